@@ -43,8 +43,12 @@ def intervals(hits: np.ndarray, sizes: np.ndarray) -> dict[str, tuple[float, flo
     rows, count = int(sizes.sum()), len(sizes)
     value = hits.sum() / rows
     spread = (hits - value * sizes) / rows
-    half = student_quantile(LEVEL, count - 1) * float(np.sqrt(count / (count - 1) * np.square(spread).sum()))
-    clusters = Clusters(np.arange(count, dtype=np.uint64), np.stack([sizes, hits, hits]).astype(float))
+    half = student_quantile(LEVEL, count - 1) * float(
+        np.sqrt(count / (count - 1) * np.square(spread).sum())
+    )
+    clusters = Clusters(
+        np.arange(count, dtype=np.uint64), np.stack([sizes, hits, hits]).astype(float)
+    )
     return {"rows": clopper_pearson(int(hits.sum()), rows, LEVEL),
         "clusters, t": (max(value - half, 0.0), min(value + half, 1.0)),
         "ours": clustered_share(clusters, rows, float(value), LEVEL)}  # fmt: skip
@@ -52,14 +56,20 @@ def intervals(hits: np.ndarray, sizes: np.ndarray) -> dict[str, tuple[float, flo
 
 def cells(draws: int) -> Iterator[dict[str, object]]:
     """Coverage and mean width of each side in each setting."""
-    settings = product(("equal", "mild", "uneven"), (5, 10, 20, 30, 100), (0.0, 0.3, 1.0), (0.5, 0.9))
+    settings = product(
+        ("equal", "mild", "uneven"), (5, 10, 20, 30, 100), (0.0, 0.3, 1.0), (0.5, 0.9)
+    )
     for number, (kind, count, correlation, accuracy) in enumerate(settings):
         rng = np.random.default_rng([number, 0xC1])
         inside, width = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0.0)
         for _ in range(draws):
             sizes = sizes_of(kind, count, rng)
             if correlation in (0, 1):
-                easy = np.full(count, accuracy) if correlation == 0 else (rng.random(count) < accuracy).astype(float)
+                easy = (
+                    np.full(count, accuracy)
+                    if correlation == 0
+                    else (rng.random(count) < accuracy).astype(float)
+                )
             else:
                 total = 1 / correlation - 1
                 easy = rng.beta(accuracy * total, (1 - accuracy) * total, count)
@@ -67,7 +77,13 @@ def cells(draws: int) -> Iterator[dict[str, object]]:
                 inside[side] += low <= accuracy <= high
                 width[side] += high - low
         sides = {s: {"coverage": inside[s] / draws, "width": width[s] / draws} for s in SIDES}
-        yield {"sizes": kind, "clusters": count, "correlation": correlation, "accuracy": accuracy, **sides}
+        yield {
+            "sizes": kind,
+            "clusters": count,
+            "correlation": correlation,
+            "accuracy": accuracy,
+            **sides,
+        }
 
 
 def passages(count: int, accuracy: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -77,7 +93,11 @@ def passages(count: int, accuracy: float, rng: np.random.Generator) -> dict[str,
     predicted = np.where(rng.random(len(easy)) < easy, truth, 1 - truth)
     sure = np.clip(0.3 * 0.85 + 0.7 * easy + 0.05 * rng.standard_normal(len(easy)), 0.5, 0.99)
     one = np.where(predicted == 1, sure, 1 - sure)
-    return {"probabilities": np.stack([1 - one, one], axis=1), "label": truth, "passage": np.arange(len(easy)) // 10}
+    return {
+        "probabilities": np.stack([1 - one, one], axis=1),
+        "label": truth,
+        "passage": np.arange(len(easy)) // 10,
+    }
 
 
 def falls(draws: int) -> Iterator[dict[str, object]]:
@@ -88,10 +108,19 @@ def falls(draws: int) -> Iterator[dict[str, object]]:
         changed = dict.fromkeys(said, 0)
         for _ in range(draws):
             moved = 0.05 * rng.standard_normal()
-            home, away, same = (passages(*one, rng) for one in ((here, 0.85), (there, 0.85 + moved), (there, 0.85)))
+            home, away, same = (
+                passages(*one, rng) for one in ((here, 0.85), (there, 0.85 + moved), (there, 0.85))
+            )
             for side, cluster in (("rows", None), ("clusters", "passage")):
-                targets = ({name: some for name, some in one.items() if name != "label"} for one in (away, same))
-                plan = {"methods": ["source", "doc", "ac", "atc"], "backtest": None, "cluster": cluster}
+                targets = (
+                    {name: some for name, some in one.items() if name != "label"}
+                    for one in (away, same)
+                )
+                plan = {
+                    "methods": ["source", "doc", "ac", "atc"],
+                    "backtest": None,
+                    "cluster": cluster,
+                }
                 found, unmoved = (estimate(home, one, **plan).fell for one in targets)
                 assert found is not None
                 assert unmoved is not None
@@ -115,12 +144,22 @@ def page(result: kit.Result) -> str:
     cells = []
     for one in result["cells"]:
         sides = (f"{100 * one[s]['coverage']:.1f} ({100 * one[s]['width']:.0f})" for s in SIDES)
-        cells.append([one["sizes"], str(one["clusters"]), f"{one['correlation']:g}", f"{one['accuracy']:g}", *sides])
+        cells.append(
+            [
+                one["sizes"],
+                str(one["clusters"]),
+                f"{one['correlation']:g}",
+                f"{one['accuracy']:g}",
+                *sides,
+            ]
+        )
     moves = []
     for one in result["falls"]["settings"]:
         for side, asked in (("rows", "no"), ("clusters", "yes")):
             shares = (
-                "-" if one[side][name] is None else f"{one[side][name] * (1 if name == 'brier' else 100):{digits}}"
+                "-"
+                if one[side][name] is None
+                else f"{one[side][name] * (1 if name == 'brier' else 100):{digits}}"
                 for name, digits in (
                     ("sure", ".0f"),
                     ("said", ".0f"),
@@ -144,7 +183,18 @@ def page(result: kit.Result) -> str:
         "chance; `changed`: how often a target in which nothing moved seems to have changed at the level 5 %.",
         "",
         *kit.table(
-            ["passages: reference", "target", "--cluster", "sure", "said", "true", "Brier", "changed"], moves, "rrlr"
+            [
+                "passages: reference",
+                "target",
+                "--cluster",
+                "sure",
+                "said",
+                "true",
+                "Brier",
+                "changed",
+            ],
+            moves,
+            "rrlr",
         ),
     ]
     return kit.joined(lines)

@@ -38,7 +38,10 @@ def agreement(answers: Any, judged: int, others: Any) -> dict[str, Any]:
     flat, questions = some.ravel().tolist(), np.tile(np.arange(some.shape[1]), len(some))
     share, sure = answer_agreement(flat, questions.tolist())
     name = f"of {len(others)} others"
-    return {f"agreement {name}": share[: some.shape[1]], f"1 - entropy {name}": sure[: some.shape[1]]}
+    return {
+        f"agreement {name}": share[: some.shape[1]],
+        f"1 - entropy {name}": sure[: some.shape[1]],
+    }
 
 
 def tagged() -> Iterator[tuple[str, dict[str, Any], Any]]:
@@ -52,14 +55,21 @@ def tagged() -> Iterator[tuple[str, dict[str, Any], Any]]:
             row = json.loads(line)
             if row["corpus"] in ("wsj_sample", "brown"):
                 pair = (row["tok"].split(), row["upos"].replace("PRT", "ADP").split())
-                texts.setdefault(row.get("genre") if row["corpus"] == "brown" else "wsj", []).append(pair)
+                texts.setdefault(
+                    row.get("genre") if row["corpus"] == "brown" else "wsj", []
+                ).append(pair)
     hasher = FeatureHasher(2**16, input_type="string", alternate_sign=False)
 
     def matrix(data: list[Any]) -> Any:
         def features(words: list[str]) -> Iterator[list[str]]:
             padded = ["<s>", *words, "</s>"]
             for before, word, after in zip(padded, words, padded[2:], strict=False):
-                own = [f"w={word.lower()}", f"3={word[-3:]}", f"2={word[-2:]}", f"c={word[0].isupper()}"]
+                own = [
+                    f"w={word.lower()}",
+                    f"3={word[-3:]}",
+                    f"2={word[-2:]}",
+                    f"c={word[0].isupper()}",
+                ]
                 yield [*own, f"b={before.lower()}", f"a={after.lower()}", f"b2={before[-2:]}"]
 
         return hasher.transform(one for words, _ in data for one in features(words))
@@ -78,14 +88,27 @@ def tagged() -> Iterator[tuple[str, dict[str, Any], Any]]:
             p.argmax(axis=1),
             *((p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for _ in range(REPEATS)),
         ]
-        answers = [[" ".join(model.classes_[part]) for part in np.split(tags, ends)] for tags in draws]
-        right = np.array([answer == " ".join(tags) for answer, (_, tags) in zip(answers[0], own, strict=True)])
-        record = Predictions.from_arrays(token_logprobs=np.split(np.log(p.max(axis=1)), ends), correct=right)
+        answers = [
+            [" ".join(model.classes_[part]) for part in np.split(tags, ends)] for tags in draws
+        ]
+        right = np.array(
+            [answer == " ".join(tags) for answer, (_, tags) in zip(answers[0], own, strict=True)]
+        )
+        record = Predictions.from_arrays(
+            token_logprobs=np.split(np.log(p.max(axis=1)), ends), correct=right
+        )
         scores = ("sequence_probability", "sequence_mean_probability", "sequence_min_probability")
         values = {score: create("score", score)(record) for score in scores}
-        flat, questions = [text for own in answers for text in own], [*range(len(own))] * len(answers)
+        flat, questions = (
+            [text for own in answers for text in own],
+            [*range(len(own))] * len(answers),
+        )
         share, sure = answer_agreement(flat, questions)
-        yield name, {**values, "answer_agreement": share[: len(own)], "answer_certainty": sure[: len(own)]}, right
+        yield (
+            name,
+            {**values, "answer_agreement": share[: len(own)], "answer_certainty": sure[: len(own)]},
+            right,
+        )
 
 
 def by_sentences() -> Iterator[dict[str, Any]]:
@@ -93,7 +116,12 @@ def by_sentences() -> Iterator[dict[str, Any]]:
     for name, values, right in tagged():
         ranking = compared_confidences(values, right, level=LEVEL)["ranking"]
         wins = {row["name"]: [[row["auroc"].value, row["tied"]]] for row in ranking}
-        yield {"data": name, "questions": len(right), "accuracy": float(right.mean()), **summed(wins)}
+        yield {
+            "data": name,
+            "questions": len(right),
+            "accuracy": float(right.mean()),
+            **summed(wins),
+        }
 
 
 def stored_answers() -> Iterator[tuple[str, Any, Any]]:
@@ -126,10 +154,15 @@ def by_answers() -> Iterator[dict[str, Any]]:
         wins: dict[str, list[Any]] = {}
         for judged in rng.permutation(len(answers))[:MODELS]:
             others = rng.permutation([m for m in range(len(answers)) if m != judged])
-            values = {**agreement(answers, judged, others[:4]), **agreement(answers, judged, others)}
+            values = {
+                **agreement(answers, judged, others[:4]),
+                **agreement(answers, judged, others),
+            }
             names = {key: key.replace(str(len(others)), "all") for key in values}
             values = {names[key] if "of 4" not in key else key: own for key, own in values.items()}
-            for row in compared_confidences(values, answers[judged] == label, level=LEVEL)["ranking"]:
+            for row in compared_confidences(values, answers[judged] == label, level=LEVEL)[
+                "ranking"
+            ]:
                 wins.setdefault(row["name"], []).append([row["auroc"].value, row["tied"]])
         yield {"data": name, "questions": len(label), **summed(wins)}
 
@@ -139,7 +172,11 @@ def by_probabilities() -> Iterator[dict[str, Any]]:
     packed = np.load(kit.data_folder() / "outputs/cleanlab_pyx.npz")
     for name in ("cifar10", "mnist", "20news"):
         p, label = packed[f"{name}_test_set_pyx"], packed[f"{name}_test_set_labels"]
-        values = {"max_probability": max_probability(p), "margin": margin(p), "negative_entropy": negative_entropy(p)}
+        values = {
+            "max_probability": max_probability(p),
+            "margin": margin(p),
+            "negative_entropy": negative_entropy(p),
+        }
         ranking = compared_confidences(values, p.argmax(axis=1) == label, level=LEVEL)["ranking"]
         wins = {row["name"]: [[row["auroc"].value, row["tied"]]] for row in ranking}
         yield {"data": name, "questions": len(label), **summed(wins)}
@@ -147,11 +184,17 @@ def by_probabilities() -> Iterator[dict[str, Any]]:
 
 def summed(wins: Mapping[str, Any]) -> dict[str, Any]:
     """Mean area and how often a confidence is the best or tied with it, by name."""
-    means = {name: np.mean(np.array(rows, dtype=float), axis=0).tolist() for name, rows in wins.items()}
-    return {"confidences": {name: {"auroc": area, "tied": tied} for name, (area, tied) in means.items()}}
+    means = {
+        name: np.mean(np.array(rows, dtype=float), axis=0).tolist() for name, rows in wins.items()
+    }
+    return {
+        "confidences": {name: {"auroc": area, "tied": tied} for name, (area, tied) in means.items()}
+    }
 
 
-def drawn(questions: int, repeats: int, rng: np.random.Generator) -> tuple[dict[str, Any], Any, Any]:
+def drawn(
+    questions: int, repeats: int, rng: np.random.Generator
+) -> tuple[dict[str, Any], Any, Any]:
     """Two confidences of the same worth and a worse one; answers of a question share its difficulty."""
     skill = np.repeat(rng.standard_normal(questions), repeats)
     noise = np.repeat(rng.standard_normal((3, questions)), repeats, axis=1)
@@ -164,7 +207,9 @@ def simulated(draws: int) -> Iterator[dict[str, Any]]:
     """Coverage of the areas' intervals and wrong verdicts."""
     rng = np.random.default_rng(7)
     values, right, _ = drawn(400_000, 1, rng)
-    truth = {row["name"]: row["auroc"].value for row in compared_confidences(values, right)["ranking"]}
+    truth = {
+        row["name"]: row["auroc"].value for row in compared_confidences(values, right)["ranking"]
+    }
     for questions, repeats in ((50, 1), (200, 1), (1000, 1), (20, 10), (100, 10)):
         covered, wrong, found, width = [], 0, 0, []
         for _ in range(draws):
@@ -177,7 +222,11 @@ def simulated(draws: int) -> Iterator[dict[str, Any]]:
             width.append(rows["one"]["auroc"].width)
             wrong += len({"one", "two"} & {*out["tied"]}) < 2
             found += "worse" not in out["tied"]
-        cell = {"coverage": float(np.mean(covered)), "width": float(np.mean(width)), "wrong": wrong / draws}
+        cell = {
+            "coverage": float(np.mean(covered)),
+            "width": float(np.mean(width)),
+            "wrong": wrong / draws,
+        }
         yield {"questions": questions, "repeats": repeats, **cell, "worse found": found / draws}
 
 
@@ -221,8 +270,12 @@ def page(result: kit.Result) -> str:
         "a worse one found",
         "width",
     ]
-    return kit.joined([*lines, "", "## Draws from known areas, by question", "", *kit.table(head, rows)[:-1]])
+    return kit.joined(
+        [*lines, "", "## Draws from known areas, by question", "", *kit.table(head, rows)[:-1]]
+    )
 
 
 if __name__ == "__main__":
-    raise SystemExit(kit.command(__doc__, "confidences", measure, page, draws=(1000, "draws a cell")))
+    raise SystemExit(
+        kit.command(__doc__, "confidences", measure, page, draws=(1000, "draws a cell"))
+    )

@@ -49,13 +49,17 @@ def reference() -> Any:
         import skimage.filters
         from imagecorruptions import corruptions
     except ImportError as error:
-        raise SystemExit(f"{error}; the head of this file says how to make an environment") from error
+        raise SystemExit(
+            f"{error}; the head of this file says how to make an environment"
+        ) from error
     cv2.setNumThreads(1)
     if not hasattr(np, "float_"):
         setattr(np, "float_", np.float64)  # noqa: B010
 
     def gaussian(image: Any, sigma: float, multichannel: bool = False, **more: Any) -> Any:
-        return skimage.filters.gaussian(image, sigma, channel_axis=-1 if multichannel else None, **more)
+        return skimage.filters.gaussian(
+            image, sigma, channel_axis=-1 if multichannel else None, **more
+        )
 
     corruptions.gaussian = gaussian
     return imagecorruptions
@@ -81,7 +85,9 @@ def compared(kind: str, held: Any, library: Any, rounds: int) -> kit.Result:
         return (time.process_time() - before) / (LOOP_ROWS * len(SEVERITIES))
 
     seconds = kit.in_turns({"ours": ours, "reference": theirs}, rounds + 1)
-    kept = {side: values[1:] for side, values in seconds.items()}  # the first one loads tables and compiles
+    kept = {
+        side: values[1:] for side, values in seconds.items()
+    }  # the first one loads tables and compiles
     return {"kind": kind,
         "images_per_second": {side: round(1 / statistics.median(values)) for side, values in kept.items()},
         "times_the_reference": kit.spread(kit.ratios(kept["reference"], kept["ours"]))}  # fmt: skip
@@ -93,9 +99,21 @@ def judge(cases: list[kit.Result]) -> list[kit.Result]:
     own = [value for kind, value in times.items() if kind not in PILLOW]
     handed = [value for kind, value in times.items() if kind in PILLOW]
     found = (
-        ("each kind that is not pillow's work: at least {:g} times", LIMITS["each"], min(own, default=None)),
-        ("half of all kinds: at least {:g} times", LIMITS["median"], statistics.median(times.values())),
-        ("the two that are pillow's work: at least {:g} times", LIMITS["pillow"], min(handed, default=None)),
+        (
+            "each kind that is not pillow's work: at least {:g} times",
+            LIMITS["each"],
+            min(own, default=None),
+        ),
+        (
+            "half of all kinds: at least {:g} times",
+            LIMITS["median"],
+            statistics.median(times.values()),
+        ),
+        (
+            "the two that are pillow's work: at least {:g} times",
+            LIMITS["pillow"],
+            min(handed, default=None),
+        ),
     )
     return [
         {"limit": words.format(bound), "value": value, "holds": value >= bound}

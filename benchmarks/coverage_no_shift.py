@@ -38,7 +38,14 @@ LAWS: dict[str, Callable[[Any], Any]] = {
     "too sure by 20 points": lambda c: np.clip(c - 0.2, 0, 1),
 }
 MACRO = ("macro_precision", "macro_recall", "macro_f1")
-CLASSES = ((3, 0.0, 1.5), (5, 0.5, 1.5), (10, 0.0, 2.0), (10, 0.3, 2.0), (10, 0.5, 2.5), (20, 0.1, 2.5))
+CLASSES = (
+    (3, 0.0, 1.5),
+    (5, 0.5, 1.5),
+    (10, 0.0, 2.0),
+    (10, 0.3, 2.0),
+    (10, 0.5, 2.5),
+    (20, 0.1, 2.5),
+)
 
 
 def table(header: list[str], rows: list[list[str]]) -> Iterator[str]:
@@ -59,7 +66,9 @@ def outputs(rows: int, rng: np.random.Generator) -> Predictions:
 
 def estimators(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     """The share of draws in which the interval holds the accuracy of the target rows."""
-    made: dict[str, Any] = {name: create("estimator", name, level=LEVEL).lighter() for name in ESTIMATORS}
+    made: dict[str, Any] = {
+        name: create("estimator", name, level=LEVEL).lighter() for name in ESTIMATORS
+    }
     yield from table(["n_S / n_T", "source", *ESTIMATORS], [])
     for s, t in itertools.product(sizes, repeat=2):
         held: Counter[str] = Counter()
@@ -96,7 +105,10 @@ def calibration(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     yield from table(["confidences", "rows", *(f"`{m}`" for m in ERRORS)], [])
     for name, law in LAWS.items():
         many = judged(law, 2_000_000, np.random.default_rng(0))
-        truth = {m: 0.0 if name == "calibrated" else create("metric", m).compute(many).value for m in ERRORS}
+        truth = {
+            m: 0.0 if name == "calibrated" else create("metric", m).compute(many).value
+            for m in ERRORS
+        }
         for n in sizes:
             held: Counter[str] = Counter()
             for i in range(draws):
@@ -104,10 +116,14 @@ def calibration(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
                 for m in ERRORS:
                     found = create("metric", m).compute(record, level=LEVEL)
                     held[m] += found.lower <= truth[m] <= found.upper
-            yield f"| {name} | {n:,} | " + " | ".join(f"{held[m] / draws:.0%}" for m in ERRORS) + " |"
+            yield (
+                f"| {name} | {n:,} | " + " | ".join(f"{held[m] / draws:.0%}" for m in ERRORS) + " |"
+            )
 
 
-def classes(kinds: int, skew: float, sharp: float, rows: int, rng: np.random.Generator) -> Predictions:
+def classes(
+    kinds: int, skew: float, sharp: float, rows: int, rng: np.random.Generator
+) -> Predictions:
     """Classes whose shares fall by exp(-skew) from one to the next; the rare ones are seldom predicted."""
     share = np.exp(-skew * np.arange(kinds))
     label = rng.choice(kinds, rows, p=share / share.sum())
@@ -121,7 +137,10 @@ def macro(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     for kinds, skew, sharp in CLASSES:
         draw = partial(classes, kinds, skew, sharp)
         per_class = create("metric", "per_class").compute(draw(1_000_000, np.random.default_rng(0)))
-        truth = {m: np.array([row[m[6:]].value if row[m[6:]] else 0.0 for row in per_class]) for m in MACRO}
+        truth = {
+            m: np.array([row[m[6:]].value if row[m[6:]] else 0.0 for row in per_class])
+            for m in MACRO
+        }
         for n in sizes:
             held: Counter[str] = Counter()
             for i in range(draws):
@@ -132,7 +151,14 @@ def macro(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
                     found = create("metric", m).compute(record, level=LEVEL)
                     mean = truth[m][true if m == "macro_recall" else either].mean()
                     held[m] += found.lower <= mean <= found.upper
-            rows.append([str(kinds), f"{np.exp(-skew):.2f}", str(n), *(f"{held[m] / draws:.0%}" for m in MACRO)])
+            rows.append(
+                [
+                    str(kinds),
+                    f"{np.exp(-skew):.2f}",
+                    str(n),
+                    *(f"{held[m] / draws:.0%}" for m in MACRO),
+                ]
+            )
     yield from table(["classes", "each rarer by", "rows", *(f"`{m}`" for m in MACRO)], rows)
 
 
@@ -145,7 +171,9 @@ LIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def believed(lie: Callable[[Any], Any], rows: int, kinds: int, rng: np.random.Generator) -> Predictions:
+def believed(
+    lie: Callable[[Any], Any], rows: int, kinds: int, rng: np.random.Generator
+) -> Predictions:
     """Labels drawn from the true probabilities, and what the model states."""
     z = 1.8 * rng.standard_normal((rows, kinds)) + np.linspace(0, 1, kinds)
     label = (softmax(z).cumsum(axis=1) > rng.random((rows, 1)) * (1 - 1e-9)).argmax(axis=1)
@@ -179,10 +207,14 @@ def auc(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("estimators", "calibration", "macro", "auc"))
-    parser.add_argument("--draws", type=int, default=100, help="draws a cell (source: 20 times as many)")
+    parser.add_argument(
+        "--draws", type=int, default=100, help="draws a cell (source: 20 times as many)"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="rows of a sample")
     options = parser.parse_args()
-    run = {"estimators": estimators, "calibration": calibration, "macro": macro, "auc": auc}[options.what]
+    run = {"estimators": estimators, "calibration": calibration, "macro": macro, "auc": auc}[
+        options.what
+    ]
     for line in run(options.draws, tuple(options.sizes)):
         print(line, flush=True)
 

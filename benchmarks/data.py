@@ -61,7 +61,9 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return logits
 
 
-def draw_logits(rng: np.random.Generator, rows: int, classes: int, scale: float, tilt: float) -> np.ndarray:
+def draw_logits(
+    rng: np.random.Generator, rows: int, classes: int, scale: float, tilt: float
+) -> np.ndarray:
     """Noise plus, for one class a row, a margin of varying size: many sure rows and a long unsure tail."""
     weights = np.exp(tilt * np.linspace(-1, 1, classes))
     top = rng.choice(classes, size=rows, p=weights / weights.sum())
@@ -76,7 +78,11 @@ def find_scale(classes: int) -> float:
     for _ in range(30):
         middle = (low + high) / 2
         rng = np.random.default_rng(7)
-        top = softmax(draw_logits(rng, 4_000_000 // (classes * 10), classes, middle, 0.0)).max(axis=1).mean()
+        top = (
+            softmax(draw_logits(rng, 4_000_000 // (classes * 10), classes, middle, 0.0))
+            .max(axis=1)
+            .mean()
+        )
         low, high = (middle, high) if top < ACCURACY else (low, middle)
     return low
 
@@ -88,7 +94,9 @@ def draw_labels(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarr
     return (steps <= cut).sum(axis=1)
 
 
-def blocks(rows: int, classes: int, scale: float, shifted: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def blocks(
+    rows: int, classes: int, scale: float, shifted: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (probabilities, labels) a few million numbers at a time."""
     size = min(32_768, max(1, 4_000_000 // classes))
     for number, start in enumerate(range(0, rows, size)):
@@ -101,7 +109,9 @@ def blocks(rows: int, classes: int, scale: float, shifted: bool) -> Iterator[tup
         yield probabilities, draw_labels(rng, probabilities if truth is None else truth)
 
 
-def row_groups(rows: int, classes: int, scale: float, shifted: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def row_groups(
+    rows: int, classes: int, scale: float, shifted: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The same, in pieces of about a row group of a file each."""
     waiting: list[tuple[np.ndarray, np.ndarray]] = []
     held = done = 0
@@ -109,7 +119,10 @@ def row_groups(rows: int, classes: int, scale: float, shifted: bool) -> Iterator
         waiting.append((probabilities, label))
         held, done = held + len(label), done + len(label)
         if held >= ROW_GROUP or done == rows:
-            yield np.concatenate([one[0] for one in waiting]), np.concatenate([one[1] for one in waiting])
+            yield (
+                np.concatenate([one[0] for one in waiting]),
+                np.concatenate([one[1] for one in waiting]),
+            )
             waiting, held = [], 0
 
 
@@ -128,14 +141,19 @@ def narrow_table(probabilities: np.ndarray, label: np.ndarray | None) -> pa.Tabl
 
 def wide_table(probabilities: np.ndarray, label: np.ndarray | None) -> pa.Table:
     """The layout NannyML reads: one column a class, `y_pred`, and `y_true` where it is known."""
-    columns = {f"prob_{k}": np.ascontiguousarray(probabilities[:, k]) for k in range(probabilities.shape[1])}
+    columns = {
+        f"prob_{k}": np.ascontiguousarray(probabilities[:, k])
+        for k in range(probabilities.shape[1])
+    }
     columns["y_pred"] = probabilities.argmax(axis=1)
     return pa.table(columns if label is None else {**columns, "y_true": label})
 
 
 def write_csv(path: Path, probabilities: np.ndarray, label: np.ndarray | None) -> None:
     """Wide columns as text, for sizes of one row group."""
-    columns = {f"prob_{k}": probabilities[:, k].astype(np.float64) for k in range(probabilities.shape[1])}
+    columns = {
+        f"prob_{k}": probabilities[:, k].astype(np.float64) for k in range(probabilities.shape[1])
+    }
     pacsv.write_csv(pa.table(columns if label is None else {**columns, "label": label}), path)
 
 

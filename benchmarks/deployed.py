@@ -69,12 +69,17 @@ def unpacked(folder: Path) -> dict[str, Path]:
     out = {}
     for name in ("reference", "analysis", "analysis_target"):
         out[name] = folder / f"car_loan_{name}.csv"
-        with lzma.open(data_folder() / "deployed" / f"car_loan_{name}.csv.xz") as packed, out[name].open("wb") as file:
+        with (
+            lzma.open(data_folder() / "deployed" / f"car_loan_{name}.csv.xz") as packed,
+            out[name].open("wb") as file,
+        ):
             shutil.copyfileobj(packed, file)
     return out
 
 
-def asked(reference: Path, target: Path, metrics: Sequence[str], out: Path, *more: str) -> list[str]:
+def asked(
+    reference: Path, target: Path, metrics: Sequence[str], out: Path, *more: str
+) -> list[str]:
     """What a person types."""
     named = [part for m in metrics if m != "accuracy" for part in ("--metric", m)]
     return [sys.executable, "-m", "oodometer", "estimate", str(reference), str(target), "--map", "repaid=label",
@@ -90,7 +95,10 @@ def truths(files: dict[str, Path]) -> list[dict[str, float]]:
     labels = pd.read_csv(files["analysis_target"])
     target = target.merge(labels, on="id", validate="one_to_one")
     column = next(c for c in labels.columns if c not in ("id", "Unnamed: 0"))
-    parts = [(reference, "repaid"), *((target.iloc[i : i + ROWS], column) for i in range(0, len(target), ROWS))]
+    parts = [
+        (reference, "repaid"),
+        *((target.iloc[i : i + ROWS], column) for i in range(0, len(target), ROWS)),
+    ]
     out = []
     for part, name in parts:
         y, h, p = part[name], part["y_pred"], part["y_pred_proba"]
@@ -109,10 +117,15 @@ def ours(plain: dict[str, Any]) -> list[dict[str, dict[str, Any]]]:
     for chunk in plain["chunks"]:
         said = {"accuracy": chunk["headline"], **chunk["metrics"]}
         here = {
-            name: {**{k: one[k] for k in ("value", "lower", "upper")}, "alarm": (chunk["start"], name) in raised}
+            name: {
+                **{k: one[k] for k in ("value", "lower", "upper")},
+                "alarm": (chunk["start"], name) in raised,
+            }
             for name, one in said.items()
         }
-        here["accuracy"]["cbpe"] = next(one["value"] for one in chunk["estimates"] if one["method"] == "cbpe")
+        here["accuracy"]["cbpe"] = next(
+            one["value"] for one in chunk["estimates"] if one["method"] == "cbpe"
+        )
         out.append(here)
     return out
 
@@ -122,11 +135,19 @@ class Bench:
 
     def __init__(self, folder: Path, peer: str) -> None:
         self.folder, self.peer, self.files = folder, peer, unpacked(folder)
-        self.script, self.out, self.theirs = folder / "peer.py", folder / "ours.json", folder / "theirs.json"
+        self.script, self.out, self.theirs = (
+            folder / "peer.py",
+            folder / "ours.json",
+            folder / "theirs.json",
+        )
         self.script.write_text(PEER)
         self.every = ["--every", f"{ROWS}rows"]
         reference, target = self.files["reference"], self.files["analysis"]
-        watch = [part for m in METRICS for part in ("--fail-drop", str(MARGIN) if m == "accuracy" else f"{m}={MARGIN}")]
+        watch = [
+            part
+            for m in METRICS
+            for part in ("--fail-drop", str(MARGIN) if m == "accuracy" else f"{m}={MARGIN}")
+        ]
         self.run = asked(reference, target, METRICS, self.out, *self.every, *watch)
         self.other = [peer, str(self.script), str(reference), str(target), json.dumps(METRICS), str(ROWS),
                       str(self.theirs)]  # fmt: skip
@@ -134,7 +155,10 @@ class Bench:
     def values(self) -> dict[str, Any]:
         """What both sides, or without a peer ours alone, say of each chunk, and the truth."""
         kit.timed(self.run, OODOMETER_CACHE="")
-        said: dict[str, Any] = {"truth": truths(self.files), "ours": ours(json.loads(self.out.read_text()))}
+        said: dict[str, Any] = {
+            "truth": truths(self.files),
+            "ours": ours(json.loads(self.out.read_text())),
+        }
         if self.peer:
             kit.timed(self.other)
             said["theirs"] = json.loads(self.theirs.read_text())["rows"]
@@ -161,7 +185,8 @@ class Bench:
             "seconds": {k: round(statistics.median(v), 2) for k, v in times.items()},
             "seconds_1M": {k: round(statistics.median(v), 2) for k, v in large.items()},
             "seconds_1M_in_memory": {
-                k: [round(statistics.median(one), 3) for one in zip(*v, strict=True)] for k, v in inside.items()
+                k: [round(statistics.median(one), 3) for one in zip(*v, strict=True)]
+                for k, v in inside.items()
             },
         }
 
@@ -191,7 +216,15 @@ def large_times(
     memory.write_text(OURS)
 
     def inside(python: str, file: Path, reference: Path, metrics: Sequence[str]) -> list[str]:
-        return [python, str(file), str(reference), str(target), json.dumps(metrics), str(LARGE // 10), str(found)]
+        return [
+            python,
+            str(file),
+            str(reference),
+            str(target),
+            json.dumps(metrics),
+            str(LARGE // 10),
+            str(found),
+        ]
 
     commands = {"ours, CBPE, six metrics": asked(reference, target, METRICS, out, *method),
         "ours, CBPE, accuracy alone": asked(reference, target, [], out, *method),
@@ -201,7 +234,9 @@ def large_times(
     works = {}
     for rows, file in references.items():
         works[f"ours, CBPE, six metrics | {rows}"] = inside(sys.executable, memory, file, METRICS)
-        works[f"ours, CBPE, accuracy alone | {rows}"] = inside(sys.executable, memory, file, METRICS[:1])
+        works[f"ours, CBPE, accuracy alone | {rows}"] = inside(
+            sys.executable, memory, file, METRICS[:1]
+        )
         works[f"NannyML, CBPE, six metrics | {rows}"] = inside(peer, script, file, METRICS)
     whole = kit.in_turns({k: partial(_seconds, v) for k, v in commands.items()}, rounds)
 
@@ -222,10 +257,16 @@ def page(found: kit.Result) -> str:
     for m in METRICS:
         mine = [100 * abs(o[m]["value"] - t[m]) for o, t in zip(found["ours"], truth, strict=True)]
         other = [100 * abs(o[m][0] - t[m]) for o, t in zip(found["theirs"], truth, strict=True)]
-        inside = sum(o[m]["lower"] <= t[m] <= o[m]["upper"] for o, t in zip(found["ours"], truth, strict=True))
+        inside = sum(
+            o[m]["lower"] <= t[m] <= o[m]["upper"]
+            for o, t in zip(found["ours"], truth, strict=True)
+        )
         rows.append([m, f"{statistics.mean(mine):.2f}", f"{max(mine):.2f}", f"{statistics.mean(other):.2f}",
                      f"{max(other):.2f}", f"{inside} of {len(truth)}"])  # fmt: skip
-    single = [100 * abs(o["accuracy"]["cbpe"] - t["accuracy"]) for o, t in zip(found["ours"], truth, strict=True)]
+    single = [
+        100 * abs(o["accuracy"]["cbpe"] - t["accuracy"])
+        for o, t in zip(found["ours"], truth, strict=True)
+    ]
     alarms = []
     for m in METRICS:
         fell = [reference[m] - t[m] >= MARGIN for t in truth]
@@ -294,6 +335,9 @@ if __name__ == "__main__":
             page,
             peer=("", "python of an environment with nannyml"),
             rounds=(3, "times that each command is timed"),
-            values=(False, "time nothing, keep the times of the file; without --peer its values, too"),
+            values=(
+                False,
+                "time nothing, keep the times of the file; without --peer its values, too",
+            ),
         )
     )

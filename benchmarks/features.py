@@ -33,7 +33,16 @@ from oodometer.results.estimation import Estimation
 
 PARTS = 4  # of a deployed model's target, in the order of time, each a target of its own
 CASES = 2  # of each natural bed
-BEDS = ("adult-age", "adult-group", "bank-time", "bikes-season", "elec2", "flights-airport", "heart", "wine")
+BEDS = (
+    "adult-age",
+    "adult-group",
+    "bank-time",
+    "bikes-season",
+    "elec2",
+    "flights-airport",
+    "heart",
+    "wine",
+)
 METHODS = ("importance", "pape")
 DEPLOYED: Mapping[str, Mapping[str, Any]] = {
     "car_loan": {"truth": ("car_loan_analysis_target.csv", "repaid"), "positive": "y_pred_proba",
@@ -70,7 +79,10 @@ def both(truth: float, **sides: Callable[[], Estimation]) -> dict[str, Any]:
 def verdicts(folder: Path, name: str, how: Mapping[str, Any]) -> dict[str, bool]:
     """Whether a deployed model was right, by the id of the row."""
     file, column = how["truth"]
-    with (folder / f"{name}_analysis.csv").open(newline="") as said, (folder / file).open(newline="") as true:
+    with (
+        (folder / f"{name}_analysis.csv").open(newline="") as said,
+        (folder / file).open(newline="") as true,
+    ):
         truth = {row["id"]: row[column].removesuffix(".0") for row in csv.DictReader(true)}
         return {row["id"]: row["y_pred"] == truth[row["id"]] for row in csv.DictReader(said)}
 
@@ -101,10 +113,15 @@ def natural(folder: Path) -> Iterator[dict[str, Any]]:
             archive.extractall(folder, filter="data")
         cases = sorted(path.parent for path in (folder / f"{bed}+features").glob("*/truth.json"))
         for i in sorted(rng.permutation(len(cases))[:CASES]):
-            full = [oodometer.read(cases[i] / f"{side}.parquet") for side in ("reference", "target")]
+            full = [
+                oodometer.read(cases[i] / f"{side}.parquet") for side in ("reference", "target")
+            ]
             bare = [replace(record, features=None, names={}, _cache={}) for record in full]
             truth = json.loads((cases[i] / "truth.json").read_text(encoding="utf-8"))["accuracy"]
-            sides = {"without": partial(oodometer.estimate, *bare), "with": partial(oodometer.estimate, *full)}
+            sides = {
+                "without": partial(oodometer.estimate, *bare),
+                "with": partial(oodometer.estimate, *full),
+            }
             yield {"bed": bed, "case": cases[i].name, **both(truth, **sides)}
 
 
@@ -116,14 +133,23 @@ def summary(cases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         some = [case for case in cases if bed in ("all", case["bed"])]
         row = [bed, str(len(some))]
         for name in ("error", "width"):
-            row += [f"{100 * statistics.fmean(abs(c[side][name]) for c in some):.1f}" for side in ("without", "with")]
+            row += [
+                f"{100 * statistics.fmean(abs(c[side][name]) for c in some):.1f}"
+                for side in ("without", "with")
+            ]
         row += [str(sum(c[side]["holds"] for c in some)) for side in ("without", "with")]
         row += [str(sum(c[side]["trust"] == "high" for c in some)) for side in ("without", "with")]
         for method in METHODS:
-            own = [c for c in some if all(method in c[side]["methods"] for side in ("without", "with"))]
-            errors = [[abs(c[side]["methods"][method]) for c in own] for side in ("without", "with")]
+            own = [
+                c for c in some if all(method in c[side]["methods"] for side in ("without", "with"))
+            ]
+            errors = [
+                [abs(c[side]["methods"][method]) for c in own] for side in ("without", "with")
+            ]
             both_said = " / ".join(f"{100 * statistics.fmean(each):.1f}" for each in errors if own)
-            row.append((both_said or "-") + ("" if len(own) in (0, len(some)) else f" (of {len(own)})"))
+            row.append(
+                (both_said or "-") + ("" if len(own) in (0, len(some)) else f" (of {len(own)})")
+            )
         rows.append(row)
     return rows
 
@@ -155,7 +181,13 @@ def measure(given: argparse.Namespace) -> kit.Result:
         os.environ["OODOMETER_CACHE"] = str(Path(folder) / "cache")
         for case in chain(deployed(Path(folder)), natural(Path(folder))):
             cases.append(case)
-            print(case["bed"], case["case"], f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            print(
+                case["bed"],
+                case["case"],
+                f"{time.perf_counter() - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
     return {"seconds": round(time.perf_counter() - start), "cases": cases}
 
 

@@ -49,7 +49,9 @@ class Plain:
 
     def _tensors(self, pixels: Any) -> Any:
         found = self.torch.from_numpy(pixels).to(self.device).permute(0, 3, 1, 2).float().div_(255)
-        mean, std = (self.torch.tensor(one, device=self.device).view(1, 3, 1, 1) for one in (MEAN, STD))
+        mean, std = (
+            self.torch.tensor(one, device=self.device).view(1, 3, 1, 1) for one in (MEAN, STD)
+        )
         return found.sub_(mean).div_(std).contiguous()
 
     def fit(self, pixels: Any, labels: list[int]) -> None:
@@ -57,7 +59,9 @@ class Plain:
         torch, batch = self.torch, self.size["batch"]
         x, y = self._tensors(pixels), torch.tensor(labels, device=self.device)
         steps = math.ceil(len(x) / batch)
-        optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=5e-4)
+        optimizer = torch.optim.SGD(
+            self.net.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=5e-4
+        )
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
         self.net.train()
         for rows in torch.randperm(len(x), device=self.device).split(batch):
@@ -65,7 +69,9 @@ class Plain:
             mirrored = torch.rand(len(images), device=self.device) < 0.5
             images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
             down, right = (int(one) for one in torch.randint(9, (2,)))
-            images = torch.nn.functional.pad(images, (4, 4, 4, 4))[:, :, down : down + 32, right : right + 32]
+            images = torch.nn.functional.pad(images, (4, 4, 4, 4))[
+                :, :, down : down + 32, right : right + 32
+            ]
             with self._cast():
                 loss = torch.nn.functional.cross_entropy(self.net(images), y[rows])
             optimizer.zero_grad()
@@ -77,7 +83,10 @@ class Plain:
         """The logits."""
         self.net.eval()
         with self.torch.no_grad(), self._cast():
-            parts = [self.net(part).float() for part in self._tensors(pixels).split(2 * self.size["batch"])]
+            parts = [
+                self.net(part).float()
+                for part in self._tensors(pixels).split(2 * self.size["batch"])
+            ]
         return self.torch.cat(parts).cpu().numpy()
 
 
@@ -102,10 +111,14 @@ def compared(device: str, rounds: int) -> dict[str, Any]:
         torch.cuda.synchronize()
         return time.perf_counter()
 
-    seconds: dict[str, dict[str, list[float]]] = {what: {"ours": [], "plain": []} for what in ("train", "ask")}
+    seconds: dict[str, dict[str, list[float]]] = {
+        what: {"ours": [], "plain": []} for what in ("train", "ask")
+    }
     for number in range(rounds + 1):  # the first one warms up, and is thrown away
         for side in ("ours", "plain") if number % 2 else ("plain", "ours"):
-            model: Any = ResNet(**size["network"], training=replace(training, seed=number), device=device)
+            model: Any = ResNet(
+                **size["network"], training=replace(training, seed=number), device=device
+            )
             worker = model if side == "ours" else Plain(model, size, device)
             for what in ("train", "ask"):
                 before = now()
@@ -114,7 +127,9 @@ def compared(device: str, rounds: int) -> dict[str, Any]:
                     seconds[what][side].append(now() - before)
     cases = []
     for what, sides in seconds.items():
-        speed = {side: round(len(pixels) / statistics.median(taken)) for side, taken in sides.items()}
+        speed = {
+            side: round(len(pixels) / statistics.median(taken)) for side, taken in sides.items()
+        }
         times = kit.spread(kit.ratios(sides["plain"], sides["ours"]))
         cases.append({"what": what, "images_per_second": speed, "times_the_plain_loop": times})
     name = torch.cuda.get_device_name() if device == "cuda" else "one core"
@@ -148,7 +163,9 @@ def page(result: kit.Result) -> str:
         " sides taking turns); times: the ratio within a round (minimum-maximum). On a core processor seconds of one"
         " thread, on a GPU wall-clock. `python -m benchmarks.image_training`, `--device cuda`",
         "",
-        *kit.table(["on", "network", "precision", "what", "ours", "plain loop", "times"], rows, "l"),
+        *kit.table(
+            ["on", "network", "precision", "what", "ours", "plain loop", "times"], rows, "l"
+        ),
         *kit.promises(result["limits"]),
     ]
     return kit.joined(lines)

@@ -26,7 +26,9 @@ JUDGES = {"one, 0.90 and 0.30": (1, 0.9, 0.3), "one, 0.80 and 0.20": (1, 0.8, 0.
 SIDES = ("votes", "corrected")
 
 
-def rows(count: int, accuracy: float, rates: tuple[int, float, float], rng: np.random.Generator) -> Predictions:
+def rows(
+    count: int, accuracy: float, rates: tuple[int, float, float], rng: np.random.Generator
+) -> Predictions:
     """Outputs with their truth and what the judges say of them."""
     judges, sensitivity, alarms = rates
     right, common = rng.random(count) < accuracy, rng.random(count)
@@ -47,7 +49,9 @@ def cells(draws: int) -> Iterator[dict[str, Any]]:
             for side, method in zip(SIDES, (VotingBounds, CorrectedVotes), strict=True):
                 found = method(level=LEVEL).fit(reference).estimate(target)
                 inside = found.lower <= target.accuracy <= found.upper
-                seen[side].append((abs(found.value - target.accuracy), inside, found.upper - found.lower))
+                seen[side].append(
+                    (abs(found.value - target.accuracy), inside, found.upper - found.lower)
+                )
         yield {
             "judges": judge, "labelled": labelled, "accuracy": accuracy, "drift": drift,
             **{side: dict(zip(("error", "coverage", "width"), np.mean(seen[side], axis=0).tolist(), strict=True))
@@ -62,7 +66,10 @@ def page(result: kit.Result) -> str:
         f"`python -m benchmarks.judge_correction --draws {result['draws']}`; judges are named by how often they accept "
         "right and wrong outputs; mean error in points, coverage of nominal 90 % intervals in %, mean width in points.",
     ]
-    for drift, title in ((0.0, "The error rates carry over"), (0.1, "False alarms rise by 10 points on the target")):
+    for drift, title in (
+        (0.0, "The error rates carry over"),
+        (0.1, "False alarms rise by 10 points on the target"),
+    ):
         rows = []
         for one in (c for c in result["cells"] if c["drift"] == drift):
             sides = (
@@ -70,7 +77,12 @@ def page(result: kit.Result) -> str:
                 for s in SIDES
             )
             rows.append([one["judges"], str(one["labelled"]), f"{one['accuracy']:g}", *sides])
-        lines += ["", f"## {title}", "", *kit.table(["judges", "labelled rows", "accuracy", *SIDES], rows)[:-1]]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            *kit.table(["judges", "labelled rows", "accuracy", *SIDES], rows)[:-1],
+        ]
     return kit.joined(lines)
 
 
@@ -79,4 +91,6 @@ def measure(given: argparse.Namespace) -> kit.Result:
 
 
 if __name__ == "__main__":
-    raise SystemExit(kit.command(__doc__, "judge_correction", measure, page, draws=(200, "draws a cell")))
+    raise SystemExit(
+        kit.command(__doc__, "judge_correction", measure, page, draws=(200, "draws a cell"))
+    )

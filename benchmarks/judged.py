@@ -53,7 +53,9 @@ def drawn(
         luck = np.where(rng.random(ROWS) < 0.3, shared, luck) if len(right[0]) > 1 else luck
         verdicts.append(np.where(good, luck < sensitivity, luck >= specificity).astype(float))
     names = tuple(f"judge {j}" for j in range(len(verdicts)))
-    return Judged(np.array(verdicts), np.arange(labels), good[:labels].astype(float), names), float(good.mean())
+    return Judged(np.array(verdicts), np.arange(labels), good[:labels].astype(float), names), float(
+        good.mean()
+    )
 
 
 def sides_of(judged: Judged) -> dict[str, Ends]:
@@ -70,7 +72,9 @@ def sides_of(judged: Judged) -> dict[str, Ends]:
     return out
 
 
-def betting(judged: Judged, good: np.ndarray, draws: int, rng: np.random.Generator) -> dict[str, float]:
+def betting(
+    judged: Judged, good: np.ndarray, draws: int, rng: np.random.Generator
+) -> dict[str, float]:
     """Coverage and width of the exact interval over other labels of the same rows."""
     labels, score = len(judged.row), judged.scores.mean(axis=0)
     row = np.array([rng.permutation(ROWS)[:labels] for _ in range(draws)])
@@ -79,7 +83,10 @@ def betting(judged: Judged, good: np.ndarray, draws: int, rng: np.random.Generat
     game = sampled_game(row, correct, np.ones(labels), score, 0.5)
     low, high = betting_interval(game, LEVEL, hits / ROWS, (ROWS - labels + hits) / ROWS)
     truth = float(good.mean())
-    return {"coverage": float(((low <= truth) & (truth <= high)).mean()), "width": float((high - low).mean())}
+    return {
+        "coverage": float(((low <= truth) & (truth <= high)).mean()),
+        "width": float((high - low).mean()),
+    }
 
 
 def latent(judged: Judged) -> Ends | None:
@@ -88,11 +95,15 @@ def latent(judged: Judged) -> Ends | None:
         return None
     votes = judged.scores > 0.5
     reference = Predictions.from_arrays(votes=votes[:, judged.row], correct=judged.truth > 0)
-    result = CorrectedVotes(level=LEVEL).fit(reference).estimate(Predictions.from_arrays(votes=votes))
+    result = (
+        CorrectedVotes(level=LEVEL).fit(reference).estimate(Predictions.from_arrays(votes=votes))
+    )
     return result.lower, result.upper
 
 
-def setting(number: int, rate: float, right: Right, labels: int, given: argparse.Namespace) -> kit.Result:
+def setting(
+    number: int, rate: float, right: Right, labels: int, given: argparse.Namespace
+) -> kit.Result:
     """Coverage and mean width of each side."""
     rng = np.random.default_rng([number, 0x1D6E])
     inside: dict[str, list[bool]] = {}
@@ -107,7 +118,10 @@ def setting(number: int, rate: float, right: Right, labels: int, given: argparse
             inside.setdefault(side, []).append(low - 1e-9 <= truth <= high + 1e-9)
             width.setdefault(side, []).append(high - low)
         uncorrected += abs(float(judged.scores.mean()) - truth)
-    sides = {s: {"coverage": float(np.mean(inside[s])), "width": float(np.mean(width[s]))} for s in inside}
+    sides = {
+        s: {"coverage": float(np.mean(inside[s])), "width": float(np.mean(width[s]))}
+        for s in inside
+    }
     if labels <= given.betting:
         judged, truth = drawn(rate, right, labels, rng)
         good = np.zeros(ROWS, dtype=bool)
@@ -125,8 +139,13 @@ def worst(result: kit.Result, draws: int) -> list[kit.Result]:
     """The settings with the lowest coverage of the default, drawn again: misses below and above, and the width."""
     out = []
     for name, number in product(("one", "three"), range(2)):
-        lowest = sorted(result[name], key=lambda cell: cell["sides"]["by-verdict"]["coverage"])[number]
-        right, rng = (tuple(lowest["sensitivity"]), tuple(lowest["specificity"])), np.random.default_rng([number, 0xA6])
+        lowest = sorted(result[name], key=lambda cell: cell["sides"]["by-verdict"]["coverage"])[
+            number
+        ]
+        right, rng = (
+            (tuple(lowest["sensitivity"]), tuple(lowest["specificity"])),
+            np.random.default_rng([number, 0xA6]),
+        )
         sums = np.zeros(3)
         for _ in range(draws):
             judged, truth = drawn(lowest["rate"], right, lowest["labels"], rng)
@@ -135,7 +154,16 @@ def worst(result: kit.Result, draws: int) -> list[kit.Result]:
         below, above, width = (sums / draws).tolist()
         about = {key: lowest[key] for key in ("labels", "rate", "sensitivity", "specificity")}
         before = lowest["sides"]["by-verdict"]["coverage"]
-        out.append({**about, "before": before, "below": below, "above": above, "width": width, "draws": draws})
+        out.append(
+            {
+                **about,
+                "before": before,
+                "below": below,
+                "above": above,
+                "width": width,
+                "draws": draws,
+            }
+        )
     return out
 
 
@@ -151,7 +179,14 @@ def tests(draws: int) -> list[kit.Result]:
             found = min(bias.corrected for bias in biases(runs[0], columns))
             changed = min(change.corrected for change in changes(*runs))
             rejected += (found < 0.05, changed < 0.05)
-        out.append({"labels": labels, "rate": rate, "bias": rejected[0] / draws, "change": rejected[1] / draws})
+        out.append(
+            {
+                "labels": labels,
+                "rate": rate,
+                "bias": rejected[0] / draws,
+                "change": rejected[1] / draws,
+            }
+        )
     return out
 
 
@@ -165,15 +200,21 @@ def differences(draws: int) -> list[kit.Result]:
         bare = 0.0
         for _ in range(draws):
             good = rng.random(ROWS) < 0.5
-            other = np.where(rng.random(ROWS) < 0.7, good, rng.random(ROWS) < 0.5) | (rng.random(ROWS) < better)
+            other = np.where(rng.random(ROWS) < 0.7, good, rng.random(ROWS) < 0.5) | (
+                rng.random(ROWS) < better
+            )
             first, second = (np.where(y, rng.random(ROWS) < a, rng.random(ROWS) < b).astype(float)
                              for y, a, b in ((good, 0.9, 0.4), (other, 0.92, 0.5)))  # fmt: skip
             truth = (other.astype(float) - good + 1) / 2
-            judged = Judged((second - first + 1)[None] / 2, np.arange(labels), truth[:labels], ("judge",))
+            judged = Judged(
+                (second - first + 1)[None] / 2, np.arange(labels), truth[:labels], ("judge",)
+            )
             value = 2 * float(truth.mean()) - 1
             bare += abs(float((second - first).mean()) - value)
             for side, cell in enumerate((judged.cells, np.zeros(ROWS, dtype=np.int64))):
-                low, high = (2 * end - 1 for end in Counts.of(judged, cell, LEVEL).interval(LEVEL)[1:])
+                low, high = (
+                    2 * end - 1 for end in Counts.of(judged, cell, LEVEL).interval(LEVEL)[1:]
+                )
                 sides[side] += (low - 1e-9 <= value <= high + 1e-9, high - low, low > 0 or high < 0,
                                 (low > 0 >= value) or (high < 0 <= value))  # fmt: skip
         shares = dict(zip(("by-verdict", "labels alone"), (sides / draws).tolist(), strict=True))
@@ -185,11 +226,18 @@ def measure(given: argparse.Namespace) -> kit.Result:
     if given.only_again:
         return {**given.before, "again": worst(given.before, given.again)}
     if given.only_tests:
-        return {**given.before, "tests": tests(given.draws), "differences": differences(given.draws)}
+        return {
+            **given.before,
+            "tests": tests(given.draws),
+            "differences": differences(given.draws),
+        }
     one = [(rate, ((a,), (b,))) for rate, a, b in product(RATES, ERRORS, ERRORS)]
     three = [(rate, panel) for rate, panel in product((0.2, 0.5, 0.8), PANELS)]
     cells, panels = (
-        [setting(start + i, rate, right, n, given) for i, (n, (rate, right)) in enumerate(product(LABELS, some))]
+        [
+            setting(start + i, rate, right, n, given)
+            for i, (n, (rate, right)) in enumerate(product(LABELS, some))
+        ]
         for start, some in ((0, one), (900, three))
     )
     about = {"draws": given.draws, "latent": given.latent, "level": LEVEL, "rows": ROWS}
@@ -223,9 +271,14 @@ def page(result: kit.Result) -> str:
     if again := result.get("again"):
         rows, error = [], 100 * float(np.sqrt(0.05 * 0.95 / again[0]["draws"]))
         for cell in again:
-            right = [" ".join(f"{x:g}" for x in cell[key]) for key in ("sensitivity", "specificity")]
+            right = [
+                " ".join(f"{x:g}" for x in cell[key]) for key in ("sensitivity", "specificity")
+            ]
             missed = [cell["below"], cell["above"], cell["below"] + cell["above"]]
-            shares = [f"{100 - 100 * cell['before']:.1f}", *(f"{100 * x:.2f}" for x in (*missed, cell["width"]))]
+            shares = [
+                f"{100 - 100 * cell['before']:.1f}",
+                *(f"{100 * x:.2f}" for x in (*missed, cell["width"])),
+            ]
             rows.append([str(cell["labels"]), f"{cell['rate']:g}", *right, *shares])
         lines += ["## The default's worst settings, drawn again", "",
                   f"How often the interval misses, in %, in the {result['draws']:,} draws by which a setting is one of "
@@ -242,7 +295,9 @@ def page(result: kit.Result) -> str:
     rows = []
     for gap in result["differences"]:
         shares = [f"{100 * x:.1f}" for side in ("by-verdict", "labels alone") for x in gap[side]]
-        rows.append([str(gap["labels"]), f"{gap['better']:g}", *shares, f"{100 * gap['uncorrected']:.1f}"])
+        rows.append(
+            [str(gap["labels"]), f"{gap['better']:g}", *shares, f"{100 * gap['uncorrected']:.1f}"]
+        )
     lines += ["## Two models under one judge that favours the second", "",
               "Coverage and mean width of the corrected difference, how often it says which model is better, and how "
               "often wrongly, by verdict and by labels alone; the error of the bare verdicts, in points.", "",

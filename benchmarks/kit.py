@@ -32,13 +32,17 @@ def data_folder() -> Path:
     named = os.environ.get("OODOMETER_DATA")
     folder = Path(named) if named else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        raise SystemExit("the real data are missing: set OODOMETER_DATA to the folder that holds outputs/")
+        raise SystemExit(
+            "the real data are missing: set OODOMETER_DATA to the folder that holds outputs/"
+        )
     return folder
 
 
 def bench_dir() -> Path:
     """Where made data and peers' environments are: $OODOMETER_BENCH_DIR or a folder under the temporary one."""
-    return Path(os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir()) / "oodometer-bench")
+    return Path(
+        os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir()) / "oodometer-bench"
+    )
 
 
 def machine() -> Result:
@@ -46,7 +50,9 @@ def machine() -> Result:
     model = ""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+        model = next(
+            (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), ""
+        )
     except OSError:
         pass
     return {"cpu": model or platform.processor(), "cores": os.cpu_count(), "system": platform.system(),
@@ -92,15 +98,25 @@ def command(
     An option is ``name=(default, help)``, or a mapping as `add_argument` takes it; in capitals it is an argument.
     With --only nothing is written into the committed results.
     """
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for option, about in options.items():
         if not isinstance(about, Mapping):
             default, text = about
-            kind = {"action": "store_true"} if default is False else {"type": type(default), "default": default}
+            kind = (
+                {"action": "store_true"}
+                if default is False
+                else {"type": type(default), "default": default}
+            )
             about = {**kind, "help": text}
-        parser.add_argument(option if option.isupper() else f"--{option.replace('_', '-')}", **about)
+        parser.add_argument(
+            option if option.isupper() else f"--{option.replace('_', '-')}", **about
+        )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--tables", action="store_true", help="measure nothing, make the page again")
+    parser.add_argument(
+        "--tables", action="store_true", help="measure nothing, make the page again"
+    )
     parser.add_argument("--check", action="store_true", help="exit 1 if a promise does not hold")
     given = parser.parse_args(arguments)
     kept = given.out / f"{name}.json"
@@ -143,11 +159,15 @@ def renewed(text: str, begin: str, end: str, block: Callable[[str], Sequence[str
 
 def promises(limits: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of promises, what was measured, and whether they hold."""
-    rows = [[one["limit"], f"{one['value']:.3g}", "yes" if one["holds"] else "NO"] for one in limits]
+    rows = [
+        [one["limit"], f"{one['value']:.3g}", "yes" if one["holds"] else "NO"] for one in limits
+    ]
     return ["## Promises", "", *table(["promise", "measured", "holds"], rows, "l")]
 
 
-def spawned(work: Callable[[Any], Any], jobs: Sequence[Any], workers: int) -> Iterator[tuple[Any, Any, str]]:
+def spawned(
+    work: Callable[[Any], Any], jobs: Sequence[Any], workers: int
+) -> Iterator[tuple[Any, Any, str]]:
     """Each job with what ``work`` makes of it, or why it failed, as they are done; counted on standard error.
 
     One process a core: more threads would stand in one another's way. Spawned, so that numerical libraries start with
@@ -196,7 +216,11 @@ def timed(words: Sequence[str], **settings: str) -> tuple[float, str]:
     done = subprocess.run(words, capture_output=True, text=True, check=False,
         env={**here, "NML_DISABLE_USAGE_LOGGING": "1", **settings})  # fmt: skip
     seconds = time.perf_counter() - start
-    print(f"{seconds:6.1f} s  {' '.join(Path(word).name for word in words[1:7])} ...", file=sys.stderr, flush=True)
+    print(
+        f"{seconds:6.1f} s  {' '.join(Path(word).name for word in words[1:7])} ...",
+        file=sys.stderr,
+        flush=True,
+    )
     if done.returncode not in (0, 3):
         raise SystemExit(f"{' '.join(words)}: {done.stderr[-2000:]}")
     return seconds, done.stdout

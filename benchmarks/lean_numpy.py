@@ -44,7 +44,11 @@ def summary(counts: np.ndarray, hits: np.ndarray, target: np.ndarray) -> dict[st
     redrawn_hits, redrawn_counts = redrawn[:, :BINS], redrawn[:, :BINS] + redrawn[:, BINS:]
     redrawn_target = rng.multinomial(int(target.sum()), target / target.sum(), size=REPLICATES)
     low, high = np.quantile(binned(redrawn_counts, redrawn_hits, redrawn_target), [0.025, 0.975])
-    return {"binned": float(binned(counts, hits, target)), "lower": float(low), "upper": float(high)}
+    return {
+        "binned": float(binned(counts, hits, target)),
+        "lower": float(low),
+        "upper": float(high),
+    }
 
 
 def estimate(reference: np.ndarray, label: np.ndarray, target: np.ndarray) -> dict[str, float]:
@@ -73,7 +77,9 @@ def stream(folder: Path) -> dict[str, float]:
     sums = dict.fromkeys(counts, 0.0)
     hits = np.zeros(fine + 1)
     for name in counts:
-        with pq.ParquetFile(folder / f"{name}.parquet", pre_buffer=False) as file:  # the default holds the whole file
+        with pq.ParquetFile(
+            folder / f"{name}.parquet", pre_buffer=False
+        ) as file:  # the default holds the whole file
             for batch in file.iter_batches(batch_size=size, use_threads=False):
                 rows = batch.num_rows
                 column = batch.column("probabilities").flatten().to_numpy().reshape(rows, -1)

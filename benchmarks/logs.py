@@ -46,15 +46,38 @@ PLAIN = {
 def rows(kind: str, prompt: int, count: int) -> Iterator[dict[str, Any]]:
     """Rows of a log, the same whatever the length of the prompts."""
     rng = np.random.default_rng(0)
-    words = ["the", "river", "carries", "old", "leaves", "under", "a", "bridge", "of", "stone", "and", "counts", "them"]
+    words = [
+        "the",
+        "river",
+        "carries",
+        "old",
+        "leaves",
+        "under",
+        "a",
+        "bridge",
+        "of",
+        "stone",
+        "and",
+        "counts",
+        "them",
+    ]
     filler = " ".join(words[i] for i in rng.integers(len(words), size=prompt // 3))[:prompt]
     for number in range(count):
         question, right = f"{number}: {filler}", bool(rng.random() < 0.6)
         text = (f"answer {number} " * 40)[:400]
         if kind.startswith("inspect"):
-            messages = [{"role": "user", "content": question}, {"role": "assistant", "content": text}]
-            output = {"model": "m", "choices": [{"message": messages[1], "stop_reason": "stop"}], "completion": text}
-            events = [{"event": "model", "input": messages[:1], "output": output, "timestamp": number}]
+            messages = [
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": text},
+            ]
+            output = {
+                "model": "m",
+                "choices": [{"message": messages[1], "stop_reason": "stop"}],
+                "completion": text,
+            }
+            events = [
+                {"event": "model", "input": messages[:1], "output": output, "timestamp": number}
+            ]
             yield {"id": number, "epoch": 1, "input": question, "target": "yes", "messages": messages, "output": output,
                 "scores": {"match": {"value": "C" if right else "I", "answer": text[:20]}}, "events": events,
                 "attachments": {}}  # fmt: skip
@@ -67,7 +90,10 @@ def rows(kind: str, prompt: int, count: int) -> Iterator[dict[str, Any]]:
             scores = (-rng.random(4) * 9).tolist()
             gold = int(np.argmax(scores)) if right else int(np.argmin(scores))
             answers = [[str(score), "False"] for score in scores]
-            asked = {f"gen_args_{i}": {"arg_0": question, "arg_1": f" choice {i} of {number}"} for i in range(4)}
+            asked = {
+                f"gen_args_{i}": {"arg_0": question, "arg_1": f" choice {i} of {number}"}
+                for i in range(4)
+            }
             yield {"doc_id": number, "doc": {"question": question}, "target": str(gold), "arguments": asked,
                 "resps": [[answer] for answer in answers], "filtered_resps": answers, "filter": "none",
                 "metrics": ["acc", "acc_norm"], "acc": float(right), "acc_norm": float(right)}  # fmt: skip
@@ -89,11 +115,16 @@ def make(kind: str, folder: Path, prompt: int, count: int) -> Path:
     with path.open("w") as file:
         if kind == "inspect .json":
             file.write(json.dumps(about)[:-1] + ', "samples": [')
-            file.writelines((", " if i else "") + json.dumps(sample) for i, sample in enumerate(samples))
+            file.writelines(
+                (", " if i else "") + json.dumps(sample) for i, sample in enumerate(samples)
+            )
             file.write("]}")
         elif kind == "options, an array":
             file.write("[\n")
-            file.writelines((",\n" if i else "") + json.dumps(sample, indent=2) for i, sample in enumerate(samples))
+            file.writelines(
+                (",\n" if i else "") + json.dumps(sample, indent=2)
+                for i, sample in enumerate(samples)
+            )
             file.write("\n]")
         else:
             file.writelines(json.dumps(sample) + "\n" for sample in samples)
@@ -102,7 +133,9 @@ def make(kind: str, folder: Path, prompt: int, count: int) -> Path:
 
 def watched(words: list[str]) -> tuple[float, float]:
     """Seconds of the processor and peak memory in MB of a process."""
-    here = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as if installed
+    here = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }  # as if installed
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=here)
     assert process.stderr is not None
     said = process.stderr.read()
@@ -116,17 +149,30 @@ def watched(words: list[str]) -> tuple[float, float]:
 def measure(given: argparse.Namespace) -> Result:
     """Each kind of log, large and with short prompts."""
     out, limits = [], []
-    cli = [sys.executable, "-c", "import sys; from oodometer.cli.main import main; sys.exit(main())", "read"]
+    cli = [
+        sys.executable,
+        "-c",
+        "import sys; from oodometer.cli.main import main; sys.exit(main())",
+        "read",
+    ]
     for kind, (prompt, what) in KINDS.items():
         if given.only and given.only not in kind:
             continue
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            one = len(make(kind, place, prompt, 50).read_bytes()) / 50 if kind != "inspect .eval" else 3 * prompt + 2500
+            one = (
+                len(make(kind, place, prompt, 50).read_bytes()) / 50
+                if kind != "inspect .eval"
+                else 3 * prompt + 2500
+            )
             count = int(given.mb * 1e6 / one)
             large, small = make(kind, place, prompt, count), make(kind, place, prompt // 4, count)
             plain = PLAIN[
-                "zip" if "eval" in kind else "whole" if kind in ("options, an array", "inspect .json") else "lines"
+                "zip"
+                if "eval" in kind
+                else "whole"
+                if kind in ("options, an array", "inspect .json")
+                else "lines"
             ]
             ours, theirs, peaks = [], [], []
             for _ in range(ROUNDS):
@@ -136,9 +182,15 @@ def measure(given: argparse.Namespace) -> Result:
             times = [a[0] / b[0] for a, b in zip(ours, theirs, strict=True)]
             growth = min(peak for _, peak in ours) / min(peaks)
             cell = {"kind": kind, "what": what, "rows": count, "mb": large.stat().st_size / 1e6}
-            cell |= {"short_prompts_mb": small.stat().st_size / 1e6, "short_prompts_peak_mb": min(peaks)}
+            cell |= {
+                "short_prompts_mb": small.stat().st_size / 1e6,
+                "short_prompts_peak_mb": min(peaks),
+            }
             for side, runs in (("plain", theirs), ("read", ours)):
-                cell |= {f"{side}_seconds": spread([run[0] for run in runs]), f"{side}_mb": min(run[1] for run in runs)}
+                cell |= {
+                    f"{side}_seconds": spread([run[0] for run in runs]),
+                    f"{side}_mb": min(run[1] for run in runs),
+                }
             out.append(cell | {"times": spread(times)})
         limits += [
             {"limit": f"{kind}: at most {MOST_TIMES:g} times plain JSON", "value": min(times),
@@ -159,21 +211,35 @@ def page(result: Result) -> str:
     header = ["log", "rows", "MB", "plain JSON, s", "`oodometer read`, s", "times"]
     header += ["plain JSON, peak MB", "peak MB", "peak MB, short prompts"]
     about = (
-        "`python -m benchmarks.logs`. Seconds of the processor of whole processes, the start of Python and the written "
+        "`python -m benchmarks.logs`. Seconds of the processor of whole "
+        "processes, the start of Python and the written "
     )
     about += (
-        "file included; median (range) of three rounds. Short prompts are a quarter as long. Plain JSON parses a line, "
+        "file included; median (range) of three rounds. Short prompts are "
+        "a quarter as long. Plain JSON parses a line, "
     )
     about += "a member or the whole text and keeps nothing."
     lines = ["# Reading logs", "", about, "", *table(header, cells), *promises(result["limits"])]
     kinds = [f"- {log['kind']}: {log['what']}." for log in result["logs"]]
     machine_of = result["machine"]
     return joined(
-        [*lines, *kinds, "", f"{machine_of['cpu']}, {machine_of['cores']} cores, Python {machine_of['python']}."]
+        [
+            *lines,
+            *kinds,
+            "",
+            f"{machine_of['cpu']}, {machine_of['cores']} cores, Python {machine_of['python']}.",
+        ]
     )
 
 
 if __name__ == "__main__":
     sys.exit(
-        command(__doc__, "logs", measure, page, mb=(40, "megabytes of each log"), only=("", "kinds with this word"))
+        command(
+            __doc__,
+            "logs",
+            measure,
+            page,
+            mb=(40, "megabytes of each log"),
+            only=("", "kinds with this word"),
+        )
     )

@@ -42,7 +42,10 @@ LAWS: dict[str, tuple[Callable[[int, np.random.Generator], np.ndarray], float]] 
     "beta(2, 5)": (lambda n, rng: rng.beta(2, 5, n), 2 / 7),
     "beta(0.5, 5)": (lambda n, rng: rng.beta(0.5, 5, n), 1 / 11),
     "nearly all 1": (lambda n, rng: np.where(rng.random(n) < 0.95, 1.0, rng.random(n)), 0.975),
-    "grades 1 to 5": (lambda n, rng: rng.choice(5, n, p=SHARES) / 4, float(np.arange(5) @ SHARES / 4)),
+    "grades 1 to 5": (
+        lambda n, rng: rng.choice(5, n, p=SHARES) / 4,
+        float(np.arange(5) @ SHARES / 4),
+    ),
     "F1": (f1, 0.3 + 0.4 * 0.6),
 }
 
@@ -53,9 +56,17 @@ def of_rows(x: np.ndarray, rng: np.random.Generator) -> dict[str, Ends]:
     log = float(np.log(4 / (1 - LEVEL)))
     half = float(np.sqrt(2 * x.var(ddof=1) * log / n)) + 7 * log / (3 * (n - 1))
     weights = rng.dirichlet(np.ones(n + 1), 1000)
-    low, high = np.quantile(weights[:, :n] @ x, 0.025), np.quantile(weights[:, :n] @ x + weights[:, n], 0.975)
+    low, high = (
+        np.quantile(weights[:, :n] @ x, 0.025),
+        np.quantile(weights[:, :n] @ x + weights[:, n], 0.975),
+    )
     bernstein = (max(value - half, 0.0), min(value + half, 1.0))
-    return {"ours": (mean.lower, mean.upper), "t": mean.t, "Bernstein": bernstein, "Gaffke": (float(low), float(high))}
+    return {
+        "ours": (mean.lower, mean.upper),
+        "t": mean.t,
+        "Bernstein": bernstein,
+        "Gaffke": (float(low), float(high)),
+    }
 
 
 def of_clusters(x: np.ndarray, keys: np.ndarray) -> dict[str, Ends]:
@@ -63,20 +74,33 @@ def of_clusters(x: np.ndarray, keys: np.ndarray) -> dict[str, Ends]:
     mean, clusters = bounded_mean(x, LEVEL, keys=keys), Clusters.of(keys, x)
     quantile = student_quantile(LEVEL, clusters.worth - 1) / normal_quantile(LEVEL)
     spread = mean.value * (1 - mean.value)
-    worth = min(spread / clusters.variance / quantile**2, len(x)) if clusters.variance else clusters.worth
+    worth = (
+        min(spread / clusters.variance / quantile**2, len(x))
+        if clusters.variance
+        else clusters.worth
+    )
     half = stats.t.ppf(0.5 + LEVEL / 2, len(x) - 1) * float(x.std(ddof=1)) / len(x) ** 0.5
     effective = clopper_pearson(mean.value * max(worth, 1), max(worth, 1), LEVEL)
     rows = (mean.value - half, mean.value + half)
-    return {"ours": (mean.lower, mean.upper), "t": mean.t, "effective rows": effective, "rows": rows}
+    return {
+        "ours": (mean.lower, mean.upper),
+        "t": mean.t,
+        "effective rows": effective,
+        "rows": rows,
+    }
 
 
-def measured(draw: Callable[[], dict[str, Ends]], truth: float, sides: tuple[str, ...], draws: int) -> kit.Result:
+def measured(
+    draw: Callable[[], dict[str, Ends]], truth: float, sides: tuple[str, ...], draws: int
+) -> kit.Result:
     inside, width = dict.fromkeys(sides, 0), dict.fromkeys(sides, 0.0)
     for _ in range(draws):
         for side, (low, high) in draw().items():
             inside[side] += low <= truth <= high
             width[side] += min(high, 1) - max(low, 0)
-    return {side: {"coverage": inside[side] / draws, "width": width[side] / draws} for side in sides}
+    return {
+        side: {"coverage": inside[side] / draws, "width": width[side] / draws} for side in sides
+    }
 
 
 def independent(draws: int) -> Iterator[kit.Result]:
@@ -96,7 +120,9 @@ def clustered(draws: int) -> Iterator[kit.Result]:
             size = np.full(CLUSTERS, 10) if sizes == "equal" else rng.integers(1, 20, CLUSTERS)
             keys = np.arange(CLUSTERS, dtype=np.uint64).repeat(size)
             p = rng.beta(truth * total, (1 - truth) * total, CLUSTERS).repeat(size)
-            return of_clusters(rng.binomial(1, p) * 1.0 if kind == "verdicts" else rng.binomial(4, p) / 4, keys)
+            return of_clusters(
+                rng.binomial(1, p) * 1.0 if kind == "verdicts" else rng.binomial(4, p) / 4, keys
+            )
 
         about = {"rows": kind, "correlation": correlation, "sizes": sizes, "mean": truth}
         yield {"about": about, **measured(draw, truth, TOGETHER, draws)}
@@ -104,10 +130,17 @@ def clustered(draws: int) -> Iterator[kit.Result]:
 
 def page(result: kit.Result) -> str:
     def cells(row: kit.Result, sides: tuple[str, ...]) -> list[str]:
-        return [f"{100 * row[side]['coverage']:.1f} ({100 * row[side]['width']:.1f})" for side in sides]
+        return [
+            f"{100 * row[side]['coverage']:.1f} ({100 * row[side]['width']:.1f})" for side in sides
+        ]
 
-    alone = [[r["law"], str(r["rows"]), f"{r['mean']:.3f}", *cells(r, ALONE)] for r in result["independent"]]
-    together = [[*(str(v) for v in r["about"].values()), *cells(r, TOGETHER)] for r in result["clustered"]]
+    alone = [
+        [r["law"], str(r["rows"]), f"{r['mean']:.3f}", *cells(r, ALONE)]
+        for r in result["independent"]
+    ]
+    together = [
+        [*(str(v) for v in r["about"].values()), *cells(r, TOGETHER)] for r in result["clustered"]
+    ]
     lines = [
         "# Means of scores: coverage of nominal 95 % intervals, and mean width",
         "",

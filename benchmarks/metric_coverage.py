@@ -23,7 +23,9 @@ import numpy as np
 from benchmarks import kit
 
 LEVEL, NOMINAL, DRAWS, ROWS = 0.9, (0.86, 0.98), 200, (500, 5000)
-TRIED = 20  # draws with all methods and their trials, which the default of the accuracy alone asks for
+TRIED = (
+    20  # draws with all methods and their trials, which the default of the accuracy alone asks for
+)
 REFERENCE = (-0.7, 2.0)
 # the logits of a target, or its share of the positive class, and the assumptions that hold
 SHIFTS: dict[str, tuple[tuple[float, float] | float, tuple[str, ...]]] = {
@@ -38,14 +40,19 @@ ERRORS = ("error of the default", "of `--assume covariate`")
 METHODS = ("source", "cbpe", "pape", "importance", "label-shift")
 
 
-def drawn(rng: np.random.Generator, rows: int, shift: tuple[float, float] | float = REFERENCE) -> dict[str, Any]:
+def drawn(
+    rng: np.random.Generator, rows: int, shift: tuple[float, float] | float = REFERENCE
+) -> dict[str, Any]:
     """A record: calibrated probabilities and labels, of logits N(mean, sd) or of this share of the positive class."""
     moments = REFERENCE if isinstance(shift, float) else shift
     p = 1 / (1 + np.exp(-rng.normal(*moments, 20 * rows if isinstance(shift, float) else rows)))
     label = (rng.random(len(p)) < p).astype(int)
     if isinstance(shift, float):
         positives = rng.binomial(rows, shift)
-        parts = np.flatnonzero(label == 1)[:positives], np.flatnonzero(label == 0)[: rows - positives]
+        parts = (
+            np.flatnonzero(label == 1)[:positives],
+            np.flatnonzero(label == 0)[: rows - positives],
+        )
         chosen = rng.permutation(np.concatenate(parts))
         p, label = p[chosen], label[chosen]
     return {"probabilities": np.stack([1 - p, p], axis=1), "label": label}
@@ -66,7 +73,9 @@ def measured(shift: str, rows: int, draw: int) -> dict[str, Any]:
     truth = float(np.mean(target["probabilities"].argmax(axis=1) == target["label"]))
     made = {"accuracy": (truth, found.assumptions, found.estimates)}
     made |= {
-        name: (one.truth.value, one.assumptions, one.estimates) for name, one in found.metrics.items() if one.truth
+        name: (one.truth.value, one.assumptions, one.estimates)
+        for name, one in found.metrics.items()
+        if one.truth
     }
     answers = {
         name: {
@@ -96,7 +105,11 @@ def figures(draws: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 if answer != "truth":
                     value, lower, upper = three
                     cells[one["shift"], one["rows"], metric, answer].append(
-                        (lower <= truth + 1e-5 and truth - 1e-5 <= upper, upper - lower, abs(value - truth))
+                        (
+                            lower <= truth + 1e-5 and truth - 1e-5 <= upper,
+                            upper - lower,
+                            abs(value - truth),
+                        )
                     )
     return [
         {"shift": shift, "rows": rows, "metric": metric, "answer": answer, "draws": len(some),
@@ -116,18 +129,33 @@ def page(plain: dict[str, Any]) -> str:
              f"that of {TRIED} draws.", ""]  # fmt: skip
     for shift, (_, holds) in SHIFTS.items():
         for rows in sorted({f["rows"] for f in plain["figures"]}):
-            kinds = ", ".join(f"{kind} {n}" for kind, n in plain["kinds"][f"{shift}, {rows}"].items())
+            kinds = ", ".join(
+                f"{kind} {n}" for kind, n in plain["kinds"][f"{shift}, {rows}"].items()
+            )
             table = []
             for metric in metrics:
-                able = [f for m in METHODS if (f := by.get((shift, rows, metric, m))) and f["coverage"] >= NOMINAL[0]]
+                able = [
+                    f
+                    for m in METHODS
+                    if (f := by.get((shift, rows, metric, m))) and f["coverage"] >= NOMINAL[0]
+                ]
                 best = min(able, key=lambda f: f["width"], default=None)
                 cells = [by[shift, rows, metric, one] for one in (*holds, "natural")]
                 least = ["", ""] if best is None else [best["answer"], f"{100 * best['width']:.1f}"]
-                errors = [f"{100 * by[shift, rows, metric, one]['error']:.1f}" for one in ("natural", "covariate")]
-                table.append([metric, *(x for c in cells for x in _cells(c, best)), *least, *errors])
+                errors = [
+                    f"{100 * by[shift, rows, metric, one]['error']:.1f}"
+                    for one in ("natural", "covariate")
+                ]
+                table.append(
+                    [metric, *(x for c in cells for x in _cells(c, best)), *least, *errors]
+                )
             header = ["metric"]
             for one in (*holds, "natural"):
-                header += [f"`--assume {one}`" if one != "natural" else "default", "width", "of the best"]
+                header += [
+                    f"`--assume {one}`" if one != "natural" else "default",
+                    "width",
+                    "of the best",
+                ]
             lines += [f"## {shift}, {rows:,} rows on either side (diagnosis: {kinds})", "",
                       *kit.table([*header, "best method", "width", *ERRORS], table)]  # fmt: skip
     return kit.joined(lines)

@@ -67,7 +67,9 @@ def estimate_whole(args: argparse.Namespace) -> Job:
         reference = make(arrays["reference"]["probabilities"], label=arrays["reference"]["label"])
         with tempfile.TemporaryDirectory() as fresh:
             return answer(
-                oodometer.estimate(reference, make(arrays["target"]["probabilities"]), backtest=cache or fresh)
+                oodometer.estimate(
+                    reference, make(arrays["target"]["probabilities"]), backtest=cache or fresh
+                )
             )
 
     return job
@@ -135,7 +137,9 @@ def compare(args: argparse.Namespace) -> Job:
     def job() -> dict[str, Any]:
         records = [oodometer.Predictions.from_probabilities(p, label=label) for p in models]
         found = oodometer.compare(records, names=[f"model {i}" for i in range(10)])
-        return {"best": {name: rows[0]["model"] for name, rows in found.rankings["in_domain"].items()}}
+        return {
+            "best": {name: rows[0]["model"] for name, rows in found.rankings["in_domain"].items()}
+        }
 
     return job
 

@@ -59,7 +59,10 @@ def graded(rows: int, rng: np.random.Generator) -> np.ndarray:
     return np.stack([np.clip(hard + rng.normal(0, 0.25, rows), 0, 1) for _ in range(2)])
 
 
-BINARY = {f"{a:g} and {b:g}": binary(a, b) for a, b in ((0.3, 0.3), (0.2, 0.1), (0.05, 0.05), (0.03, 0.01), (0.02, 0))}
+BINARY = {
+    f"{a:g} and {b:g}": binary(a, b)
+    for a, b in ((0.3, 0.3), (0.2, 0.1), (0.05, 0.05), (0.03, 0.01), (0.02, 0))
+}
 SCORES: dict[str, tuple[float, Draw]] = {
     "partial credit, no difference": (0.0, graded),
     "a rare gain": (0.025, rare_gain),
@@ -80,7 +83,11 @@ def passages(kind: str, sizes: list[int], rng: np.random.Generator) -> np.ndarra
     return (rng.random((2, len(at))) < chance[:, at]).astype(float)
 
 
-PASSAGES = {"each model has its good passages": 0.0, "the gain varies": 0.1, "copies of one question": 0.0}
+PASSAGES = {
+    "each model has its good passages": 0.0,
+    "the gain varies": 0.1,
+    "copies of one question": 0.0,
+}
 
 
 class Tally:
@@ -109,7 +116,10 @@ def plain(scores: np.ndarray, sides: dict[str, Tally], truth: float) -> None:
 
 def single(draws: int) -> Iterator[kit.Result]:
     """Two models on independent rows."""
-    for kind, cases, sizes in (("binary", BINARY, (20, 50, 200, 1000)), ("scores", SCORES, (20, 50, 200))):
+    for kind, cases, sizes in (
+        ("binary", BINARY, (20, 50, 200, 1000)),
+        ("scores", SCORES, (20, 50, 200)),
+    ):
         for case, (truth, draw) in cases.items():
             for rows in sizes:
                 rng, sides = (
@@ -163,7 +173,10 @@ def exactly() -> Iterator[kit.Result]:
         for rows in (20, 50, 200, 1000):
             chance, total = scipy.stats.binom.pmf(np.arange(rows + 1), rows, rate), 0.0
             for discordant in map(int, np.flatnonzero(chance > 1e-12)):
-                low, high = (discordant + 1) // 2, discordant + 1  # the fewest rows ahead that are claimed
+                low, high = (
+                    (discordant + 1) // 2,
+                    discordant + 1,
+                )  # the fewest rows ahead that are claimed
                 while low < high:
                     middle = (low + high) // 2
                     claimed = is_claimed(middle, discordant - middle, rows)
@@ -177,7 +190,10 @@ def together(draws: int, again: bool = False) -> Iterator[kit.Result]:
     """Six models: whether all 15 intervals hold at once, and whether a difference to the picked best is claimed; again:
     of independent rows and models that are all alike, with another seed.
     """
-    means = {"all alike": np.full(6, 0.6), "two behind": np.array([0.65, 0.65, 0.65, 0.65, 0.55, 0.5])}
+    means = {
+        "all alike": np.full(6, 0.6),
+        "two behind": np.array([0.65, 0.65, 0.65, 0.65, 0.55, 0.5]),
+    }
     sizes = (("50 rows", 50, 1), ("400 rows", 400, 1), ("20 of 10", 200, 10))
     for case, mean in [*means.items()][: 1 if again else None]:
         for name, rows, per in sizes[1:2] if again else sizes:
@@ -185,14 +201,26 @@ def together(draws: int, again: bool = False) -> Iterator[kit.Result]:
             held: dict[str, list[tuple[bool, bool]]] = {"ours": [], "single": []}
             for _ in range(draws):
                 hard = rng.normal(0, 0.15, rows // per)[by]
-                paired = Paired((rng.random((6, rows)) < np.clip(mean[:, None] + hard, 0, 1)), None if per == 1 else by)
-                for side, quantile in (("ours", paired.simultaneous(LEVEL)), ("single", paired.quantile(LEVEL))):
+                paired = Paired(
+                    (rng.random((6, rows)) < np.clip(mean[:, None] + hard, 0, 1)),
+                    None if per == 1 else by,
+                )
+                for side, quantile in (
+                    ("ours", paired.simultaneous(LEVEL)),
+                    ("single", paired.quantile(LEVEL)),
+                ):
                     middle, error, _ = paired._moments
                     apart = mean[:, None] - mean
                     inside = np.abs(middle - apart) <= quantile * error + 1e-12
                     best = int(paired.scores.mean(axis=1).argmax())
-                    wrong = (middle[best] > quantile * error[best]) & (apart[best] <= 0) & (np.arange(6) != best)
-                    held[side].append((bool((inside | np.eye(6, dtype=bool)).all()), bool(wrong.any())))
+                    wrong = (
+                        (middle[best] > quantile * error[best])
+                        & (apart[best] <= 0)
+                        & (np.arange(6) != best)
+                    )
+                    held[side].append(
+                        (bool((inside | np.eye(6, dtype=bool)).all()), bool(wrong.any()))
+                    )
             sides = {
                 side: dict(zip(("coverage", "wrong"), np.mean(rows_, axis=0).tolist(), strict=True))
                 for side, rows_ in held.items()
@@ -209,8 +237,14 @@ def over_tasks(draws: int) -> Iterator[kit.Result]:
     gains = np.array([0.2, 0.1, 0.0, -0.1, 0.0])
     for _ in range(draws):
         paired = Paired(rng.random((2, len(tasks))) < 0.5 + 0.1 * tasks / 4)
-        p_values = [paired.take(np.flatnonzero(tasks == t)).difference(0, 1, LEVEL).p_value for t in range(5)]
-        any_raw, any_holm = any_raw + (min(p_values) <= 0.05), any_holm + (min(holm(p_values)) <= 0.05)
+        p_values = [
+            paired.take(np.flatnonzero(tasks == t)).difference(0, 1, LEVEL).p_value
+            for t in range(5)
+        ]
+        any_raw, any_holm = (
+            any_raw + (min(p_values) <= 0.05),
+            any_holm + (min(holm(p_values)) <= 0.05),
+        )
         moved = Paired(rng.random((2, len(tasks))) < 0.5 + np.array([[0.5], [-0.5]]) * gains[tasks])
         macro.add(*moved.macro(0, 1, tasks, Z)[1:], float(gains.mean()))
         made = moved.difference(0, 1, LEVEL)
@@ -230,8 +264,12 @@ def visible(draws: int) -> Iterator[kit.Result]:
     for rows in (100, 400, 2000):
         shown = 0
         for _ in range(draws):
-            size = Paired(binary(0.125, 0.125)[1](rows, rng)).difference(0, 1, LEVEL).smallest_visible
-            made = Paired(binary(0.125 + size / 2, max(0.125 - size / 2, 0.0))[1](rows, rng)).difference(0, 1, LEVEL)
+            size = (
+                Paired(binary(0.125, 0.125)[1](rows, rng)).difference(0, 1, LEVEL).smallest_visible
+            )
+            made = Paired(
+                binary(0.125 + size / 2, max(0.125 - size / 2, 0.0))[1](rows, rng)
+            ).difference(0, 1, LEVEL)
             shown += made.lower > 0
         yield {"kind": "visible", "rows": rows, "power": shown / draws}
 
@@ -259,7 +297,11 @@ def clocks(rounds: int) -> kit.Result:
                     pyarrow.parquet.write_table(table, path)
                 else:
                     table.to_pandas().to_json(path, orient="records", lines=True)
-            words = ["oodometer", "compare", *(str(Path(folder, f"{m}.{ending}")) for m in "abcdef")]
+            words = [
+                "oodometer",
+                "compare",
+                *(str(Path(folder, f"{m}.{ending}")) for m in "abcdef"),
+            ]
             words += ["--report", str(Path(folder, "page.html"))]
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             out[ending] = sorted(kit.timed(words)[0] for _ in range(rounds))
@@ -272,9 +314,15 @@ def clocks(rounds: int) -> kit.Result:
 
 def measure(given: argparse.Namespace) -> kit.Result:
     parts, before = (single, clustered, together, over_tasks, visible), given.before
-    cells = [cell for part in parts for cell in part(given.draws)] if given.draws else before["cells"]
+    cells = (
+        [cell for part in parts for cell in part(given.draws)] if given.draws else before["cells"]
+    )
     seconds = clocks(given.rounds) if given.rounds else before.get("seconds", {})
-    result = {"draws": given.draws or before["draws"], "many": given.many or before.get("many", 0), "cells": cells}
+    result = {
+        "draws": given.draws or before["draws"],
+        "many": given.many or before.get("many", 0),
+        "cells": cells,
+    }
     again = [*together(given.many, again=True)] if given.many else before.get("again", [])
     return {**result, "exact": [*exactly()], "again": again, "seconds": seconds}
 
@@ -298,35 +346,69 @@ def page(result: kit.Result) -> str:
     }
     for kind, (title, head) in titles.items():
         cells = [cell for cell in result["cells"] if cell["kind"] == kind]
-        rows = [[c["case"], str(c["rows"]), *(said(c[side]) for side in ("ours", "plain", "unpaired"))] for c in cells]
-        lines += ["", f"## {title}", "", *kit.table([head, "rows", "ours", "plain", "unpaired"], rows)[:-1]]
+        rows = [
+            [c["case"], str(c["rows"]), *(said(c[side]) for side in ("ours", "plain", "unpaired"))]
+            for c in cells
+        ]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            *kit.table([head, "rows", "ours", "plain", "unpaired"], rows)[:-1],
+        ]
     cells = [cell for cell in result["cells"] if cell["kind"] == "together"]
     shown = lambda side: f"{100 * side['coverage']:.1f}, {100 * side['wrong']:.1f}"  # noqa: E731
     rows = [[c["case"], c["rows"], shown(c["ours"]), shown(c["single"])] for c in cells]
     text = "How often all 15 intervals hold at once, and how often a model that is not worse is said to be behind the "
     text += "best, in %; single: each interval for itself."
-    lines += ["", "## Six models", "", text, "", *kit.table(["case", "rows", "ours", "single"], rows)[:-1]]
+    lines += [
+        "",
+        "## Six models",
+        "",
+        text,
+        "",
+        *kit.table(["case", "rows", "ours", "single"], rows)[:-1],
+    ]
     rows, exact = [], result.get("exact", [])
     for cell in exact:
-        rows.append([f"{100 * cell['discordant']:g} %", *(f"{100 * error:.2f}" for error in cell["claims"].values())])
+        rows.append(
+            [
+                f"{100 * cell['discordant']:g} %",
+                *(f"{100 * error:.2f}" for error in cell["claims"].values()),
+            ]
+        )
     text = "Decisions at 5 % where there is no difference: how often one is claimed, in %, summed over the law of the "
     text += "rows on which just one of two models is right, and of which of them. The exact test keeps 5 % at each "
     text += "number of such rows, and the intervals claim no more than it does: what is above 5 with two models that "
     text += "are right or wrong, further up, is luck."
     if exact:
         lines += ["", "## Claims without any difference, exactly", "", text, ""]
-        lines += kit.table(["only one is right", *(f"{n} rows" for n in exact[0]["claims"])], rows)[:-1]
+        lines += kit.table(["only one is right", *(f"{n} rows" for n in exact[0]["claims"])], rows)[
+            :-1
+        ]
     if result.get("again"):
         error, rows = 100 * float(np.sqrt(0.05 * 0.95 / result["many"])), []
         for c in result["again"]:
-            rows.append([c["case"], c["rows"], f"{100 * c['ours']['coverage']:.2f}", f"{100 * c['ours']['wrong']:.2f}"])
+            rows.append(
+                [
+                    c["case"],
+                    c["rows"],
+                    f"{100 * c['ours']['coverage']:.2f}",
+                    f"{100 * c['ours']['wrong']:.2f}",
+                ]
+            )
         text = f"The six models again, all alike, {result['many']:,} other draws (`--many {result['many']}`); the "
         lines += ["", f"{text}standard error of a share of 5 % is {error:.2f} points:", ""]
         lines += kit.table(["case", "rows", "all 15 hold, %", "wrongly behind, %"], rows)[:-1]
     tasks = next(cell for cell in result["cells"] if cell["kind"] == "tasks")
     text = f"Without any difference one of the five is claimed in {100 * tasks['holm']:.1f} % with Holm's p-values, in "
     text += f"{100 * tasks['raw']:.1f} % without. The mean over tasks: {said(tasks['macro'])}; all rows alike, held "
-    lines += ["", "## Five tasks of 20 to 200 questions", "", f"{text}against the same mean: {said(tasks['rows'])}."]
+    lines += [
+        "",
+        "## Five tasks of 20 to 200 questions",
+        "",
+        f"{text}against the same mean: {said(tasks['rows'])}.",
+    ]
     cells = [cell for cell in result["cells"] if cell["kind"] == "visible"]
     text = ", ".join(f"{100 * cell['power']:.0f} % at {cell['rows']:,} rows" for cell in cells)
     text = f"A difference as large as what is said to be visible with a power of 0.8 was shown in {text}."

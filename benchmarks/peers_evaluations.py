@@ -44,11 +44,16 @@ try:
     import judgy
     import truescore
 except ImportError as error:
-    raise SystemExit(f"{error}: pip install judgy==0.1.0 truescore==0.7.4 cje-eval==0.9.3") from None
+    raise SystemExit(
+        f"{error}: pip install judgy==0.1.0 truescore==0.7.4 cje-eval==0.9.3"
+    ) from None
 
 Ends = tuple[float, float]
 Side = Callable[..., Ends]
-ROWS, RESAMPLES = 2_000, 2_000  # rows of a judged run; judgy's default of 20,000 takes ten times as long
+ROWS, RESAMPLES = (
+    2_000,
+    2_000,
+)  # rows of a judged run; judgy's default of 20,000 takes ten times as long
 Z = 1.959963984540054
 OWN = "the judge's own rate"
 SLOW = ("oodometer, betting", "judgy", "cje")  # of judges; they get fewer draws
@@ -86,7 +91,9 @@ def inspect_wilson(x: Any) -> Ends:
 
 def unpaired(a: Any, b: Any, keys: Any = None) -> Ends:
     """Two standard errors as logs have them, as if the runs had been of different questions."""
-    return around(b.mean() - a.mean(), Z * float(np.hypot(standard_error(a, keys), standard_error(b, keys))))
+    return around(
+        b.mean() - a.mean(), Z * float(np.hypot(standard_error(a, keys), standard_error(b, keys)))
+    )
 
 
 def ends_of(result: Any) -> Ends:
@@ -110,7 +117,9 @@ def judge_alone(judge: Any, labels: Any, at: Any) -> Ends:
 
 
 def labels_alone(judge: Any, labels: Any, at: Any, keys: Any = None) -> Ends:
-    return ends_of(truescore.gold_only_estimate(labels, clusters=None if keys is None else keys[at]))
+    return ends_of(
+        truescore.gold_only_estimate(labels, clusters=None if keys is None else keys[at])
+    )
 
 
 def judgy_rate(judge: Any, labels: Any, at: Any) -> Ends:
@@ -169,12 +178,18 @@ def verdicts(judge: Any, labels: Any, at: Any) -> Judged:
 def our_rate(judge: Any, labels: Any, at: Any, keys: Any = None) -> Ends:
     """What `audit --judge` prints first."""
     judged = verdicts(judge, labels, at)
-    return Counts.of(judged, judged.cells, 0.95, None if keys is None else keys[at]).interval(0.95)[1:]
+    return Counts.of(judged, judged.cells, 0.95, None if keys is None else keys[at]).interval(0.95)[
+        1:
+    ]
 
 
 def our_betting(judge: Any, labels: Any, at: Any) -> Ends:
     """Its exact interval."""
-    hits, rows, sampled = int(labels.sum()), len(judge), SampledRows.evenly(at, labels.astype(float))
+    hits, rows, sampled = (
+        int(labels.sum()),
+        len(judge),
+        SampledRows.evenly(at, labels.astype(float)),
+    )
     game = sampled.game(np.asarray(judge, float), 0.5)
     low, high = betting_interval(game, 0.95, hits / rows, (rows - len(at) + hits) / rows)
     return float(low), float(high)
@@ -245,7 +260,9 @@ def score_draw(kind: str, n: int, rng: np.random.Generator) -> tuple[Any, float]
         return rng.choice(5, n, p=p) / 4, float(p @ np.arange(5) / 4)
     if kind == "F1: half are 1, a quarter 0":
         u = rng.random(n)
-        return np.where(u < 0.5, 1.0, np.where(u < 0.75, 0.0, rng.beta(4, 3, n))), 0.5 + 0.25 * 4 / 7
+        return np.where(
+            u < 0.5, 1.0, np.where(u < 0.75, 0.0, rng.beta(4, 3, n))
+        ), 0.5 + 0.25 * 4 / 7
     x = np.where(rng.random(n) < 0.95, 1.0, rng.beta(1, 2, n))
     return x, 0.95 + 0.05 / 3
 
@@ -262,7 +279,9 @@ def scores(n: int, kind: str) -> Callable[[np.random.Generator], Draw]:
     return drawn
 
 
-def clustered(sizes: Any, share: float, p: float, graded: bool = False) -> Callable[[np.random.Generator], Draw]:
+def clustered(
+    sizes: Any, share: float, p: float, graded: bool = False
+) -> Callable[[np.random.Generator], Draw]:
     """Right and wrong, or scores between 0 and 1, that are alike within a cluster."""
 
     def drawn(rng: np.random.Generator) -> Draw:
@@ -275,10 +294,15 @@ def clustered(sizes: Any, share: float, p: float, graded: bool = False) -> Calla
     return drawn
 
 
-def pairs(n: int, only_b: float, only_a: float, both: float) -> Callable[[np.random.Generator], Draw]:
+def pairs(
+    n: int, only_b: float, only_a: float, both: float
+) -> Callable[[np.random.Generator], Draw]:
     def drawn(rng: np.random.Generator) -> Draw:
         cell = rng.choice(4, n, p=[only_b, only_a, both, 1 - only_a - only_b - both])
-        return (((cell == 1) | (cell == 2)).astype(int), ((cell == 0) | (cell == 2)).astype(int)), only_b - only_a
+        return (
+            ((cell == 1) | (cell == 2)).astype(int),
+            ((cell == 0) | (cell == 2)).astype(int),
+        ), only_b - only_a
 
     return drawn
 
@@ -296,7 +320,9 @@ def clustered_pairs(clusters: int, size: int, gap: float) -> Callable[[np.random
     return drawn
 
 
-def judged(labels: int, rate: float, sensitivity: float, specificity: float) -> Callable[[np.random.Generator], Draw]:
+def judged(
+    labels: int, rate: float, sensitivity: float, specificity: float
+) -> Callable[[np.random.Generator], Draw]:
     """The truth is the rate among the run's own rows, of which some are labelled."""
 
     def drawn(rng: np.random.Generator) -> Draw:
@@ -308,13 +334,17 @@ def judged(labels: int, rate: float, sensitivity: float, specificity: float) -> 
     return drawn
 
 
-def judged_clusters(clusters: int, rate: float, sensitivity: float, specificity: float) -> Callable[[Any], Draw]:
+def judged_clusters(
+    clusters: int, rate: float, sensitivity: float, specificity: float
+) -> Callable[[Any], Draw]:
     """Clusters of five rows, labelled whole; right answers and the judge's errors are alike within."""
 
     def drawn(rng: np.random.Generator) -> Draw:
         keys = np.repeat(np.arange(ROWS // 5), 5)
         right = latent(keys, 0.5, rng) < stats.norm.ppf(rate)
-        judge = latent(keys, 0.5, rng) < stats.norm.ppf(np.where(right, sensitivity, 1 - specificity))
+        judge = latent(keys, 0.5, rng) < stats.norm.ppf(
+            np.where(right, sensitivity, 1 - specificity)
+        )
         at = np.flatnonzero(np.isin(keys, rng.choice(ROWS // 5, clusters, replace=False)))
         return (judge.astype(int), right[at].astype(int), at, keys), float(right.mean())
 
@@ -333,7 +363,9 @@ def answers() -> list[tuple[Any, Any]]:
         with tarfile.open(kit.data_folder() / "natural4/mmlupro.tar.xz") as archive:
             archive.extractall(folder, filter="data")
         for case in sorted(Path(folder).glob("*/*/")):
-            target, labels = (pq.read_table(case / f"{name}.parquet") for name in ("target", "labels"))
+            target, labels = (
+                pq.read_table(case / f"{name}.parquet") for name in ("target", "labels")
+            )
             prediction, label = target["prediction"].to_numpy(), labels["label"].to_numpy()
             members = np.array(target["members"].to_pylist())
             vote = np.stack([members == label[:, None], members == prediction[:, None]], axis=-1)
@@ -369,7 +401,9 @@ def real_pairs(n: int) -> Callable[[np.random.Generator], Draw]:
         right, others, *_ = a_case(rng)
         other = others[:, rng.integers(others.shape[1]), 0]
         rows = rng.integers(len(right), size=n)
-        return (right[rows].astype(int), other[rows].astype(int)), float(other.mean() - right.mean())
+        return (right[rows].astype(int), other[rows].astype(int)), float(
+            other.mean() - right.mean()
+        )
 
     return drawn
 
@@ -388,7 +422,12 @@ def real_judge(labels: int, voters: int) -> Callable[[np.random.Generator], Draw
     return drawn
 
 
-JUDGES = (0.55, 0.9, 0.55), (0.55, 0.95, 0.9), (0.55, 0.6, 0.7), (0.9, 0.9, 0.6)  # rate, sensitivity, specificity
+JUDGES = (
+    (0.55, 0.9, 0.55),
+    (0.55, 0.95, 0.9),
+    (0.55, 0.6, 0.7),
+    (0.9, 0.9, 0.6),
+)  # rate, sensitivity, specificity
 UNEVEN = np.r_[np.full(15, 3), np.full(4, 20), 60]
 CELLS: dict[str, dict[str, Callable[[np.random.Generator], Draw]]] = {
     "mean of right and wrong": {
@@ -468,7 +507,13 @@ def cells(draws: int, few: int, only: str) -> Iterator[dict[str, Any]]:
                     except (ValueError, RuntimeError):
                         refused[side] += 1
                         continue
-                    seen[side].append((low - 1e-9 <= truth <= high + 1e-9, high - low, time.perf_counter() - began))
+                    seen[side].append(
+                        (
+                            low - 1e-9 <= truth <= high + 1e-9,
+                            high - low,
+                            time.perf_counter() - began,
+                        )
+                    )
             sides = {}
             for side, rows in seen.items():
                 covered, width, seconds = np.array(rows, dtype=float).T
@@ -477,7 +522,11 @@ def cells(draws: int, few: int, only: str) -> Iterator[dict[str, Any]]:
                 sides[side]["refused"] = refused[side] / many
                 sides[side]["milliseconds"] = 1e3 * np.median(seconds)
                 sides[side] = {name: round(float(value), 5) for name, value in sides[side].items()}
-            print(f"{question}: {setting}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{question}: {setting}, {time.perf_counter() - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
             cell = {"question": question, "setting": setting, "sides": sides}
             with part.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(cell) + "\n")
@@ -500,7 +549,10 @@ rows = list(csv.DictReader(open("verdicts.csv")))
 labels = [float(row["human_passed"] == "true") if row["human_passed"] else math.nan for row in rows]
 print(cje.calibrated_mean_ci([float(row["judge_passed"] == "true") for row in rows], labels).summary())
 """
-OURS, THEIRS = "import sys; from oodometer.cli import main; sys.exit(main())", "from truescore.cli import main; main()"
+OURS, THEIRS = (
+    "import sys; from oodometer.cli import main; sys.exit(main())",
+    "from truescore.cli import main; main()",
+)
 TYPED = {
     "a judge's rate, 2,000 rows and 150 labels": {
         "oodometer audit": [OURS, "audit", "verdicts.csv", "--judge", "judge_passed", "--labels", "human_passed"],
@@ -526,7 +578,10 @@ def typed(rounds: int) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         for sample in ("judged", "runs"):
             write_sample(sample, folder)
-        sides = [list(csv.DictReader((Path(folder) / f"{name}.csv").open())) for name in ("small", "large")]
+        sides = [
+            list(csv.DictReader((Path(folder) / f"{name}.csv").open()))
+            for name in ("small", "large")
+        ]
         with (Path(folder) / "both.csv").open("w", newline="") as file:
             pairs = ([a["id"], a["correct"], b["correct"]] for a, b in zip(*sides, strict=True))
             csv.writer(file).writerows([["id", "small", "large"], *pairs])
@@ -534,10 +589,20 @@ def typed(rounds: int) -> list[dict[str, Any]]:
         os.chdir(folder)
         try:
             for question, commands in TYPED.items():
-                turns = {name: partial(kit.timed, [sys.executable, "-c", *words]) for name, words in commands.items()}
+                turns = {
+                    name: partial(kit.timed, [sys.executable, "-c", *words])
+                    for name, words in commands.items()
+                }
                 for name, answers in kit.in_turns(turns, rounds).items():
                     seconds = kit.spread([answer[0] for answer in answers])
-                    out.append({"question": question, "side": name, "seconds": seconds, "says": answers[0][1]})
+                    out.append(
+                        {
+                            "question": question,
+                            "side": name,
+                            "seconds": seconds,
+                            "says": answers[0][1],
+                        }
+                    )
         finally:
             os.chdir(before)
     return out
@@ -557,7 +622,11 @@ def worse(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{cell['setting']}: oodometer covers {covered:.1%}."
     for other in dict.fromkeys(name for cell in cells for name in cell["sides"]):
         gaps = [
-            (100 * (cell["sides"][first]["width"] - side["width"]), 100 * side["width"], cell["setting"])
+            (
+                100 * (cell["sides"][first]["width"] - side["width"]),
+                100 * side["width"],
+                cell["setting"],
+            )
             for cell in cells
             if (side := cell["sides"].get(other)) and side["coverage"] >= NOMINAL - SHORT
         ]
@@ -584,33 +653,61 @@ def page(result: kit.Result) -> str:
                 side = cell["sides"].get(name)
                 short = side is not None and side["coverage"] < NOMINAL - SHORT
                 text = "" if side is None else f"{100 * side['coverage']:.1f}"
-                row.append("" if side is None else f"{f'**{text}**' if short else text}, {100 * side['width']:.1f}")
+                row.append(
+                    ""
+                    if side is None
+                    else f"{f'**{text}**' if short else text}, {100 * side['width']:.1f}"
+                )
                 if side is not None and side["refused"] > 0:
                     refused.setdefault(name, []).append(side["refused"])
             rows.append(row)
-        refusing = "".join(f" {name} refused up to {max(some):.1%} of a row's." for name, some in refused.items())
-        speed = [f"{np.median([c['sides'][n]['milliseconds'] for c in chosen if n in c['sides']]):.2g}" for n in names]
-        lines += [f"## {question.capitalize()}", "", *kit.table(["data", *names], [*rows, ["milliseconds", *speed]])]
-        every = sorted({int(side["draws"]) for cell in chosen for side in cell["sides"].values()}, reverse=True)
+        refusing = "".join(
+            f" {name} refused up to {max(some):.1%} of a row's." for name, some in refused.items()
+        )
+        speed = [
+            f"{np.median([c['sides'][n]['milliseconds'] for c in chosen if n in c['sides']]):.2g}"
+            for n in names
+        ]
+        lines += [
+            f"## {question.capitalize()}",
+            "",
+            *kit.table(["data", *names], [*rows, ["milliseconds", *speed]]),
+        ]
+        every = sorted(
+            {int(side["draws"]) for cell in chosen for side in cell["sides"].values()}, reverse=True
+        )
         draws = f"{every[0]:,} draws a row"
         if len(every) > 1:
             less = " or ".join(map(str, every[1:]))
-            draws += f", of {', '.join(name for name in names if name in SLOW)} the first {less} of them"
+            draws += (
+                f", of {', '.join(name for name in names if name in SLOW)} the first {less} of them"
+            )
         lines += [f"{draws}; milliseconds a call.{refusing}", ""]
     lines += ["## Where ours is worse", ""]
     for question in CELLS:
         texts = list(worse([cell for cell in result["cells"] if cell["question"] == question]))
         lines += [f"- {question.capitalize()}: {' '.join(texts)}"] if texts else []
     lines.append("")
-    rows = [[one["question"], one["side"], kit.ranged(one["seconds"], 2)] for one in result.get("typed", [])]
+    rows = [
+        [one["question"], one["side"], kit.ranged(one["seconds"], 2)]
+        for one in result.get("typed", [])
+    ]
     about = "Median and range, from the interpreter's start to the answer: reading, working out and printing. "
     about += "Processes took turns on a busy machine: compare them within a question."
-    lines += ["## Seconds of a whole process", "", about, "", *kit.table(["question", "side", "seconds"], rows, "llr")]
+    lines += [
+        "## Seconds of a whole process",
+        "",
+        about,
+        "",
+        *kit.table(["question", "side", "seconds"], rows, "llr"),
+    ]
     return kit.joined(lines)
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    command = f"python -m benchmarks.peers_evaluations --draws {given.draws} --judged {given.judged}"
+    command = (
+        f"python -m benchmarks.peers_evaluations --draws {given.draws} --judged {given.judged}"
+    )
     processes = {} if given.no_processes else {"typed": typed(given.rounds)}
     measured = list(cells(given.draws, given.judged, given.only))
     return {"command": command, "machine": kit.machine(), **processes, "cells": measured}

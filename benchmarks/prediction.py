@@ -92,7 +92,9 @@ def minilm(folder: Path, **changes: Any) -> Any:
     torch.manual_seed(0)
     net = transformers.AutoModelForSequenceClassification.from_pretrained(source, **changes)
     if changes.get("num_labels") == 1:
-        net.classifier.weight.data.normal_(0, 1.0)  # scores that differ, so that a difference can be seen
+        net.classifier.weight.data.normal_(
+            0, 1.0
+        )  # scores that differ, so that a difference can be seen
     net.save_pretrained(folder)
     transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
     return folder
@@ -127,15 +129,21 @@ def resnet(folder: Path, data: Path) -> Path:
     from oodometer.models.torch.training import TrainingConfig
 
     held = np.load(data)
-    plan = TrainingConfig(epochs=1, batch_size=128, learning_rate=0.05, clip=None, optimizer="sgd", schedule="cosine")
+    plan = TrainingConfig(
+        epochs=1, batch_size=128, learning_rate=0.05, clip=None, optimizer="sgd", schedule="cosine"
+    )
     model = ResNet(training=plan).fit(held["image"][:2000], held["label"][:2000].tolist())
     return model.save(folder)
 
 
-def compared(name: str, rows: int, sides: dict[str, list[str]], home: Path, rounds: int) -> kit.Result:
+def compared(
+    name: str, rows: int, sides: dict[str, list[str]], home: Path, rounds: int
+) -> kit.Result:
     """Run whole processes in turns; seconds a side, ratios to ours within a round, differences."""
     runs = {side: partial(kit.timed, [sys.executable, *words]) for side, words in sides.items()}
-    seconds = {side: [one for one, _ in found] for side, found in kit.in_turns(runs, rounds).items()}
+    seconds = {
+        side: [one for one, _ in found] for side, found in kit.in_turns(runs, rounds).items()
+    }
     ours = np.load(home / "ours.npz")["probabilities"]
     out = {}
     for side, values in seconds.items():
@@ -151,9 +159,16 @@ def compared(name: str, rows: int, sides: dict[str, list[str]], home: Path, roun
 
 def cases(home: Path, rounds: int) -> list[kit.Result]:
     """Short texts, long texts, images."""
-    for name, code in (("pipeline", PIPELINE), ("torch_loop", TORCH_LOOP), ("image_loop", IMAGE_LOOP)):
+    for name, code in (
+        ("pipeline", PIPELINE),
+        ("torch_loop", TORCH_LOOP),
+        ("image_loop", IMAGE_LOOP),
+    ):
         (home / f"{name}.py").write_text(code)
-    labels = {"id2label": {0: "negative", 1: "positive"}, "label2id": {"negative": 0, "positive": 1}}
+    labels = {
+        "id2label": {0: "negative", 1: "positive"},
+        "label2id": {"negative": 0, "positive": 1},
+    }
     ours, out = ["-m", "oodometer", "predict"], ["--out", str(home / "ours.npz")]
     encoder, network = str(minilm(home / "minilm", **labels)), home / "resnet"
     short, long = texts("sst2", home / "sst2.jsonl", None), texts("imdb", home / "imdb.jsonl", 200)
@@ -168,7 +183,12 @@ def cases(home: Path, rounds: int) -> list[kit.Result]:
     ):
         sides = {"oodometer": [*ours, model, str(data), *out]}
         for side, script in others.items():
-            sides[side] = [str(home / f"{script}.py"), model, str(data), str(home / f"{side.replace(' ', '_')}.npy")]
+            sides[side] = [
+                str(home / f"{script}.py"),
+                model,
+                str(data),
+                str(home / f"{side.replace(' ', '_')}.npy"),
+            ]
         found.append(compared(title, count, sides, home, rounds))
     return found
 
@@ -206,7 +226,11 @@ def page(result: kit.Result) -> str:
         f"`python -m benchmarks.prediction`, {result['date']}, {result['machine']['cpu']}; whole processes, medians of "
         f"{result['rounds']} rounds. Importing torch and transformers alone takes {result['start_up']:.1f} s of each.",
         "",
-        *kit.table(["case", "side", "seconds", "rows a second", "times ours", "largest difference"], rows, "l"),
+        *kit.table(
+            ["case", "side", "seconds", "rows a second", "times ours", "largest difference"],
+            rows,
+            "l",
+        ),
         *kit.table(["promise", "found", "holds"], promises, "l"),
     ]
     return kit.joined(lines)

@@ -35,14 +35,18 @@ def arguments(*jobs: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("job", choices=jobs)
     parser.add_argument("folder", type=Path, help="a folder written by benchmarks/data.py")
-    parser.add_argument("--runs", type=int, default=1, help="timed runs; if more than 1, one more comes first")
+    parser.add_argument(
+        "--runs", type=int, default=1, help="timed runs; if more than 1, one more comes first"
+    )
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
     found = parser.parse_args()
     found.options = dict(pair.split("=", 1) for pair in found.option)
     return found
 
 
-def report(job: Callable[[], Any], runs: int = 1, packages: tuple[str, ...] = (), **more: Any) -> None:
+def report(
+    job: Callable[[], Any], runs: int = 1, packages: tuple[str, ...] = (), **more: Any
+) -> None:
     """Run `job` and print the JSON line: a dict from `job` is merged in, anything else is `value`."""
     before = peak_mb()
     times: list[float] = []

@@ -51,8 +51,16 @@ def mid_p(hits: int, rows: int) -> Ends:
         return float(binom.sf(hits, rows, share) + binom.pmf(hits, rows, share) / 2)
 
     least, most = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-    low = 0.0 if hits == 0 else float(scipy.optimize.brentq(lambda p: tail(p) - least, 0, 1, xtol=1e-12))
-    high = 1.0 if hits == rows else float(scipy.optimize.brentq(lambda p: tail(p) - most, 0, 1, xtol=1e-12))
+    low = (
+        0.0
+        if hits == 0
+        else float(scipy.optimize.brentq(lambda p: tail(p) - least, 0, 1, xtol=1e-12))
+    )
+    high = (
+        1.0
+        if hits == rows
+        else float(scipy.optimize.brentq(lambda p: tail(p) - most, 0, 1, xtol=1e-12))
+    )
     return low, high
 
 
@@ -72,14 +80,26 @@ def measure(given: argparse.Namespace) -> kit.Result:
         for side, interval in SIDES.items():
             low, high = np.array([interval(int(k), rows) for k in hits]).T
 
-            def covered(shares: np.ndarray, low: np.ndarray = low, high: np.ndarray = high) -> np.ndarray:
+            def covered(
+                shares: np.ndarray, low: np.ndarray = low, high: np.ndarray = high
+            ) -> np.ndarray:
                 inside = (low[:, None] <= shares) & (shares <= high[:, None])
-                return np.asarray((inside * binom.pmf(np.arange(len(low))[:, None], len(low) - 1, shares)).sum(axis=0))
+                return np.asarray(
+                    (inside * binom.pmf(np.arange(len(low))[:, None], len(low) - 1, shares)).sum(
+                        axis=0
+                    )
+                )
 
             ends = np.concatenate([low, high])
             beside = np.concatenate([ends - 1e-9, ends + 1e-9])
-            cell = {"rows": rows, "side": side, "lowest": float(covered(beside[(beside > 0) & (beside < 1)]).min())}
-            under = (low[:, None] > low - 1e-9) * binom.pmf(hits[:, None], rows, np.maximum(low - 1e-9, 0))
+            cell = {
+                "rows": rows,
+                "side": side,
+                "lowest": float(covered(beside[(beside > 0) & (beside < 1)]).min()),
+            }
+            under = (low[:, None] > low - 1e-9) * binom.pmf(
+                hits[:, None], rows, np.maximum(low - 1e-9, 0)
+            )
             cell["one side"] = float(under.sum(axis=0)[low > 0].max())
             cell["mean"] = float(covered((np.arange(4000) + 0.5) / 4000).mean())
             for share in SHARES:
@@ -96,26 +116,34 @@ def page(result: kit.Result) -> str:
         shares = [f"{100 * cell[name]:.1f}" for name in ("lowest", "mean", "one side")]
         rows.append([str(cell["rows"]), cell["side"], *widths, *shares])
     widest = {cell["side"]: cell for cell in reversed(result["cells"])}
-    first, sharp, plain = (100 * widest[name]["width at 0.5"] for name in ("Clopper-Pearson", "Blaker", "Wilson"))
+    first, sharp, plain = (
+        100 * widest[name]["width at 0.5"] for name in ("Clopper-Pearson", "Blaker", "Wilson")
+    )
     about = "`python -m benchmarks.proportions`. Nominal 95 % intervals of the share of right answers among so many "
     about += (
-        "independent rows: mean width in points where 50, 90 and 97 % are right, the lowest coverage of all shares "
+        "independent rows: mean width in points where 50, 90 and 97 % "
+        "are right, the lowest coverage of all shares "
     )
     about += (
-        "from 0 to 1 and the mean over them, and how often at most the share is below the interval, in %. Exact sums "
+        "from 0 to 1 and the mean over them, and how often at most the "
+        "share is below the interval, in %. Exact sums "
     )
     about += "over the binomial law, no draws."
     text = (
-        f"At {COUNTS[0]} rows, half of them right, the level at every share costs {first - plain:.1f} points of width "
+        f"At {COUNTS[0]} rows, half of them right, the level at every "
+        f"share costs {first - plain:.1f} points of width "
     )
     text += "beside Wilson's interval, which has it on average alone; Blaker's, which keeps it too, would give back "
     text += (
-        f"{first - sharp:.1f} of them. It is not the default: its ends are no limits of 2.5 % each, and what is asked "
+        f"{first - sharp:.1f} of them. It is not the default: its ends "
+        "are no limits of 2.5 % each, and what is asked "
     )
     text += "of one end, such as whether an accuracy is above a floor, rests on that."
     header = ["rows", "interval", *(f"width at {100 * share:g} %" for share in SHARES)]
     header += ["lowest coverage", "mean coverage", "share below, at most"]
-    return kit.joined(["# What exactness costs", "", about, "", *kit.table(header, rows, "rlr"), text])
+    return kit.joined(
+        ["# What exactness costs", "", about, "", *kit.table(header, rows, "rlr"), text]
+    )
 
 
 if __name__ == "__main__":

@@ -41,8 +41,22 @@ from oodometer.rankings import Posterior, agreement_values, outcome, rows_to_lab
 from oodometer.rankings import pool as pool_of_models
 from oodometer.rankings.came_true import GROUPS, CameTrue, as_came_true, curve_of, group_of
 
-ORDERS = ("counting", "rank", "rank, no reference", "ties by agreement", "ties by reference", "plain sum")
-UNLABELLED = ("rank", "rank, no reference", "agreement", "reference", "agreement and reference", "prior of differences")
+ORDERS = (
+    "counting",
+    "rank",
+    "rank, no reference",
+    "ties by agreement",
+    "ties by reference",
+    "plain sum",
+)
+UNLABELLED = (
+    "rank",
+    "rank, no reference",
+    "agreement",
+    "reference",
+    "agreement and reference",
+    "prior of differences",
+)
 LABELS, POOL, MORE = (10, 30), 1000, 10
 MOST = 100  # labels that P(best) is measured with
 FEWER = (2, 3, 4)  # models of a suite, drawn anew each time
@@ -64,7 +78,9 @@ CONSTANTS: dict[str, dict[str, Any]] = {  # of `posterior_by_pattern`, and of wh
     "nothing tells, ever": {"_REGIMES": (NOTHING,)},
     "both tell, always": {"_REGIMES": (BOTH,)},
     "agreement tells, always": {"_REGIMES": (AGREEMENT,)},
-    "nothing tells in half": {"_REGIMES": ((0.5, *NOTHING[1:]), (0.25, *BOTH[1:]), (0.25, *AGREEMENT[1:]))},
+    "nothing tells in half": {
+        "_REGIMES": ((0.5, *NOTHING[1:]), (0.25, *BOTH[1:]), (0.25, *AGREEMENT[1:]))
+    },
     "many classes as two": {"_MANY": 1.0},
     "axes preferred less": {"_POWER": 3.0},
     "patterns tied": {"_TIED": 60.0},
@@ -91,7 +107,10 @@ class Suite(NamedTuple):
     def of(cls, name: str, source: str, here: Any, truth: Any, there: Any, labels: Any) -> Suite:
         """From probabilities of the target and of the reference."""
         here, there = (np.maximum(np.asarray(p, dtype=float), 1e-4) for p in (here, there))
-        here, there = here / here.sum(axis=2, keepdims=True), there / there.sum(axis=2, keepdims=True)
+        here, there = (
+            here / here.sum(axis=2, keepdims=True),
+            there / there.sum(axis=2, keepdims=True),
+        )
         reference = (there.argmax(axis=2) == labels).mean(axis=1)
         truth, kind = np.asarray(truth).astype(int), name.split("_")[0]
         known = there, np.asarray(labels).astype(int)
@@ -108,19 +127,24 @@ def suites(data: Path) -> Iterator[Suite]:
     for path in sorted((data / "suites").glob("*.npz")):
         with np.load(path) as file:
             target, reference = (
-                (file[f"{part}_probabilities"], file[f"{part}_labels"]) for part in ("target", "reference")
+                (file[f"{part}_probabilities"], file[f"{part}_labels"])
+                for part in ("target", "reference")
             )
             yield Suite.of(path.stem, str(file["source"]), *target, *reference)
     rng = np.random.default_rng(7)
     with np.load(data / "outputs" / "cifar10_1_predictions.npz") as file:
         known = (file["preds_original"] == file["labels_original_test"]).mean(axis=1)
-        sets = [("cifar10.1", v, file[f"preds_{v}"], file[f"labels_{v}"], known) for v in ("v4", "v6")]
+        sets = [
+            ("cifar10.1", v, file[f"preds_{v}"], file[f"labels_{v}"], known) for v in ("v4", "v6")
+        ]
     with np.load(data / "outputs" / "imagenetv2_top1.npz") as file:
         old = "imagenet-validation-original"
         known = (file[f"P_{old}"] == file[f"y_{old}"]).mean(axis=1)
         names = ("imagenetv2-a-44", "imagenetv2-b-33", "imagenetv2-c-12")
         sets += [("imagenetv2", v, file[f"P_{v}"], file[f"y_{v}"], known) for v in names]
-    for (source, version, said, truth, known), models, number in itertools.product(sets, (5, 10), range(3)):
+    for (source, version, said, truth, known), models, number in itertools.product(
+        sets, (5, 10), range(3)
+    ):
         some = rng.choice(len(said), models, replace=False)
         name = f"{source}_{version}_{models}_{number}"
         some_said = said[some].astype(int)
@@ -143,20 +167,27 @@ def trained(data: Path) -> Iterator[Suite]:
 
     warnings.filterwarnings("ignore", module="sklearn")
     there = {path.stem.split("_")[1] for path in (data / "suites").glob("nat_*")}
-    for path in sorted([*(data / "natural").glob("*+features*"), *(data / "natural4").glob("*+features*")]):
+    for path in sorted(
+        [*(data / "natural").glob("*+features*"), *(data / "natural4").glob("*+features*")]
+    ):
         source = path.name.split("+")[0]
         if source in there:
             continue
         with tarfile.open(path) as tar:
-            files = {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}  # type: ignore
+            files = {
+                member.name: tar.extractfile(member).read() for member in tar if member.isfile()
+            }  # type: ignore
         groups: dict[str, str] = {}  # each once: a case is a group and a model
         for name in sorted(name for name in files if name.endswith("truth.json")):
             groups.setdefault(json.loads(files[name])["group"], name.removesuffix("truth.json"))
         for number, (group, case) in enumerate(list(groups.items())[:5]):
             tables = [
-                read_table(io.BytesIO(files[f"{case}{part}.parquet"])) for part in ("reference", "target", "labels")
+                read_table(io.BytesIO(files[f"{case}{part}.parquet"]))
+                for part in ("reference", "target", "labels")
             ]
-            features, asked = (np.array(table["features"].to_pylist(), dtype=float) for table in tables[:2])
+            features, asked = (
+                np.array(table["features"].to_pylist(), dtype=float) for table in tables[:2]
+            )
             labels, truth = (tables[part]["label"].to_pylist() for part in (0, 2))
             if len(truth) < 150:
                 continue
@@ -175,11 +206,15 @@ def trained(data: Path) -> Iterator[Suite]:
             )
             p = np.zeros((2, len(models)), dtype=object)
             for at, model in enumerate(models):
-                pipe = make_pipeline(SimpleImputer(), StandardScaler(), model).fit(features[train], y[train])
+                pipe = make_pipeline(SimpleImputer(), StandardScaler(), model).fit(
+                    features[train], y[train]
+                )
                 for part, rows in enumerate((asked, features[test])):
                     p[part, at] = np.zeros((len(rows), len(names)))
                     p[part, at][:, pipe.classes_] = pipe.predict_proba(rows)
-            yield Suite.of(f"more_{source}_{group}", source, np.stack(p[0]), t, np.stack(p[1]), y[test])
+            yield Suite.of(
+                f"more_{source}_{group}", source, np.stack(p[0]), t, np.stack(p[1]), y[test]
+            )
 
 
 class Case(NamedTuple):
@@ -202,14 +237,26 @@ def some_of(suite: Suite, models: np.ndarray) -> Suite:
 
 
 def ranked(
-    suite: Suite, rows: np.ndarray, rest: np.ndarray, *, referenced: bool = True, beliefs: Any = outcome.beliefs_of
+    suite: Suite,
+    rows: np.ndarray,
+    rest: np.ndarray,
+    *,
+    referenced: bool = True,
+    beliefs: Any = outcome.beliefs_of,
 ) -> Posterior:
     """What the verb believes of the models with these labelled rows, the rest as the pool, and the reference."""
     ground = {"known": suite.known, "reference": suite.reference} if referenced else {}
     return beliefs(suite.answers[:, np.r_[rows, rest]], suite.truth[rows], draws=1, **ground)[0]
 
 
-def raw(suite: Suite, labels: int, rows: np.ndarray, rest: np.ndarray, referenced: bool, whole: bool = True) -> Case:
+def raw(
+    suite: Suite,
+    labels: int,
+    rows: np.ndarray,
+    rest: np.ndarray,
+    referenced: bool,
+    whole: bool = True,
+) -> Case:
     """The posterior before P(best) is held against what came true."""
     found = ranked(suite, rows, rest, referenced=referenced, beliefs=outcome.evidence_of)
     found = replace(found, draws=found.draws[::THINNED].astype(np.float32))
@@ -217,12 +264,19 @@ def raw(suite: Suite, labels: int, rows: np.ndarray, rest: np.ndarray, reference
     return Case(suite.source, labels, referenced, differ, whole, found, suite.accuracy)
 
 
-def further_ranked(suite: Suite, rows: np.ndarray, rest: np.ndarray, some: np.ndarray, chosen: bool) -> Posterior:
+def further_ranked(
+    suite: Suite, rows: np.ndarray, rest: np.ndarray, some: np.ndarray, chosen: bool
+) -> Posterior:
     """The same with labels of some of the rest, which were chosen or not."""
     left, more = np.setdiff1d(np.arange(len(rest)), some), np.r_[rows, rest[some]]
     ground = {"known": suite.known, "reference": suite.reference, "draws": 1}
-    answers, by_choice = suite.answers[:, np.r_[more, rest[left]]], np.arange(len(more)) >= len(rows)
-    return outcome.beliefs_of(answers, suite.truth[more], chosen=by_choice if chosen else None, **ground)[0]
+    answers, by_choice = (
+        suite.answers[:, np.r_[more, rest[left]]],
+        np.arange(len(more)) >= len(rows),
+    )
+    return outcome.beliefs_of(
+        answers, suite.truth[more], chosen=by_choice if chosen else None, **ground
+    )[0]
 
 
 def drawn(suite: Suite, draw: int, labels: int = LABELS[0]) -> tuple[np.ndarray, np.ndarray]:
@@ -241,7 +295,9 @@ def pairs_right(score: np.ndarray, accuracy: np.ndarray) -> float:
     """Share of pairs of different accuracy in the right order, ties one half."""
     a, b = np.triu_indices(len(score), 1)
     gap, truth = score[a] - score[b], accuracy[a] - accuracy[b]
-    return float(np.where(np.abs(gap) < 1e-9, 0.5, np.sign(gap) == np.sign(truth))[truth != 0].mean())
+    return float(
+        np.where(np.abs(gap) < 1e-9, 0.5, np.sign(gap) == np.sign(truth))[truth != 0].mean()
+    )
 
 
 def regret(score: np.ndarray, accuracy: np.ndarray) -> float:
@@ -256,8 +312,18 @@ def said(found: Posterior, accuracy: np.ndarray) -> dict[str, list[list[float]]]
     for a, b in itertools.combinations(range(len(accuracy)), 2):
         p = float(found.p_better[a, b])
         if accuracy[a] != accuracy[b]:
-            sides.append([max(p, 1 - p), 0.5 if p == 0.5 else float((p > 0.5) == (accuracy[a] > accuracy[b]))])
-    return {"best": [[float(p), float(t)] for p, t in zip(found.p_best, best / best.sum(), strict=True)], "pair": sides}
+            sides.append(
+                [
+                    max(p, 1 - p),
+                    0.5 if p == 0.5 else float((p > 0.5) == (accuracy[a] > accuracy[b])),
+                ]
+            )
+    return {
+        "best": [
+            [float(p), float(t)] for p, t in zip(found.p_best, best / best.sum(), strict=True)
+        ],
+        "pair": sides,
+    }
 
 
 def without_labels(suite: Suite) -> tuple[dict[str, list[float]], list[Case]]:
@@ -295,22 +361,32 @@ def chosen_models(suite: Suite, size: int, draw: int, labels: int) -> np.ndarray
 def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
     """All orders of one suite, mean over the draws; posteriors with what is true; further labels."""
     accuracy = suite.accuracy
-    orders: dict[int, dict[str, list[list[float]]]] = {n: {name: [] for name in ORDERS} for n in LABELS}
+    orders: dict[int, dict[str, list[list[float]]]] = {
+        n: {name: [] for name in ORDERS} for n in LABELS
+    }
     more: list[list[float]] = []
-    counted: dict[str, list[float]] = defaultdict(list)  # pairs that counting ten labels orders, by group of models
+    counted: dict[str, list[float]] = defaultdict(
+        list
+    )  # pairs that counting ten labels orders, by group of models
     against: list[list[float]] = []  # where labels speak against agreement
     unlabelled, cases = without_labels(suite)
     for draw, labels in itertools.product(range(draws), (*LABELS, MOST)):
         if len(suite.truth) < labels + REST:
             continue
         rows, rest = drawn(suite, draw, labels)
-        labelled, truth, pool = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
+        labelled, truth, pool = (
+            suite.predicted[:, rows],
+            suite.truth[rows],
+            suite.predicted[:, rest],
+        )
         both = [raw(suite, labels, rows, rest, referenced) for referenced in (True, False)]
         cases += both
         if draw % 3 == 0:
             for size in FEWER:
                 few = some_of(suite, chosen_models(suite, size, draw, labels))
-                cases += [raw(few, labels, rows, rest, referenced, False) for referenced in (True, False)]
+                cases += [
+                    raw(few, labels, rows, rest, referenced, False) for referenced in (True, False)
+                ]
         if labels == MOST:
             continue
         right = (labelled == truth).mean(axis=1)
@@ -333,10 +409,20 @@ def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
                     counted[group_of(size)].append(pairs_right(right[models], accuracy[models]))
         if labels == LABELS[0] and draw < further:
             first = rows_to_label(pool, ranked(suite, rows, rest).p_best, MORE, seed=draw)
-            after = [further_ranked(suite, rows, rest, some, some is first).order for some in (first, np.arange(MORE))]
-            more.append([measured(places(order), accuracy) for order in after for measured in (regret, pairs_right)])
+            after = [
+                further_ranked(suite, rows, rest, some, some is first).order
+                for some in (first, np.arange(MORE))
+            ]
+            more.append(
+                [
+                    measured(places(order), accuracy)
+                    for order in after
+                    for measured in (regret, pairs_right)
+                ]
+            )
     means = {
-        n: {name: np.mean(of, axis=0).round(5).tolist() for name, of in some.items()} for n, some in orders.items()
+        n: {name: np.mean(of, axis=0).round(5).tolist() for name, of in some.items()}
+        for n, some in orders.items()
     }
     return {"suite": suite.name, "kind": suite.kind, "source": suite.source, "orders": means[LABELS[0]],
         "orders of thirty": means[LABELS[1]], "orders without a label": unlabelled, "cases": cases,
@@ -359,9 +445,17 @@ def came_true(cases: Sequence[Case], wanted: set[Key] | None = None) -> CameTrue
     by: dict[tuple[bool, int, str], list[tuple[float, float, str]]] = defaultdict(list)
     for case in cases:
         key = case.referenced, group_of(case.models)
-        if len(case.found.by_labels) and len(np.unique(case.accuracy)) > 1 and (wanted is None or key in wanted):
-            by[case.referenced, case.labels, group_of(case.models)].append((*leader_of(case), case.source))
-    return CameTrue({key: curve_of(*zip(*rows, strict=True)) for key, rows in sorted(by.items())}, {}, {})
+        if (
+            len(case.found.by_labels)
+            and len(np.unique(case.accuracy)) > 1
+            and (wanted is None or key in wanted)
+        ):
+            by[case.referenced, case.labels, group_of(case.models)].append(
+                (*leader_of(case), case.source)
+            )
+    return CameTrue(
+        {key: curve_of(*zip(*rows, strict=True)) for key, rows in sorted(by.items())}, {}, {}
+    )
 
 
 def worth_it(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
@@ -370,11 +464,17 @@ def worth_it(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
     for source in sorted({case.source for case in cases}):
         kept = came_true([case for case in cases if case.source != source])
         for case in cases:
-            if case.source != source or not len(case.found.by_labels) or len(np.unique(case.accuracy)) < 2:
+            if (
+                case.source != source
+                or not len(case.found.by_labels)
+                or len(np.unique(case.accuracy)) < 2
+            ):
                 continue
             said_of, true = leader_of(case)
             after = float(as_came_true(case.found, kept, referenced=case.referenced).p_best.max())
-            scores[case.referenced, group_of(case.models)][source].append(((said_of - true) ** 2, (after - true) ** 2))
+            scores[case.referenced, group_of(case.models)][source].append(
+                ((said_of - true) ** 2, (after - true) ** 2)
+            )
     out: dict[str, dict[str, Any]] = {}
     for (referenced, group), by_source in sorted(scores.items()):
         of_cases = np.mean([pair for pairs in by_source.values() for pair in pairs], axis=0)
@@ -416,10 +516,19 @@ def judged(results: list[dict[str, Any]], wanted: set[Key]) -> None:
                 first, best = true.order[0], case.accuracy.max()
                 most, held = true.cost(first)[1], true.not_excluded()
                 lost = float(best - case.accuracy[first])
-                row = [lost <= most + 1e-9, most, case.accuracy.argmax() in held, len(held) / len(case.accuracy)]
-                bound[end.removeprefix(", ") or "ten labels"].append([float(value) for value in row])
+                row = [
+                    lost <= most + 1e-9,
+                    most,
+                    case.accuracy.argmax() in held,
+                    len(held) / len(case.accuracy),
+                ]
+                bound[end.removeprefix(", ") or "ten labels"].append(
+                    [float(value) for value in row]
+                )
         one["said"] = dict(numbers)
-        one["bound"] = {name: np.mean(rows, axis=0).round(4).tolist() for name, rows in bound.items()}
+        one["bound"] = {
+            name: np.mean(rows, axis=0).round(4).tolist() for name, rows in bound.items()
+        }
 
 
 def mean_interval(values: Any) -> list[float]:
@@ -427,14 +536,21 @@ def mean_interval(values: Any) -> list[float]:
     values = np.asarray(values, dtype=float)
     half = 0.0
     if len(values) > 1:
-        half = float(student_quantile(0.95, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-    return [round(float(one), 3) for one in (values.mean(), values.mean() - half, values.mean() + half)]
+        half = float(
+            student_quantile(0.95, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+        )
+    return [
+        round(float(one), 3) for one in (values.mean(), values.mean() - half, values.mean() + half)
+    ]
 
 
 def groups_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Group -> its suites: those that were made, kinds, and sources of several suites."""
     made = ("inoc", "nat", "text")
-    out = {"all suites": results, "all made suites": [one for one in results if one["kind"] in made]}
+    out = {
+        "all suites": results,
+        "all made suites": [one for one in results if one["kind"] in made],
+    }
     for what in ("kind", "source"):
         for name in sorted({one[what] for one in results}):
             some = [one for one in results if one[what] == name]
@@ -445,7 +561,9 @@ def groups_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 def tenths(suites: list[Any], least: int = 100) -> list[dict[str, float]]:
     """Said and true of each tenth that holds at least so many cases; their difference's standard error over suites."""
-    numbers = np.concatenate([np.reshape(np.asarray(of_suite, dtype=float), (-1, 2)) for of_suite in suites])
+    numbers = np.concatenate(
+        [np.reshape(np.asarray(of_suite, dtype=float), (-1, 2)) for of_suite in suites]
+    )
     suite_of = np.repeat(np.arange(len(suites)), [len(of_suite) for of_suite in suites])
     at, out = np.minimum((10 * numbers[:, 0]).astype(int), 9), []
     for tenth in range(10):
@@ -453,8 +571,15 @@ def tenths(suites: list[Any], least: int = 100) -> list[dict[str, float]]:
         if inside.sum() >= least:
             p, true = numbers[inside].T
             gap = np.bincount(suite_of[inside], p - true - (p - true).mean())
-            row = {"from": tenth / 10, "cases": int(inside.sum()), "said": 100 * p.mean(), "true": 100 * true.mean()}
-            out.append({**row, "error": 100 * float(np.sqrt(np.square(gap).sum())) / int(inside.sum())})
+            row = {
+                "from": tenth / 10,
+                "cases": int(inside.sum()),
+                "said": 100 * p.mean(),
+                "true": 100 * true.mean(),
+            }
+            out.append(
+                {**row, "error": 100 * float(np.sqrt(np.square(gap).sum())) / int(inside.sum())}
+            )
     return out
 
 
@@ -475,7 +600,9 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
                     "beside counting": mean_interval(100 * (own - plain)[:, 0])}  # fmt: skip
         settings = sorted({name for one in some for name in one["bound"]})
         bounds[group] = {
-            name: np.mean([one["bound"][name] for one in some if name in one["bound"]], axis=0).round(4).tolist()
+            name: np.mean([one["bound"][name] for one in some if name in one["bound"]], axis=0)
+            .round(4)
+            .tolist()
             for name in settings
         }
         if all(one["further"] for one in some):
@@ -493,12 +620,19 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         whole = group == "made and published"
         wanted = [name for name in names if whole or not ("leader" in name or "as it came" in name)]
         calibration[group] = {
-            name: tenths([suite["said"].get(name, []) for suite in some], 40 if "leader" in name else 100)
+            name: tenths(
+                [suite["said"].get(name, []) for suite in some], 40 if "leader" in name else 100
+            )
             for name in wanted
         }
     conflicts = {}
     for labels in LABELS:
-        rows = [(one["source"], row[1:]) for one in results for row in one["against"] if row[0] == labels]
+        rows = [
+            (one["source"], row[1:])
+            for one in results
+            for row in one["against"]
+            if row[0] == labels
+        ]
         if rows:
             means = np.mean([row for _, row in rows], axis=0).round(4).tolist()
             conflicts[str(labels)] = {
@@ -507,7 +641,13 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
                 "means": means,
             }
     out["labels against agreement"] = conflicts
-    return {**out, **of_unlabelled(results), "bounds": bounds, "calibration": calibration, "further": further}
+    return {
+        **out,
+        **of_unlabelled(results),
+        "bounds": bounds,
+        "calibration": calibration,
+        "further": further,
+    }
 
 
 def of_unlabelled(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -516,18 +656,34 @@ def of_unlabelled(results: list[dict[str, Any]]) -> dict[str, Any]:
     for group, some in groups_of(results).items():
         table[group] = {"suites": len(some)}
         for name in UNLABELLED:
-            own = [one["orders without a label"][name] for one in some if name in one["orders without a label"]]
+            own = [
+                one["orders without a label"][name]
+                for one in some
+                if name in one["orders without a label"]
+            ]
             if own:
                 pairs, lost = np.mean(own, axis=0)
-                table[group][name] = {"pairs": round(100 * float(pairs), 2), "regret": round(float(lost), 2)}
-    rows: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+                table[group][name] = {
+                    "pairs": round(100 * float(pairs), 2),
+                    "regret": round(float(lost), 2),
+                }
+    rows: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
     for one in results:
-        for case in (case for case in one["cases"] if case.labels == 0 and len(np.unique(case.accuracy)) > 1):
+        for case in (
+            case for case in one["cases"] if case.labels == 0 and len(np.unique(case.accuracy)) > 1
+        ):
             name = "reference" if case.referenced else "no reference"
             score = places(case.found.order)
             if case.found.p_better.max() > 0.5 + 1e-9:
-                rows[name][group_of(case.models)][one["source"]].append(pairs_right(score, case.accuracy))
-    told: dict[str, Any] = {"suites": len(results), "sources": len({one["source"] for one in results})}
+                rows[name][group_of(case.models)][one["source"]].append(
+                    pairs_right(score, case.accuracy)
+                )
+    told: dict[str, Any] = {
+        "suites": len(results),
+        "sources": len({one["source"] for one in results}),
+    }
     for name, groups in rows.items():
         told[name] = {
             group: round(float(np.mean([np.mean(values) for values in sources.values()])), 3)
@@ -613,7 +769,14 @@ def page(found: Mapping[str, Any]) -> str:
         for group, settings in found["bounds"].items() if "source" not in group
         for name, (kept, most, held, size) in settings.items()
     ]  # fmt: skip
-    header = ["group", "of", "bound held, %", "bound, points", "best among them, %", "of all models, %"]
+    header = [
+        "group",
+        "of",
+        "bound held, %",
+        "bound, points",
+        "best among them, %",
+        "of all models, %",
+    ]
     lines += kit.table(header, rows, "llr")
     lines += [
         "## What was said, and what was true",
@@ -639,7 +802,11 @@ def page(found: Mapping[str, Any]) -> str:
         "",
     ]
     rows = [
-        [name, *(f"{number:.4f}" for number in (*one["cases"], *one["sources"])), "yes" if one["kept"] else "no"]
+        [
+            name,
+            *(f"{number:.4f}" for number in (*one["cases"], *one["sources"])),
+            "yes" if one["kept"] else "no",
+        ]
         for name, one in found["curves"].items()
     ]
     header = ["models", "cases, as it came", "after", "sources, as it came", "after", "kept"]
@@ -651,14 +818,26 @@ def page(found: Mapping[str, Any]) -> str:
         rows.append([group, str(one["suites"]), f"{mean:+.2f}", f"[{low:+.2f}, {high:+.2f}]",
                      f"{gain:+.1f}", f"[{least:+.1f}, {largest:+.1f}]"])  # fmt: skip
     lines += ["## Ten further labels: suggested rows less random rows", ""]
-    lines += kit.table(["group", "suites", "regret, points", "95 %", "pairs rightly ordered, %", "95 %"], rows)
+    lines += kit.table(
+        ["group", "suites", "regret, points", "95 %", "pairs rightly ordered, %", "95 %"], rows
+    )
     if "constants" in found:
-        lines += ["## Constants of the prior, whole sources left out", "", found["constants"]["about"], ""]
+        lines += [
+            "## Constants of the prior, whole sources left out",
+            "",
+            found["constants"]["about"],
+            "",
+        ]
         rows = [
             [name, f"{one['loss']:.4f}", f"{one['pairs']:.1f}", str(one["chosen"])]
             for name, one in found["constants"]["settings"].items()
         ]
-        header = ["constants", "log loss of pairs", "pairs rightly ordered", "sources that choose them"]
+        header = [
+            "constants",
+            "log loss of pairs",
+            "pairs rightly ordered",
+            "sources that choose them",
+        ]
         lines += kit.table(header, rows)
     return kit.joined(lines)
 
@@ -667,7 +846,9 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     """Each setting of the prior on all suites; the best of all other sources, for each source."""
     sources = sorted({one.source for one in every})
     loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
-    by_pattern = importlib.import_module("oodometer.rankings.posterior")  # its function has the same name
+    by_pattern = importlib.import_module(
+        "oodometer.rankings.posterior"
+    )  # its function has the same name
     names = {name for changed in CONSTANTS.values() for name in changed}
     place = {name: outcome if hasattr(outcome, name) else by_pattern for name in names}
     shipped = {name: getattr(place[name], name) for name in names}
@@ -694,14 +875,21 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
         f"sources have a log loss of {left[0]:.4f} and order {left[1]:.1f} % of pairs on the source left out."
     )
     settings = {
-        name: {"loss": loss[i].mean(), "pairs": pairs[i].mean(), "chosen": best.count(i), "by_source": loss[i].tolist()}
+        name: {
+            "loss": loss[i].mean(),
+            "pairs": pairs[i].mean(),
+            "chosen": best.count(i),
+            "by_source": loss[i].tolist(),
+        }
         for i, name in enumerate(CONSTANTS)
     }
     return {"about": about, "sources": sources, "settings": settings}
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    outcome.MOST_CLASSES = outcome._ORDERED_CLASSES  # of more the class posterior moves no order and takes seconds
+    outcome.MOST_CLASSES = (
+        outcome._ORDERED_CLASSES
+    )  # of more the class posterior moves no order and takes seconds
     every = list(suites(kit.data_folder()))[:: given.only or 1]
     if given.constants:
         return {**given.before, "constants": constants(every, given.draws)}
@@ -714,16 +902,24 @@ def measure(given: argparse.Namespace) -> kit.Result:
     judged(results, wanted)
     found = {**summary(results), "curves": worth}
     by_suite = [
-        {key: value for key, value in one.items() if key not in ("said", "cases", "counting", "against")}
+        {
+            key: value
+            for key, value in one.items()
+            if key not in ("said", "cases", "counting", "against")
+        }
         for one in results
     ]
-    command = f"python -m benchmarks.rank_suites --draws {given.draws} --further {given.further} --fit"
+    command = (
+        f"python -m benchmarks.rank_suites --draws {given.draws} --further {given.further} --fit"
+    )
     if given.fit:
         kit.write(PACKAGED, as_json(results, found, command, wanted))
     return {**given.before, "command": command, **found, "suites": by_suite}
 
 
-def as_json(results: list[dict[str, Any]], found: Mapping[str, Any], command: str, wanted: set[Key]) -> str:
+def as_json(
+    results: list[dict[str, Any]], found: Mapping[str, Any], command: str, wanted: set[Key]
+) -> str:
     """What came true in all suites, and how often orders without a label were right, for the package."""
     kept = came_true([case for one in results for case in one["cases"]], wanted)
     curves = [

@@ -90,7 +90,11 @@ def dialogues(path: Path, model: Path) -> tuple[Path, int]:
         pairs = [(" [SEP] ".join(one.context), candidate) for candidate in one.candidates]
         lengths = [len(ids) for ids in tokenizer(pairs, verbose=False)["input_ids"]]
         if max(lengths) <= min(512, tokenizer.model_max_length) and len(lines) < ROWS:
-            told = {"context": list(one.context), "candidates": list(one.candidates), "label": int(target)}
+            told = {
+                "context": list(one.context),
+                "candidates": list(one.candidates),
+                "label": int(target),
+            }
             lines.append(json.dumps(told))
             tokens += sum(lengths)
     assert len(lines) == ROWS, "too few replies are short enough"
@@ -103,16 +107,27 @@ def compared(home: Path, layers: int, rounds: int) -> kit.Result:
     home.mkdir()
     model = minilm(home / "ranker", num_labels=1, num_hidden_layers=layers)
     data, tokens = dialogues(home / "dialogues.jsonl", model)
-    files = {side: home / f"ask_{side.replace(' ', '_')}.npy" for side in SCRIPTS}  # not the name of a package
+    files = {
+        side: home / f"ask_{side.replace(' ', '_')}.npy" for side in SCRIPTS
+    }  # not the name of a package
     commands = {}
     for side, code in SCRIPTS.items():
         script = files[side].with_suffix(".py")
         script.write_text(code)
         commands[side] = [str(script), str(model), str(data), str(files[side])]
     typed = "oodometer predict, as typed"
-    commands[typed] = ["-m", "oodometer", "predict", str(model), str(data), "--out", str(home / "typed.jsonl")]
+    commands[typed] = [
+        "-m",
+        "oodometer",
+        "predict",
+        str(model),
+        str(data),
+        "--out",
+        str(home / "typed.jsonl"),
+    ]
     runs = kit.in_turns(
-        {side: partial(kit.timed, [sys.executable, *words]) for side, words in commands.items()}, rounds
+        {side: partial(kit.timed, [sys.executable, *words]) for side, words in commands.items()},
+        rounds,
     )
     ours = np.load(files["oodometer"])
     answers = {side: np.load(file) for side, file in files.items()}
@@ -141,10 +156,17 @@ def page(found: kit.Result) -> str:
         for side, row in case["sides"].items():
             asked = ["-"] * 3
             if "asking_seconds" in row:
-                asked = [f"{row['asking_seconds']:.1f}", f"{row['tokens_a_second']:,.0f}", f"{row['asking_ratio']:.2f}"]
+                asked = [
+                    f"{row['asking_seconds']:.1f}",
+                    f"{row['tokens_a_second']:,.0f}",
+                    f"{row['asking_ratio']:.2f}",
+                ]
             rows.append([str(case["layers"]), side, *asked, f"{row['seconds']:.1f}", f"{row['whole_ratio']:.2f}",
                 f"{row['difference']:.0e}"])  # fmt: skip
-    ratios = [f"{one['sides']['pipeline']['asking_ratio']:.2f} with {one['layers']} layers" for one in found["cases"]]
+    ratios = [
+        f"{one['sides']['pipeline']['asking_ratio']:.2f} with {one['layers']} layers"
+        for one in found["cases"]
+    ]
     header = ["layers", "side", "asking, s", "tokens a second", "times ours", "whole process, s", "times ours",
         "difference"]  # fmt: skip
     lines = [

@@ -43,12 +43,18 @@ class Side:
 
     module: str = ""
     job: str = ""
-    env: str = ""  # a folder made by peers/make_envs.sh; empty means the interpreter that runs this file
+    env: str = (
+        ""  # a folder made by peers/make_envs.sh; empty means the interpreter that runs this file
+    )
     options: tuple[str, ...] = ()
-    runs: int = 5  # timed runs inside one process, after one that is thrown away; 1 means one cold run
+    runs: int = (
+        5  # timed runs inside one process, after one that is thrown away; 1 means one cold run
+    )
     rounds: int = 99  # at most this many processes: for sides that take minutes
     threads: int = 1  # of numerical libraries; 0 leaves it to them
-    command: tuple[str, ...] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
+    command: tuple[
+        str, ...
+    ] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
     note: str = ""
 
 
@@ -96,7 +102,9 @@ NETCAL = Side("benchmarks.peers.jobs", "ece-netcal", "netcal")
 TORCHMETRICS, TORCHMETRICS_2 = (
     Side("benchmarks.peers.jobs", "ece-torchmetrics", "torchmetrics", threads=n) for n in (1, 2)
 )
-UNCERTAINTY, UNCERTAINTY_2 = (Side("benchmarks.peers.jobs", "aurc", "torch-uncertainty", threads=n) for n in (1, 2))
+UNCERTAINTY, UNCERTAINTY_2 = (
+    Side("benchmarks.peers.jobs", "aurc", "torch-uncertainty", threads=n) for n in (1, 2)
+)
 FIVE = ("source", "ac", "doc", "atc", "cbpe")
 
 
@@ -200,7 +208,10 @@ PEERS = (Case("cbpe-100k-10", "CBPE, fit on 100,000 rows, estimate 100,000", "10
     Case("metrics-1m-10", "calibration error and risk-coverage, 1,000,000 rows", "1m-10", METRIC_SIDES),
     Case("metrics-50k-1000", "the same, 50,000 rows, 1,000 classes", "50k-1000", METRIC_SIDES, rounds=3))  # fmt: skip
 
-SUITES = {"speed": ("Speed and memory beside the peers", SPEED), "peers": ("The peers alone", PEERS)}
+SUITES = {
+    "speed": ("Speed and memory beside the peers", SPEED),
+    "peers": ("The peers alone", PEERS),
+}
 
 
 def interpreter(side: Side) -> str:
@@ -210,7 +221,9 @@ def interpreter(side: Side) -> str:
 def run_once(side: Side, folder: str, timeout: float) -> Result:
     """One fresh process of one side: its own JSON line plus wall time and peak memory seen from outside."""
     if not Path(interpreter(side)).exists():
-        return {"pending": f"no environment {side.env!r}: run benchmarks/peers/make_envs.sh {side.env}"}
+        return {
+            "pending": f"no environment {side.env!r}: run benchmarks/peers/make_envs.sh {side.env}"
+        }
     if side.command:
         words = [word.replace("{folder}", folder) for word in side.command]
     else:
@@ -244,7 +257,12 @@ def run_once(side: Side, folder: str, timeout: float) -> Result:
         return found
     outside = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
     cpu = usage.ru_utime + usage.ru_stime
-    return {**found, "process_seconds": wall, "cpu_seconds": cpu, "peak_mb": found.get("peak_mb", outside)}
+    return {
+        **found,
+        "process_seconds": wall,
+        "cpu_seconds": cpu,
+        "peak_mb": found.get("peak_mb", outside),
+    }
 
 
 def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> Result:
@@ -252,7 +270,11 @@ def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> R
     folder = ""
     if case.data:
         made = subprocess.run(
-            [PYTHON, "-m", "benchmarks.data", case.data], cwd=ROOT, check=True, capture_output=True, text=True
+            [PYTHON, "-m", "benchmarks.data", case.data],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         folder = made.stdout.strip()
     names = [name for name in case.sides if not only_sides or name in only_sides]
@@ -276,7 +298,13 @@ def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> R
         if name != "ours" and measured[name] and measured.get("ours"):
             sides[name]["beside_ours"] = ratio(measured[name], measured["ours"], "seconds")
     limits = [judge(limit, measured) for limit in case.limits]
-    return {"name": case.name, "what": case.what, "data": case.data, "sides": sides, "limits": limits}
+    return {
+        "name": case.name,
+        "what": case.what,
+        "data": case.data,
+        "sides": sides,
+        "limits": limits,
+    }
 
 
 def summarize(rounds: list[Result], rows: int) -> Result:
@@ -285,7 +313,9 @@ def summarize(rounds: list[Result], rows: int) -> Result:
         return {"pending": "not run"}
     figures = (*FIGURES, "loaded_mb", "first_seconds", "fit_seconds", "estimate_seconds")
     summary: Result = {
-        name: kit.spread([one[name] for one in rounds]) for name in figures if all(name in one for one in rounds)
+        name: kit.spread([one[name] for one in rounds])
+        for name in figures
+        if all(name in one for one in rounds)
     }
     if rows:
         summary["rows_per_second"] = rows / summary["seconds"]["median"]
@@ -299,7 +329,10 @@ def judge(limit: Limit, measured: dict[str, list[Result]]) -> Result:
     words = f"{limit.figure} of {limit.left} {limit.sign} {limit.bound:g}"
     if limit.right:
         words = f"{limit.figure}: {limit.left} / {limit.right} {limit.sign} {limit.bound:g}"
-    left, right = measured.get(limit.left) or [], (measured.get(limit.right) or []) if limit.right else None
+    left, right = (
+        measured.get(limit.left) or [],
+        (measured.get(limit.right) or []) if limit.right else None,
+    )
     if not left or right == []:
         return {"limit": words, "value": None, "holds": None}
     if right is None:
@@ -312,7 +345,9 @@ def judge(limit: Limit, measured: dict[str, list[Result]]) -> Result:
 
 def ratio(left: list[Result], right: list[Result], figure: str) -> float:
     """Round by round, then the median; a side with fewer rounds is paired with the other's first ones."""
-    return float(statistics.median(a[figure] / b[figure] for a, b in zip(left, right, strict=False)))
+    return float(
+        statistics.median(a[figure] / b[figure] for a, b in zip(left, right, strict=False))
+    )
 
 
 def figure(cell: dict[str, float] | None, digits: int) -> str:
@@ -334,10 +369,15 @@ def page(title: str, result: Result) -> str:
     ]
     for case in result["cases"]:
         lines += [f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
-        lines += ["| side | seconds | beside ours | process | CPU | MB | value |", "|---|---|---|---|---|---|---|"]
+        lines += [
+            "| side | seconds | beside ours | process | CPU | MB | value |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for name, side in case["sides"].items():
             if "pending" in side or "failed" in side:
-                lines.append(f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | | |")
+                lines.append(
+                    f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | | |"
+                )
                 continue
             value = side.get("value")
             if isinstance(value, dict):
@@ -348,13 +388,25 @@ def page(title: str, result: Result) -> str:
                 "" if value is None else f"{value:.5f}"]  # fmt: skip
             lines.append(f"| {name} | {' | '.join(cells)} |")
         lines.append("")
-        speeds = {name: side["rows_per_second"] for name, side in case["sides"].items() if "rows_per_second" in side}
+        speeds = {
+            name: side["rows_per_second"]
+            for name, side in case["sides"].items()
+            if "rows_per_second" in side
+        }
         if speeds:
-            lines += ["Rows per second: " + ", ".join(f"{n} {v / 1e6:.1f} million" for n, v in speeds.items()), ""]
+            lines += [
+                "Rows per second: "
+                + ", ".join(f"{n} {v / 1e6:.1f} million" for n, v in speeds.items()),
+                "",
+            ]
         if any(limit["value"] is not None for limit in case["limits"]):
             verdicts = {None: "", True: "yes", False: "NO"}
             rows = [
-                [one["limit"], "" if one["value"] is None else f"{one['value']:.3g}", verdicts[one["holds"]]]
+                [
+                    one["limit"],
+                    "" if one["value"] is None else f"{one['value']:.3g}",
+                    verdicts[one["holds"]],
+                ]
                 for one in case["limits"]
             ]
             lines += kit.table(["limit", "measured", "holds"], rows, "l")
@@ -370,17 +422,29 @@ def main() -> int:
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--only", action="append", default=[], metavar="CASE",
         help="this case only, the others as they were measured before; repeatable")  # fmt: skip
-    parser.add_argument("--sides", action="append", default=[], metavar="SIDE", help="this side only; repeatable")
-    parser.add_argument("--rounds", type=int, default=0, help="processes a side, instead of the case's own number")
-    parser.add_argument("--timeout", type=float, default=1800, help="seconds after which a process is ended")
+    parser.add_argument(
+        "--sides", action="append", default=[], metavar="SIDE", help="this side only; repeatable"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=0, help="processes a side, instead of the case's own number"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=1800, help="seconds after which a process is ended"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--check", action="store_true", help="exit 1 if a measured limit does not hold")
+    parser.add_argument(
+        "--check", action="store_true", help="exit 1 if a measured limit does not hold"
+    )
     args = parser.parse_args()
     title, cases = SUITES[args.suite]
     unknown = set(args.only) - {case.name for case in cases}
     if unknown:
         parser.error(f"no case {sorted(unknown)}; there are {[case.name for case in cases]}")
-    result: Result = {"suite": args.suite, "date": time.strftime("%Y-%m-%d"), "machine": kit.machine()}
+    result: Result = {
+        "suite": args.suite,
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": kit.machine(),
+    }
     before = args.out / f"{args.suite}.json"
     kept = json.loads(before.read_text())["cases"] if args.only and before.exists() else []
     measured = {one["name"]: one for one in kept}
@@ -388,11 +452,18 @@ def main() -> int:
         if args.only and case.name not in args.only:
             continue
         say(f"{case.name}: {case.what}")
-        measured[case.name] = run_case(case, set(args.sides), args.rounds or case.rounds, args.timeout)
+        measured[case.name] = run_case(
+            case, set(args.sides), args.rounds or case.rounds, args.timeout
+        )
         result["cases"] = [measured[one.name] for one in cases if one.name in measured]
         kit.save(args.out / args.suite, result, partial(page, title))
     print(page(title, result))
-    broken = [limit["limit"] for case in result["cases"] for limit in case["limits"] if limit["holds"] is False]
+    broken = [
+        limit["limit"]
+        for case in result["cases"]
+        for limit in case["limits"]
+        if limit["holds"] is False
+    ]
     return int(args.check and bool(broken))
 
 

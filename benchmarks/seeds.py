@@ -38,7 +38,15 @@ from benchmarks.real.data import Models
 ROWS = (500, 5_000)
 BOUND = 0.1  # of a half width
 _TWENTIETH = 0.05  # of a width
-METRICS = ("precision", "recall", "f1", "specificity", "roc_auc", "average_precision", "balanced_accuracy")
+METRICS = (
+    "precision",
+    "recall",
+    "f1",
+    "specificity",
+    "roc_auc",
+    "average_precision",
+    "balanced_accuracy",
+)
 OF_CLASSES = ("macro_f1", "macro_recall", "balanced_accuracy")
 
 
@@ -52,21 +60,36 @@ def cases(only: str | None) -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
 
     if only in (None, "car loans"):
         how = {"mapping": {"repaid": "label", "y_pred": "prediction"}, "positive": "y_pred_proba"}
-        yield "car loans", csv("car_loan_reference"), csv("car_loan_analysis"), {**how, "metrics": METRICS}
+        yield (
+            "car loans",
+            csv("car_loan_reference"),
+            csv("car_loan_analysis"),
+            {**how, "metrics": METRICS},
+        )
     if only in (None, "credit cards"):
         how = {"mapping": {"y_true": "label", "y_pred": "prediction"}}
-        yield "credit cards", csv("mc_reference"), csv("mc_analysis"), {**how, "metrics": [*OF_CLASSES, "roc_auc"]}
+        yield (
+            "credit cards",
+            csv("mc_reference"),
+            csv("mc_analysis"),
+            {**how, "metrics": [*OF_CLASSES, "roc_auc"]},
+        )
     if only in (None, "CIFAR-10.1"):
         held = np.load(data_folder() / "outputs" / "cifar10_1_predictions.npz")
         sides = (("preds_original", "labels_original_test"), ("preds_v6", "labels_v6"))
-        here, there = (Models((), held[said], held[label], 10).record(4, labelled=True) for said, label in sides)
+        here, there = (
+            Models((), held[said], held[label], 10).record(4, labelled=True)
+            for said, label in sides
+        )
         yield "CIFAR-10.1", here, there.without_labels(), {"metrics": OF_CLASSES}
     if only in (None, "census by age"):
         with tempfile.TemporaryDirectory() as folder:
             with tarfile.open(data_folder() / "natural" / "adult-age.tar.xz") as packed:
                 packed.extractall(folder, filter="data")
             case = Path(folder) / "adult-age" / "25-29-lr-10000"
-            here, there = (pa.parquet.read_table(case / f"{side}.parquet") for side in ("reference", "target"))
+            here, there = (
+                pa.parquet.read_table(case / f"{side}.parquet") for side in ("reference", "target")
+            )
         yield "census by age", here, there, {"metrics": METRICS}
 
 
@@ -81,7 +104,9 @@ def numbers(found: Any) -> dict[str, list[float]]:
     out = {"accuracy": found.headline, **{f"accuracy by {e.method}": e for e in found.estimates}}
     for name, one in found.metrics.items():
         out |= {name: one.headline, **{f"{name} by {e.method}": e for e in one.estimates}}
-    return {name: [float(one.value), float(one.lower), float(one.upper)] for name, one in out.items()}
+    return {
+        name: [float(one.value), float(one.lower), float(one.upper)] for name, one in out.items()
+    }
 
 
 def moves(seeds: list[dict[str, list[float]]]) -> dict[str, dict[str, float]]:
@@ -121,11 +146,22 @@ def measure(given: argparse.Namespace) -> kit.Result:
                 for seed in range(given.seeds)
             ]
             rows.append(
-                {"case": name, "rows": [len(reference), len(target)], "seed 0": seeds[0], "moves": moves(seeds)}
+                {
+                    "case": name,
+                    "rows": [len(reference), len(target)],
+                    "seed 0": seeds[0],
+                    "moves": moves(seeds),
+                }
             )
             print(name, count, file=sys.stderr, flush=True)
     command = f"python -m benchmarks.seeds --natural {given.natural} --seeds {given.seeds}"
-    return {"command": command, "version": oodometer.__version__, "bound": BOUND, "cases": rows, "natural": natural}
+    return {
+        "command": command,
+        "version": oodometer.__version__,
+        "bound": BOUND,
+        "cases": rows,
+        "natural": natural,
+    }
 
 
 _NATURAL_SEEDS, _DRAWS = 10, 4
@@ -133,12 +169,16 @@ _NATURAL_SEEDS, _DRAWS = 10, 4
 
 def natural_cases(count: int, folder: Path) -> Iterator[Path]:
     """A case of each of so many natural sources, drawn by their names."""
-    packed = sorted((data_folder() / "natural").glob("*.tar.xz"), key=lambda path: sha256(path.name.encode()).digest())
+    packed = sorted(
+        (data_folder() / "natural").glob("*.tar.xz"),
+        key=lambda path: sha256(path.name.encode()).digest(),
+    )
     for path in packed[:count]:
         with tarfile.open(path) as archive:
             archive.extractall(folder, filter="data")
         found = sorted(
-            place.parent for place in folder.glob(f"{path.name.removesuffix('.tar.xz')}/*/reference.parquet")
+            place.parent
+            for place in folder.glob(f"{path.name.removesuffix('.tar.xz')}/*/reference.parquet")
         )
         if found:
             yield found[int(sha256(path.name.encode()).hexdigest(), 16) % len(found)]
@@ -159,15 +199,23 @@ def natural_moves(case: Path) -> dict[str, Any]:
     def apart(found: list[list[float]]) -> list[float]:
         table = np.array(found)
         width = max(float(np.median(table[:, 2] - table[:, 1])), 1e-4)
-        return [round(float(x), 4) for x in np.abs(table - np.median(table, axis=0)).max(axis=0) / width]
+        return [
+            round(float(x), 4) for x in np.abs(table - np.median(table, axis=0)).max(axis=0) / width
+        ]
 
     seeds = [said(seed=seed) for seed in range(_NATURAL_SEEDS)]
-    out: dict[str, Any] = {"case": f"{case.parent.name}/{case.name}", "width": round(seeds[0][2] - seeds[0][1], 4)}
+    out: dict[str, Any] = {
+        "case": f"{case.parent.name}/{case.name}",
+        "width": round(seeds[0][2] - seeds[0][1], 4),
+    }
     out["seeds"] = apart(seeds)
     methods = quick_methods(None)
     draws = range(1, _DRAWS + 1)
     try:
-        trials = [oodometer.backtest(sides[0], methods=methods, repeats=8, seed=seed, cache=None) for seed in draws]
+        trials = [
+            oodometer.backtest(sides[0], methods=methods, repeats=8, seed=seed, cache=None)
+            for seed in draws
+        ]
     except oodometer.errors.OodometerError:  # too few rows for any trial
         return out
     return out | {"trials": apart([said(backtest=one) for one in trials])}
@@ -181,7 +229,9 @@ def page(result: kit.Result) -> str:
             if " by " not in name or one["farthest"] > BOUND:
                 rows.append([*where, name, f"{100 * one['value']:.2f}", f"{100 * one['half']:.2f}",
                              f"{100 * one['farthest']:.1f}", f"{100 * one['sd']:.1f}"])  # fmt: skip
-    every = [one for case in result["cases"] for name, one in case["moves"].items() if " by " in name]
+    every = [
+        one for case in result["cases"] for name, one in case["moves"].items() if " by " in name
+    ]
     still = sum(one["farthest"] <= BOUND for one in every)
     lines = [
         "# How far the seed moves a number",
@@ -191,7 +241,16 @@ def page(result: kit.Result) -> str:
         f"Headlines first, then the methods that move by more than {BOUND:.0%}.",
         "",
         *kit.table(
-            ["data", "rows (reference / target)", "number", "median %", "half width", "farthest %", "sd %"], rows
+            [
+                "data",
+                "rows (reference / target)",
+                "number",
+                "median %",
+                "half width",
+                "farthest %",
+                "sd %",
+            ],
+            rows,
         ),
         f"{still} of {len(every)} numbers of single methods move by at most {BOUND:.0%} of their half width.",
     ]
@@ -203,7 +262,10 @@ def page(result: kit.Result) -> str:
 def of_natural(cases: list[dict[str, Any]]) -> list[str]:
     """The page's part on natural sources."""
     rows = []
-    for what, text in (("seeds", f"{_NATURAL_SEEDS} seeds"), ("trials", f"{_DRAWS} other draws of the trials")):
+    for what, text in (
+        ("seeds", f"{_NATURAL_SEEDS} seeds"),
+        ("trials", f"{_DRAWS} other draws of the trials"),
+    ):
         table = np.array([case[what] for case in cases if what in case])
         for k, end in enumerate(("value", "lower end", "upper end")):
             own = table[:, k]

@@ -59,9 +59,15 @@ def prepare(home: Path) -> None:
     from oodometer.datasets import cifar10
 
     with lzma.open(kit.data_folder() / "sst_mr_cr_etc.tsv.xz", "rt", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row[0] == "rt-polarity.all"]
+        rows = [
+            row
+            for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if row[0] == "rt-polarity.all"
+        ]
     chosen = np.random.default_rng(0).permutation(len(rows))[:SENTENCES]
-    (home / "sentences.json").write_text(json.dumps(([rows[i][2] for i in chosen], [rows[i][1] for i in chosen])))
+    (home / "sentences.json").write_text(
+        json.dumps(([rows[i][2] for i in chosen], [rows[i][1] for i in chosen]))
+    )
     (home / "train.py").write_text(TRAINING)
     (home / "images").mkdir()
     for i, pixels in enumerate(cifar10("test").inputs[:IMAGES]):
@@ -70,13 +76,35 @@ def prepare(home: Path) -> None:
 
 def train(home: Path, out: Path, workers: int | None) -> list[str]:
     """The command that trains the members."""
-    return [sys.executable, str(home / "train.py"), str(home / "sentences.json"), str(out), json.dumps(workers)]
+    return [
+        sys.executable,
+        str(home / "train.py"),
+        str(home / "sentences.json"),
+        str(out),
+        json.dumps(workers),
+    ]
 
 
 def shift(home: Path, out: Path, workers: int | None) -> list[str]:
     """The command that shifts the images."""
-    words = ["shift", str(home / "images"), "--kind", "snow", "--severity", "3", "--out", str(out), "--quiet"]
-    return [sys.executable, "-m", "oodometer", *words, *([] if workers is None else ["--workers", str(workers)])]
+    words = [
+        "shift",
+        str(home / "images"),
+        "--kind",
+        "snow",
+        "--severity",
+        "3",
+        "--out",
+        str(out),
+        "--quiet",
+    ]
+    return [
+        sys.executable,
+        "-m",
+        "oodometer",
+        *words,
+        *([] if workers is None else ["--workers", str(workers)]),
+    ]
 
 
 JOBS: dict[str, Callable[[Path, Path, int | None], list[str]]] = {f"train {MEMBERS} members": train,
@@ -127,7 +155,15 @@ def page(result: kit.Result) -> str:
         " thread; without tasks torch has all threads. `python -m benchmarks.tasks`",
         "",
         *kit.table(
-            ["job", "no tasks", "1 worker", "2 workers", "2 beside 1", "2 beside no tasks", "1 and 2 equal"],
+            [
+                "job",
+                "no tasks",
+                "1 worker",
+                "2 workers",
+                "2 beside 1",
+                "2 beside no tasks",
+                "1 and 2 equal",
+            ],
             rows,
             "lrrrrrl",
         ),
@@ -140,12 +176,21 @@ def measure(given: argparse.Namespace) -> kit.Result:
     with tempfile.TemporaryDirectory() as place:
         prepare(Path(place))
         cases = [compared(Path(place), job, given.rounds) for job in JOBS]
-    limits = [{"limit": f"{case['job']}: equal", "value": 1, "holds": case["equal"]} for case in cases]
+    limits = [
+        {"limit": f"{case['job']}: equal", "value": 1, "holds": case["equal"]} for case in cases
+    ]
     return {"date": date.today().isoformat(), "machine": about, "rounds": given.rounds, "cases": cases,
         "limits": limits}  # fmt: skip
 
 
 if __name__ == "__main__":
     sys.exit(
-        kit.command(__doc__, "tasks", measure, page, ["--check", *sys.argv[1:]], rounds=(3, "rounds of all sides"))
+        kit.command(
+            __doc__,
+            "tasks",
+            measure,
+            page,
+            ["--check", *sys.argv[1:]],
+            rounds=(3, "rounds of all sides"),
+        )
     )

@@ -64,7 +64,11 @@ def counts(shift: Any, held: list[tuple[str, ...]], severity: str) -> dict[str, 
     found = [shift.apply(turns, severity, row=row) for row, turns in enumerate(held, 1)]
     seconds = time.process_time() - before
     kept = [one.targets for one in found if isinstance(one, ShiftedText)]
-    return {"rows": len(kept), "targets": statistics.fmean(kept) if kept else None, "seconds": seconds}
+    return {
+        "rows": len(kept),
+        "targets": statistics.fmean(kept) if kept else None,
+        "seconds": seconds,
+    }
 
 
 def tables() -> tuple[dict[str, Any], int]:
@@ -78,9 +82,16 @@ def tables() -> tuple[dict[str, Any], int]:
         return np.arange(float(sum(len(words_of(one)) for one in turns)))
 
     out: dict[str, Any] = {}
-    for cls, more in ((UnknownWords, {}), (KnownWords, {}), (ImportantWords, {"importance": in_order})):
+    for cls, more in (
+        (UnknownWords, {}),
+        (KnownWords, {}),
+        (ImportantWords, {"importance": in_order}),
+    ):
         rows = []
-        shifts = {paper: cls(training, pieces=paper, function_words=paper, **more) for paper in (False, True)}
+        shifts = {
+            paper: cls(training, pieces=paper, function_words=paper, **more)
+            for paper in (False, True)
+        }
         for severity, (paper_rows, paper_targets) in PAPER[cls.name].items():
             usual, paper = (counts(shifts[one], held, severity) for one in (False, True))
             rows.append({"severity": severity, "paper": {"rows": paper_rows, "targets": paper_targets}, "ours": usual,
@@ -102,9 +113,28 @@ def typed() -> kit.Result:
         for _ in range(ROUNDS):
             with tempfile.TemporaryDirectory() as place:
                 out = Path(place) / ("out" if len(severities) > 1 else "out.jsonl")
-                words = [sys.executable, "-m", "oodometer", "shift", "dialogue", str(data()), "--where", "split=test"]
-                words += ["--kind", "unknown-words", "--training", str(data()), "--training-where", "split=train"]
-                words += [word for one in severities for word in ("--severity", one)] + ["--out", str(out)]
+                words = [
+                    sys.executable,
+                    "-m",
+                    "oodometer",
+                    "shift",
+                    "dialogue",
+                    str(data()),
+                    "--where",
+                    "split=test",
+                ]
+                words += [
+                    "--kind",
+                    "unknown-words",
+                    "--training",
+                    str(data()),
+                    "--training-where",
+                    "split=train",
+                ]
+                words += [word for one in severities for word in ("--severity", one)] + [
+                    "--out",
+                    str(out),
+                ]
                 taken.append(kit.timed(words)[0])
         found[name] = {"median": statistics.median(taken), "all": taken}
     return found
@@ -126,23 +156,44 @@ def page(result: kit.Result) -> str:
         if "paper" in cases[0]:
             sides = ("paper", "ours", "ours_as_the_paper")
             rows = [
-                [case["severity"], *(f"{case[side]['rows']:,} of {case[side]['targets']:.2f}" for side in sides)]
+                [
+                    case["severity"],
+                    *(f"{case[side]['rows']:,} of {case[side]['targets']:.2f}" for side in sides),
+                ]
                 for case in cases
             ]
-            lines += [f"## {kind}", "", *kit.table(["severity", "paper", "ours", "ours, as the paper"], rows, "l")]
+            lines += [
+                f"## {kind}",
+                "",
+                *kit.table(["severity", "paper", "ours", "ours, as the paper"], rows, "l"),
+            ]
     often = result["tables"]["known-words, more than 5,000 times"]
     kept = ", ".join(f"{one['ours_as_the_paper']['rows']:,} at {one['severity']}" for one in often)
-    lines += [f"With words that occur more than 5,000 times, as the paper says: {kept}.", "", "## Time", ""]
+    lines += [
+        f"With words that occur more than 5,000 times, as the paper says: {kept}.",
+        "",
+        "## Time",
+        "",
+    ]
     for name, one in result["typed"].items():
-        lines.append(f"- the typed command, unknown words, {name}: {one['median']:.1f} s (median of {len(one['all'])})")
+        lines.append(
+            f"- the typed command, unknown words, {name}: {one['median']:.1f} s (median of {len(one['all'])})"
+        )
     passes = [row["ours"]["seconds"] for row in result["tables"]["unknown-words"][1:]]
-    lines.append(f"- one pass over all contexts in memory, words looked up before: {statistics.median(passes):.2f} s")
+    lines.append(
+        f"- one pass over all contexts in memory, words looked up before: {statistics.median(passes):.2f} s"
+    )
     return kit.joined(lines)
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
     found, many = tables()
-    about = {"suite": "text_shifts", "date": time.strftime("%Y-%m-%d"), "machine": kit.machine(), "contexts": many}
+    about = {
+        "suite": "text_shifts",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": kit.machine(),
+        "contexts": many,
+    }
     return {**about, "tables": found, "typed": typed()}
 
 

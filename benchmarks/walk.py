@@ -31,7 +31,11 @@ def walk(run: Callable[[], object]) -> tuple[Counter[str], Counter[tuple[str, st
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(_PACKAGE) or code.co_name.startswith("<"):
+        if (
+            event != "call"
+            or not code.co_filename.startswith(_PACKAGE)
+            or code.co_name.startswith("<")
+        ):
             return
         file = code.co_filename[len(_PACKAGE) + 1 :]
         calls[file] += 1
@@ -57,7 +61,14 @@ def _write(path: Path, shift: float, labels: bool) -> None:
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     header = [f"prob_{i}" for i in range(3)] + ["label"] * labels
     table = np.column_stack([probabilities, label]) if labels else probabilities
-    np.savetxt(path, table, delimiter=",", header=",".join(header), comments="", fmt=["%.6f"] * 3 + ["%d"] * labels)
+    np.savetxt(
+        path,
+        table,
+        delimiter=",",
+        header=",".join(header),
+        comments="",
+        fmt=["%.6f"] * 3 + ["%d"] * labels,
+    )
 
 
 def main() -> None:
@@ -65,15 +76,28 @@ def main() -> None:
         reference, target = Path(folder) / "reference.csv", Path(folder) / "target.csv"
         _write(reference, 0, labels=True)
         _write(target, 0.7, labels=False)
-        walks: dict[str, dict[str, Any]] = {"one method, features off": {"methods": ["doc"]}, "default": {}}
+        walks: dict[str, dict[str, Any]] = {
+            "one method, features off": {"methods": ["doc"]},
+            "default": {},
+        }
         for name, asked in walks.items():
             run = partial(oodometer.estimate, reference, target, **asked)
             run()  # what only the first call does: imports, registries
             calls, moves = walk(run)
-            print(f"{name}: {len(calls)} files, {moves.total()} moves between files, {calls.total()} calls")
+            print(
+                f"{name}: {len(calls)} files, {moves.total()} moves between files, {calls.total()} calls"
+            )
             if "-v" in sys.argv:
-                print("\n".join(f"  {count:6d} calls in {file}" for file, count in calls.most_common()))
-                print("\n".join(f"  {count:6d} moves {a} -> {b}" for (a, b), count in moves.most_common()))
+                print(
+                    "\n".join(
+                        f"  {count:6d} calls in {file}" for file, count in calls.most_common()
+                    )
+                )
+                print(
+                    "\n".join(
+                        f"  {count:6d} moves {a} -> {b}" for (a, b), count in moves.most_common()
+                    )
+                )
 
 
 if __name__ == "__main__":

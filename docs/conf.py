@@ -11,7 +11,9 @@ version = release = oodometer.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
-suppress_warnings = ["misc.highlighting_failure"]  # a shell command over two lines in a notebook has no lexer
+suppress_warnings = [
+    "misc.highlighting_failure"
+]  # a shell command over two lines in a notebook has no lexer
 nb_execution_mode = "off"  # the notebooks hold their outputs; `make tutorials` makes them
 default_role = "py:obj"
 
@@ -47,7 +49,9 @@ def adapt_docstring(app, what, name, obj, options, lines):
         elif section and line.startswith(">>>"):
             out += ["Examples", "--------"]
             section = False
-        elif (match := re.fullmatch(r"(\S.*?) : (.+)" if section else r"(\w+(?:, \w+)*) : (.+)", line)) and (
+        elif (
+            match := re.fullmatch(r"(\S.*?) : (.+)" if section else r"(\w+(?:, \w+)*) : (.+)", line)
+        ) and (
             section or not "".join(out[-1:]).strip()  # a paragraph of parameters needs no heading
         ):
             out += [] if section else ["Parameters", "----------"]

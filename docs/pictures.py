@@ -29,7 +29,10 @@ UNTIL_MAY = 35_219  # loans of README's example whose truth came in
 OUT = Path(__file__).parent / "pictures"
 WIDTH, LARGEST = 760, 60_000
 STYLE = dict(
-    re.findall(r"--([\w-]+): ([^;]+);", (TEMPLATES / "style.css").read_text(encoding="utf-8").split("@media")[0])
+    re.findall(
+        r"--([\w-]+): ([^;]+);",
+        (TEMPLATES / "style.css").read_text(encoding="utf-8").split("@media")[0],
+    )
 )
 
 
@@ -55,10 +58,18 @@ def svg(figure: Any) -> str:
         "offset": 12,
     }
     drawing = str(vl_convert.vegalite_to_svg(spec))
-    drawing = re.sub(r' (aria-[a-z]+|role|font-family)="[^"]*"', "", drawing)  # said of every mark; the page and
-    drawing = drawing.replace("<svg ", f'<svg font-family="{FONT}" ', 1)  # the whole picture say it once
-    drawing = re.sub(r'<path[^>]* opacity="0"[^>]*>', "", drawing)  # where a page would show words for the pointer
-    drawing = re.sub(r'(<text[^>]* stroke="[^"]*")', r'\1 paint-order="stroke"', drawing)  # rims lie below letters
+    drawing = re.sub(
+        r' (aria-[a-z]+|role|font-family)="[^"]*"', "", drawing
+    )  # said of every mark; the page and
+    drawing = drawing.replace(
+        "<svg ", f'<svg font-family="{FONT}" ', 1
+    )  # the whole picture say it once
+    drawing = re.sub(
+        r'<path[^>]* opacity="0"[^>]*>', "", drawing
+    )  # where a page would show words for the pointer
+    drawing = re.sub(
+        r'(<text[^>]* stroke="[^"]*")', r'\1 paint-order="stroke"', drawing
+    )  # rims lie below letters
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawing)
 
 
@@ -66,7 +77,11 @@ def lines(text: str, width: int) -> list[str]:
     """The text in lines of at most so many characters."""
     out = [""]
     for word in text.split():
-        out = [*out[:-1], f"{out[-1]} {word}".strip()] if len(out[-1]) + len(word) < width else [*out, word]
+        out = (
+            [*out[:-1], f"{out[-1]} {word}".strip()]
+            if len(out[-1]) + len(word) < width
+            else [*out, word]
+        )
     return out
 
 
@@ -74,13 +89,17 @@ def landing(figure: Any) -> str:
     """The chart of README: its colours for light and for dark, a surface of its own, and what the marks mean."""
     import vl_convert
 
-    light, dark = re.findall(r":root \{.*?\n *\}", (TEMPLATES / "style.css").read_text(encoding="utf-8"), re.DOTALL)[:2]
+    light, dark = re.findall(
+        r":root \{.*?\n *\}", (TEMPLATES / "style.css").read_text(encoding="utf-8"), re.DOTALL
+    )[:2]
     style = f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\ntext {{ paint-order: stroke; }}"
     key = "".join(
         f'<g transform="translate({x},30)">{mark}<text x="30" fill="var(--ink)">{words}</text></g>'
         for x, mark, words in KEY
     )
-    ground = f'<style>{style}</style><rect width="100%" height="100%" rx="10" fill="var(--surface)"/>'
+    ground = (
+        f'<style>{style}</style><rect width="100%" height="100%" rx="10" fill="var(--surface)"/>'
+    )
     ground += f'<g font-family="{FONT}" font-size="13">{key}</g>'
     padding = {"top": 52, "left": 14, "right": 14, "bottom": 14}
     drawing = str(vl_convert.vegalite_to_svg(figure.spec | {"width": 820, "padding": padding}))
@@ -92,22 +111,31 @@ def results(folder: Path) -> dict[str, Any]:
     """What the pictures are of, by a short name: car loans, models of digits, the drifting digits of the demo."""
     loan, digits = load_car_loan(), load_digit_models()
     demo(folder)
-    reference, target, labels = (folder / f"{name}.parquet" for name in ("reference", "target_2", "labels_2"))
-    records = {name: oodometer.read(path) for name, path in (("reference", reference), ("target", target))}
+    reference, target, labels = (
+        folder / f"{name}.parquet" for name in ("reference", "target_2", "labels_2")
+    )
+    records = {
+        name: oodometer.read(path) for name, path in (("reference", reference), ("target", target))
+    }
     votes = {
-        name: {"votes": r.members == r.predicted, "confidence": r.probabilities.max(1)} for name, r in records.items()
+        name: {"votes": r.members == r.predicted, "confidence": r.probabilities.max(1)}
+        for name, r in records.items()
     }
     votes["reference"]["correct"] = records["reference"].verdicts
     row = np.random.default_rng(0).choice(len(oodometer.read(labels)), 50, replace=False)
     few = "".join(f"{k},{oodometer.read(labels).label[k]}\n" for k in row)
     (folder / "few.csv").write_text(f"row,label\n{few}")
     return {
-        "loans": oodometer.estimate(loan.reference, loan.target, every="month", labels=loan.labels.slice(0, UNTIL_MAY)),
+        "loans": oodometer.estimate(
+            loan.reference, loan.target, every="month", labels=loan.labels.slice(0, UNTIL_MAY)
+        ),
         "measured": oodometer.evaluate(loan.reference, mapping={"repaid": "label"}),
         "drift": oodometer.estimate(reference, target, labels=labels),
         "backtest": oodometer.backtest(reference),
         "audit": oodometer.audit(reference, target, labels=folder / "few.csv"),
-        "compare": oodometer.compare(list(digits.references.values())[:3], names=list(digits.references)[:3]),
+        "compare": oodometer.compare(
+            list(digits.references.values())[:3], names=list(digits.references)[:3]
+        ),
         "rank": oodometer.rank(digits.targets, examples=digits.ten),
         "judges": oodometer.estimate(votes["reference"], votes["target"]),
     }
@@ -120,7 +148,9 @@ def main(wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         figures = {name: drawn(result) for name, result in results(Path(folder)).items()}
     draw = {"car_loan": landing}
-    texts = {file: draw.get(file, svg)(figures[name][figure]) for file, (name, figure) in chosen.items()}
+    texts = {
+        file: draw.get(file, svg)(figures[name][figure]) for file, (name, figure) in chosen.items()
+    }
     for file, text in texts.items():
         if len(text.encode()) > LARGEST:
             raise SystemExit(f"{file}.svg has {len(text.encode())} bytes, more than {LARGEST}")
@@ -144,10 +174,26 @@ CHOSEN = {
 }
 # What the marks of README's picture mean, and where that stands.
 KEY = (
-    (20, '<rect x="0" y="-9" width="22" height="11" fill="var(--accent-band)"/>', "estimate, interval"),
-    (176, '<rect x="0" y="-9" width="22" height="11" fill="var(--quiet-band)"/>', "without late labels"),
-    (348, '<path d="M11 -11L18 -4L11 3L4 -4Z" fill="var(--truth)"/>', "truth of the months until May"),
-    (592, '<circle cx="11" cy="-4" r="7" fill="none" stroke="var(--reference)" stroke-width="2.5"/>', "alarm"),
+    (
+        20,
+        '<rect x="0" y="-9" width="22" height="11" fill="var(--accent-band)"/>',
+        "estimate, interval",
+    ),
+    (
+        176,
+        '<rect x="0" y="-9" width="22" height="11" fill="var(--quiet-band)"/>',
+        "without late labels",
+    ),
+    (
+        348,
+        '<path d="M11 -11L18 -4L11 3L4 -4Z" fill="var(--truth)"/>',
+        "truth of the months until May",
+    ),
+    (
+        592,
+        '<circle cx="11" cy="-4" r="7" fill="none" stroke="var(--reference)" stroke-width="2.5"/>',
+        "alarm",
+    ),
 )
 
 if __name__ == "__main__":

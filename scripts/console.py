@@ -37,8 +37,16 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(path for path in (ROOT / "docs").glob("**/*.md") if "_build" not in path.parts)])
-EXCERPTS = ("README", "first_steps")  # they show some lines of each answer, without `...`; their Python is run unasked
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        *(path for path in (ROOT / "docs").glob("**/*.md") if "_build" not in path.parts),
+    ]
+)
+EXCERPTS = (
+    "README",
+    "first_steps",
+)  # they show some lines of each answer, without `...`; their Python is run unasked
 BLOCK = re.compile(
     r"(?:<!-- console: ([^>]*?) -->\n)?^```(console|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?",
     re.DOTALL | re.MULTILINE,
@@ -46,7 +54,9 @@ BLOCK = re.compile(
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)  # and what it prints
 VARIES = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?( UTC)?|[\d.,]+ (ms|s|min|rows/s)\b")
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
-PROGRESS = re.compile(r"^[\w ]+( \([a-z ]+\))?: (after [\d.]+ s|[\d,]+( of [\d,]+)?)\n", re.MULTILINE)  # of slow runs
+PROGRESS = re.compile(
+    r"^[\w ]+( \([a-z ]+\))?: (after [\d.]+ s|[\d,]+( of [\d,]+)?)\n", re.MULTILINE
+)  # of slow runs
 SHELL = re.compile(r"[|><;&$*]")  # such a command is given to bash
 FOLDERS = ("demo", "car-loan", "digits", "judged", "runs", "sums")  # that `oodometer demo` writes
 SETTINGS = {
@@ -57,12 +67,19 @@ SETTINGS = {
     "HF_HUB_OFFLINE": "1",
     "TERM": "dumb",
 }
-SETTINGS |= {"NML_DISABLE_USAGE_LOGGING": "1", "DO_NOT_TRACK": "1"}  # of peers that report how they are used
+SETTINGS |= {
+    "NML_DISABLE_USAGE_LOGGING": "1",
+    "DO_NOT_TRACK": "1",
+}  # of peers that report how they are used
 
 
 def run(command: str) -> tuple[str, int]:
     """What a command prints, on both streams, and its exit code; `oodometer` itself runs in this process."""
-    words = [] if SHELL.search(re.sub(r"'[^']*'", "", command)) else shlex.split(command.replace("\\\n", ""))
+    words = (
+        []
+        if SHELL.search(re.sub(r"'[^']*'", "", command))
+        else shlex.split(command.replace("\\\n", ""))
+    )
     if words[:1] == ["oodometer"]:
         from oodometer.cli import main
 
@@ -78,7 +95,9 @@ def run(command: str) -> tuple[str, int]:
     return done.stdout, done.returncode
 
 
-_SHARED = tempfile.TemporaryDirectory(prefix="console-", ignore_cleanup_errors=True)  # what several pages need
+_SHARED = tempfile.TemporaryDirectory(
+    prefix="console-", ignore_cleanup_errors=True
+)  # what several pages need
 
 
 @functools.cache
@@ -94,7 +113,9 @@ def written(name: str) -> Path:
 def printed_by(code: str, peer: str, names: dict[str, object]) -> str:
     """What Python prints, here or in the environment of a peer."""
     if peer:
-        folder = os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir(), "oodometer-bench")
+        folder = os.environ.get("OODOMETER_BENCH_DIR") or Path(
+            tempfile.gettempdir(), "oodometer-bench"
+        )
         python = Path(folder, "envs", peer, "bin", "python")
         words = [str(python), "-W", "ignore", "-c", code]
         return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
@@ -118,15 +139,23 @@ def made_anew(path: Path, *more: str) -> tuple[str, list[str]]:
             mark = "run"
         if not mark and (kind == "python" or not any(printed.strip() for _, printed in parts)):
             return match[0]
-        if mark.startswith(left_out) or (mark.startswith("data") and "OODOMETER_DATA" not in os.environ):
+        if mark.startswith(left_out) or (
+            mark.startswith("data") and "OODOMETER_DATA" not in os.environ
+        ):
             skipped.append(f"{path.relative_to(ROOT)}: {body.splitlines()[0][:70]} ({mark})")
             return match[0]
         if kind == "python":
             printed = printed_by(body, mark.split()[1] if mark.startswith("peer") else "", names)
-            return match[0].replace(f"```text\n{shown}", f"```text\n{form(shown, printed)}") if shown else match[0]
+            return (
+                match[0].replace(f"```text\n{shown}", f"```text\n{form(shown, printed)}")
+                if shown
+                else match[0]
+            )
         out = ""
         for command, was in parts:
-            answer, code = (f"{code}", code) if command == "echo $?\n" else run(command.rstrip("\n"))
+            answer, code = (
+                (f"{code}", code) if command == "echo $?\n" else run(command.rstrip("\n"))
+            )
             out += f"$ {command}{was if mark == 'run' and not was.strip() else form(was, PROGRESS.sub('', answer))}"
         return match[0].replace(body, out)
 
@@ -146,16 +175,21 @@ def made_anew(path: Path, *more: str) -> tuple[str, list[str]]:
 def has_samples(path: Path) -> bool:
     """Whether a page has a block that is run."""
     blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
-    return any(mark or any(out.strip() for _, out in COMMAND.findall(body)) for mark, _, body, _ in blocks)
+    return any(
+        mark or any(out.strip() for _, out in COMMAND.findall(body)) for mark, _, body, _ in blocks
+    )
 
 
 def same(old: str, new: str) -> bool:
     """Whether two lines say the same, but for times and dates, and one unit of the last digit: processors round so."""
     (words, numbers), (new_words, new_numbers) = (
-        (parts[::2], parts[1::2]) for parts in (NUMBER.split(" ".join(VARIES.sub("*", s).split())) for s in (old, new))
+        (parts[::2], parts[1::2])
+        for parts in (NUMBER.split(" ".join(VARIES.sub("*", s).split())) for s in (old, new))
     )
     units = [10.0 ** -len(number.partition(".")[2]) for number in numbers]
-    values = [[float(number.replace(",", "")) for number in side] for side in (numbers, new_numbers)]
+    values = [
+        [float(number.replace(",", "")) for number in side] for side in (numbers, new_numbers)
+    ]
     near = len(values[0]) == len(values[1]) and all(
         abs(a - b) < 1.01 * unit for a, b, unit in zip(*values, units, strict=True)
     )
@@ -164,7 +198,10 @@ def same(old: str, new: str) -> bool:
 
 def like(old: str, new: str) -> str:
     """The new output in the form of the old: lines that differ in times alone stay, `...` stands for lines left out."""
-    lines, was = [line.rstrip() for line in new.strip("\n").split("\n")], old.rstrip("\n").split("\n")
+    lines, was = (
+        [line.rstrip() for line in new.strip("\n").split("\n")],
+        old.rstrip("\n").split("\n"),
+    )
     dots = [-1, *(place for place, line in enumerate(was) if line == "..."), len(was)]
     out, at = [], 0
     for begin, end in itertools.pairwise(dots):
@@ -204,7 +241,9 @@ def drift(path: Path, *more: str) -> tuple[str, str, list[str]]:
     """The page made anew (``more``: "slow", "peer"), how it differs from what stands there, and what was left out."""
     old, (new, skipped) = path.read_text(encoding="utf-8"), made_anew(path, *more)
     name = str(path.relative_to(ROOT))
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name}, run today", lineterm="", n=1)
+    lines = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), name, f"{name}, run today", lineterm="", n=1
+    )
     return new, "\n".join(lines), skipped
 
 
@@ -214,21 +253,35 @@ def main(words: list[str]) -> None:
     pages = [
         path
         for path in PAGES
-        if has_samples(path) and (not names or any(name in str(path.relative_to(ROOT)) for name in names))
+        if has_samples(path)
+        and (not names or any(name in str(path.relative_to(ROOT)) for name in names))
     ]
     if not pages:
         sys.exit(f"no page of {ROOT / 'docs'} with output of a command is called so")
-    drifted, more = False, [mark for mark in ("slow", "peer") if any(word.startswith(f"--{mark}") for word in words)]
+    drifted, more = (
+        False,
+        [mark for mark in ("slow", "peer") if any(word.startswith(f"--{mark}") for word in words)],
+    )
     for path in pages:
         began = time.monotonic()
         new, difference, skipped = drift(path, *more)
         drifted |= bool(difference)
         if difference or skipped:
-            print("\n".join([f"{path.relative_to(ROOT)}: {time.monotonic() - began:.1f} s", difference, *skipped]))
+            print(
+                "\n".join(
+                    [
+                        f"{path.relative_to(ROOT)}: {time.monotonic() - began:.1f} s",
+                        difference,
+                        *skipped,
+                    ]
+                )
+            )
         if difference and not check:
             path.write_text(new, encoding="utf-8")
     if check and drifted:
-        sys.exit("samples have drifted; look at the difference, then run: python scripts/console.py")
+        sys.exit(
+            "samples have drifted; look at the difference, then run: python scripts/console.py"
+        )
 
 
 if __name__ == "__main__":

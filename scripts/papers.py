@@ -49,7 +49,11 @@ _HEADS = "claim | the paper | here | verdict | p | visible"
 
 def says(numbers: Mapping[str, str], name: str) -> str:
     """The paper's number for a claim: that of its name, or of the longest part at its start or end; else a dash."""
-    parts = (key for key in numbers if name == key or name.startswith(f"{key}_") or name.endswith(f"_{key}"))
+    parts = (
+        key
+        for key in numbers
+        if name == key or name.startswith(f"{key}_") or name.endswith(f"_{key}")
+    )
     return numbers.get(max(parts, key=len, default=""), "-")
 
 
@@ -71,7 +75,9 @@ def p_words(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def rows_of(claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> tuple[list[list[str]], str]:
+def rows_of(
+    claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]
+) -> tuple[list[list[str]], str]:
     """The table of some claims, and the names of their tests."""
     tests = list(dict.fromkeys(claim["test"] for claim in claims if claim["test"]))
     rows = []
@@ -80,11 +86,22 @@ def rows_of(claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> 
         if claim["test"]:
             side = {"holds": "for", "does not hold": "against"}.get(claim["verdict"])
             side = side or min(("for", "against"), key=lambda side: float(claim[f"p_{side}"]))
-            p = p_words(claim[f"p_{side}"]) + (f" {side}" if claim["verdict"] == "undecided" else "")
+            p = p_words(claim[f"p_{side}"]) + (
+                f" {side}" if claim["verdict"] == "undecided" else ""
+            )
             needed = f", {claim['needed']} of {claim['looks']}" if claim["looks"] > 1 else ""
             p += f" ({chr(ord('a') + tests.index(claim['test']))}{needed})"
-        verdict += f", but smaller than in the paper (p {p_words(claim['p_smaller'])})" if is_smaller(claim) else ""
-        cells = [claim["claim"], says(numbers, claim["name"]), shortened(claim["evidence"]), verdict]
+        verdict += (
+            f", but smaller than in the paper (p {p_words(claim['p_smaller'])})"
+            if is_smaller(claim)
+            else ""
+        )
+        cells = [
+            claim["claim"],
+            says(numbers, claim["name"]),
+            shortened(claim["evidence"]),
+            verdict,
+        ]
         rows.append([*cells, p, visible_words(claim)])
     named = "; ".join(f"({chr(ord('a') + i)}) {test}" for i, test in enumerate(tests))
     return rows, f"Tests: {named}."
@@ -96,13 +113,25 @@ def counts(claims: Sequence[Mapping[str, Any]]) -> tuple[list[int], int, int]:
     """
     verdicts = [claim["verdict"] for claim in claims]
     by_verdict = [verdicts.count(word) for word in ("holds", "does not hold", "undecided")]
-    return [*by_verdict, sum(map(is_smaller, claims))], sum(map(is_firm, claims)), sum(not c["test"] for c in claims)
+    return (
+        [*by_verdict, sum(map(is_smaller, claims))],
+        sum(map(is_firm, claims)),
+        sum(not c["test"] for c in claims),
+    )
 
 
 def results_of(recipe: Recipe) -> dict[str, list[dict[str, Any]]]:
     """The claims of a recipe by scale, the usual scale first; a first look (``tiny``) is no evidence."""
-    files = {scale: recipe.home / "results" / f"{scale}.json" for scale in recipe.scales if scale != "tiny"}
-    return {s: json.loads(f.read_text(encoding="utf-8"))["claims"] for s, f in files.items() if f.is_file()}
+    files = {
+        scale: recipe.home / "results" / f"{scale}.json"
+        for scale in recipe.scales
+        if scale != "tiny"
+    }
+    return {
+        s: json.loads(f.read_text(encoding="utf-8"))["claims"]
+        for s, f in files.items()
+        if f.is_file()
+    }
 
 
 def cited(recipe: Recipe) -> tuple[str, str]:
@@ -128,12 +157,19 @@ def part(recipe: Recipe) -> Iterator[str]:
         if scale == recipe.scales[0]:
             yield f"```console\n$ oodometer reproduce {recipe.name} --scale {scale}\n```"
             yield "\n".join(
-                ["Where this run differs most from the paper's:\n", *(f"- {s}" for s in words["paper_page"]["differs"])]
+                [
+                    "Where this run differs most from the paper's:\n",
+                    *(f"- {s}" for s in words["paper_page"]["differs"]),
+                ]
             )
         else:
             yield f"**The same at the scale `{scale}`** (`results/{scale}.json`), as far as it was run."
         decided = f"**{sum(by_verdict[:2])} of {len(claims)} claims are decided**, {firm} of them with a star"
-        decided += f"; of the others {by_verdict[3]} are smaller than in the paper" if by_verdict[3] else ""
+        decided += (
+            f"; of the others {by_verdict[3]} are smaller than in the paper"
+            if by_verdict[3]
+            else ""
+        )
         decided += f"; without a test: {untested}" if untested else ""
         rows, tests = rows_of(claims, words["paper_says"])
         yield section(f"{decided}.", _HEADS, rows, tests)

@@ -18,12 +18,18 @@ from oodometer.errors import InputError
 from oodometer.recipes import Recipe, find_recipe
 from oodometer.store import write_atomic
 
-ROW_KEYS = {"few-shot-ranking": "suite", "dialogue-shift": "condition", "selective-answering": "name"}
+ROW_KEYS = {
+    "few-shot-ranking": "suite",
+    "dialogue-shift": "condition",
+    "selective-answering": "name",
+}
 """First key of the objects that stand on a line of their own in a published result; "form" where there are tasks."""
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 
 
-def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def joined(
+    old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
     """The new result with what it lacks of an old one of the same form: tasks, in the order of ``names``, and their
     trainings from other seeds.
     """
@@ -56,11 +62,16 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     results, scale = home / "results", result["scale"]
     before = results / f"{scale}.json"
     old = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None
-    tasks = [name for name in recipe.tasks(scale) if "-seed-" not in name]  # but for trainings from other seeds
+    tasks = [
+        name for name in recipe.tasks(scale) if "-seed-" not in name
+    ]  # but for trainings from other seeds
     result = joined(old, result, tasks) if "tasks" in result else result
     result = {**result, "claims": recipe.claims(result)}
     page = recipe.to_markdown(result)
-    files = {before: written(result, ROW_KEYS.get(recipe.name, "form")), results / f"{scale}.md": page}
+    files = {
+        before: written(result, ROW_KEYS.get(recipe.name, "form")),
+        results / f"{scale}.md": page,
+    }
     if scale == recipe.scales[0]:
         readme = home / "README.md"
         files[readme] = with_tables(readme.read_text(encoding="utf-8"), page)
@@ -80,7 +91,9 @@ def with_tables(readme: str, page: str) -> str:
     head, start, rest = readme.partition(START)
     _, end, tail = rest.partition(END)
     if not (start and end):
-        raise InputError(f"the marks {START} and {END}", got="none", remedy="put them back", file="README.md")
+        raise InputError(
+            f"the marks {START} and {END}", got="none", remedy="put them back", file="README.md"
+        )
     return f"{head}{START}\n\n{page}\n{END}{tail}"
 
 

@@ -30,12 +30,24 @@ def renewed(text: str) -> str:
 
 def drift() -> str:
     """The table that `oodometer demo` prints."""
-    rows = ["| severity | drift | estimate | interval | truth | trust |", "|---|---|---|---|---|---|"]
+    rows = [
+        "| severity | drift | estimate | interval | truth | trust |",
+        "|---|---|---|---|---|---|",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         for step in demo(folder).steps:
             head, truth = step.estimation.headline, step.estimation.target["accuracy"]["value"]
-            value, lower, upper = map(percent, (head.interval.value, head.interval.lower, head.interval.upper))
-            cells = (str(step.severity), step.name, value, f"[{lower}, {upper}]", percent(truth), head.trust)
+            value, lower, upper = map(
+                percent, (head.interval.value, head.interval.lower, head.interval.upper)
+            )
+            cells = (
+                str(step.severity),
+                step.name,
+                value,
+                f"[{lower}, {upper}]",
+                percent(truth),
+                head.trust,
+            )
             rows.append(f"| {' | '.join(cells)} |")
     return "".join(f"{row}\n" for row in rows)
 
@@ -43,14 +55,23 @@ def drift() -> str:
 def cells(page: str, first: str, table: int = 0) -> list[str]:
     """The cells of a line in a table of results, by its first cell; ``table``: of the how-manieth with such a line."""
     lines = (RESULTS / f"{page}.md").read_text(encoding="utf-8").splitlines()
-    return [line.strip("| ").split(" | ") for line in lines if line.startswith(f"| {first} |")][table]
+    return [line.strip("| ").split(" | ") for line in lines if line.startswith(f"| {first} |")][
+        table
+    ]
 
 
 def promises() -> str:
     """The table: question by question, how often the interval held the truth, its width, the error, that of others."""
     natural, held = (cells("natural", "the first three together", table) for table in (0, 1))
-    same, same_held = (cells("natural", "same", table) for table in (1, 2))  # its first line says what it is
-    by_source = (RESULTS / "prior.md").read_text(encoding="utf-8").partition("## Source by source")[2].split("\n\n")[1]
+    same, same_held = (
+        cells("natural", "same", table) for table in (1, 2)
+    )  # its first line says what it is
+    by_source = (
+        (RESULTS / "prior.md")
+        .read_text(encoding="utf-8")
+        .partition("## Source by source")[2]
+        .split("\n\n")[1]
+    )
     names, _, *lines = (line.strip("| ").split(" | ") for line in by_source.splitlines())
     sources = [dict(zip(names, line, strict=True)) for line in lines]
     worst = min(sources, key=lambda row: int(row["coverage"].rstrip("%")))
@@ -58,10 +79,16 @@ def promises() -> str:
     (simulated,) = re.findall(r"best fixed method's \| (\S+) / (\S+) \((\w+)\)", quality)
     (group,) = re.findall(r"subgroup 0.1: error [^|]*\| ([\d.]+), (\w+) ([\d.]+)", quality)
     loans, ten = cells("deployed", "accuracy"), cells("labels", "natural shifts")
-    seconds = [cells("deployed", first)[1] for first in ("ours, six metrics", "NannyML, CBPE alone, six metrics")]
+    seconds = [
+        cells("deployed", first)[1]
+        for first in ("ours, six metrics", "NannyML, CBPE alone, six metrics")
+    ]
     months = json.loads((RESULTS / "deployed.json").read_text(encoding="utf-8"))["ours"]
     ends = [100 * (one["accuracy"]["upper"] - one["accuracy"]["lower"]) for one in months]
-    suites, bound = cells("rank_suites", "all made suites"), cells("rank_suites", "all made suites | ten labels")
+    suites, bound = (
+        cells("rank_suites", "all made suites"),
+        cells("rank_suites", "all made suites | ten labels"),
+    )
     rows = [
         ("question", "truth in 90 % intervals", "mean width", "error, points", "beside"),
         ("---", "---:", "---:", "---:", "---"),

@@ -43,18 +43,27 @@ def write(table: pa.Table, name: str) -> None:
 def car_loan(wheel: str) -> None:
     """All rows of the car loans; two columns of noise are rounded, whole numbers are stored as such."""
     with zipfile.ZipFile(wheel) as archive:
-        for ours, theirs in (("reference", "reference"), ("target", "analysis"), ("labels", "analysis_target")):
+        for ours, theirs in (
+            ("reference", "reference"),
+            ("target", "analysis"),
+            ("labels", "analysis_target"),
+        ):
             with archive.open(f"nannyml/datasets/data/synthetic_car_loan_{theirs}.csv") as file:
                 table = pa.csv.read_csv(file)
             for i, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
                 if name in ("car_value", "loan_length", "repaid"):
                     table = table.set_column(i, name, column.cast(pa.int64()))
                 if name in ("debt_to_income_ratio", "driver_tenure"):
-                    table = table.set_column(i, name, pc.round(column, 3 if name.startswith("debt") else 2))
+                    table = table.set_column(
+                        i, name, pc.round(column, 3 if name.startswith("debt") else 2)
+                    )
                 if name == "timestamp":
                     table = table.set_column(i, name, column.cast(pa.timestamp("ms")))
             write(table, f"car-loan/{ours}.parquet")
-    write(table.take(np.random.default_rng(0).choice(len(table), 10, replace=False)), "car-loan/ten.parquet")
+    write(
+        table.take(np.random.default_rng(0).choice(len(table), 10, replace=False)),
+        "car-loan/ten.parquet",
+    )
 
 
 def digit_models() -> None:
@@ -81,7 +90,10 @@ def digit_models() -> None:
     for name, model in models.items():
         model.fit(images[training], labels[training])
         accuracy = []
-        for side, rows, x in (("reference", reference, images[reference]), ("target", target, drifted)):
+        for side, rows, x in (
+            ("reference", reference, images[reference]),
+            ("target", target, drifted),
+        ):
             p = np.round(model.predict_proba(x), 3)
             p[np.arange(len(p)), p.argmax(axis=1)] += 1 - p.sum(axis=1)
             accuracy.append(float((p.argmax(axis=1) == labels[rows]).mean()))
@@ -91,7 +103,10 @@ def digit_models() -> None:
         print(f"{name}: {accuracy[0]:.1%} on the reference, {accuracy[1]:.1%} on the target")
     truth = pa.table({"id": ids[target], "label": labels[target]})
     write(truth, "digits/labels.parquet")
-    write(truth.take(np.random.default_rng(0).choice(len(truth), 10, replace=False)), "digits/ten.parquet")
+    write(
+        truth.take(np.random.default_rng(0).choice(len(truth), 10, replace=False)),
+        "digits/ten.parquet",
+    )
 
 
 def networks() -> None:
@@ -99,7 +114,10 @@ def networks() -> None:
     from sklearn.neural_network import MLPClassifier
 
     images, labels = digits(0)
-    models = [MLPClassifier((32,), max_iter=80, learning_rate_init=0.005, random_state=seed) for seed in range(5)]
+    models = [
+        MLPClassifier((32,), max_iter=80, learning_rate_init=0.005, random_state=seed)
+        for seed in range(5)
+    ]
     for model in models:
         model.fit(images[:700] / 16, labels[:700])
     path = OUT.parents[1] / "verbs/digits.npz"
@@ -138,7 +156,10 @@ def sums() -> None:
 
 
 THINGS = ["lamp", "boat", "apple", "clock", "chair", "kite", "drum", "spoon", "ladder", "basket"]
-SIZES, COLOURS = ["small", "large", "old", "new", "broken"], ["red", "blue", "green", "yellow", "white", "black"]
+SIZES, COLOURS = (
+    ["small", "large", "old", "new", "broken"],
+    ["red", "blue", "green", "yellow", "white", "black"],
+)
 TASKS = {"reading": 200, "reversing": 120, "sums": 80}
 STAMP = "2026-11-02T10-00-00.000000"
 
@@ -147,11 +168,21 @@ def questions(rng: np.random.Generator) -> list[dict[str, Any]]:
     """Questions of three tasks: ten about each of 20 passages, words to turn round, numbers to add."""
     out: list[dict[str, Any]] = []
     for passage in range(20):
-        held = [" ".join(map(str, (rng.choice(SIZES), rng.choice(COLOURS), rng.choice(THINGS)))) for _ in range(10)]
+        held = [
+            " ".join(map(str, (rng.choice(SIZES), rng.choice(COLOURS), rng.choice(THINGS))))
+            for _ in range(10)
+        ]
         text = " ".join(f"Box {k} holds a {thing}." for k, thing in enumerate(held, 1))
         for k, thing in enumerate(held, 1):
-            doc = {"passage": f"p{passage + 1:02}", "text": text, "question": f"What is in box {k}?", "answer": thing}
-            out.append({"task": "reading", "prompt": f"{text}\n{doc['question']}\nAnswer:", "doc": doc})
+            doc = {
+                "passage": f"p{passage + 1:02}",
+                "text": text,
+                "question": f"What is in box {k}?",
+                "answer": thing,
+            }
+            out.append(
+                {"task": "reading", "prompt": f"{text}\n{doc['question']}\nAnswer:", "doc": doc}
+            )
     for _ in range(TASKS["reversing"]):
         words = [str(rng.choice(part)) for part in (SIZES, COLOURS, THINGS)]
         doc = {"question": f"Turn round: {' '.join(words[::-1])}", "answer": " ".join(words)}
@@ -169,7 +200,9 @@ def wrong(answer: str, rng: np.random.Generator) -> str:
     if len(words) == 1:
         return str(int(answer) + int(rng.choice([-10, -1, 1, 10, 100])))
     for k in rng.permutation(3)[: rng.integers(1, 4)]:
-        words[k] = str(rng.choice([word for word in (SIZES, COLOURS, THINGS)[k] if word != words[k]]))
+        words[k] = str(
+            rng.choice([word for word in (SIZES, COLOURS, THINGS)[k] if word != words[k]])
+        )
     return " ".join(words)
 
 
@@ -182,12 +215,21 @@ def two_runs() -> None:
     asked = questions(rng)
     hard = rng.normal(0, 1.2, len(asked))
     for model, skill in (("small", 0.35), ("large", 1.05)):
-        at_passage = dict(zip((f"p{k + 1:02}" for k in range(20)), rng.normal(0, 1.1, 20), strict=True))
+        at_passage = dict(
+            zip((f"p{k + 1:02}" for k in range(20)), rng.normal(0, 1.1, 20), strict=True)
+        )
         lines: dict[str, list[dict[str, Any]]] = {task: [] for task in TASKS}
-        columns: dict[str, list[Any]] = {name: [] for name in ("id", "group", "passage", "correct", "score")}
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("id", "group", "passage", "correct", "score")
+        }
         for question, hardness in zip(asked, hard, strict=True):
             task, doc = question["task"], question["doc"]
-            logit = skill - hardness + at_passage.get(doc.get("passage"), 0) + 0.3 * (task == "reversing")
+            logit = (
+                skill
+                - hardness
+                + at_passage.get(doc.get("passage"), 0)
+                + 0.3 * (task == "reversing")
+            )
             right = rng.random() < 1 / (1 + np.exp(-logit))
             answer = doc["answer"] if right else wrong(doc["answer"], rng)
             same = len(set(answer.split()) & set(doc["answer"].split()))
@@ -198,13 +240,22 @@ def two_runs() -> None:
                 "resps": [[f" {answer}"]], "filtered_resps": [answer], "filter": "none",
                 "metrics": ["exact_match", "f1"], "exact_match": float(right), "f1": f1,
             })  # fmt: skip
-            row = (f"{task}/{number}", task, doc.get("passage", f"{task}-{number}"), bool(right), f1)
+            row = (
+                f"{task}/{number}",
+                task,
+                doc.get("passage", f"{task}-{number}"),
+                bool(right),
+                f1,
+            )
             for values, value in zip(columns.values(), row, strict=True):
                 values.append(value)
         write(pa.table(columns), f"runs/{model}.parquet")
         results = {}
         for task, rows in lines.items():
-            pack(f"runs/{model}/samples_{task}_{STAMP}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+            pack(
+                f"runs/{model}/samples_{task}_{STAMP}.jsonl",
+                "".join(f"{json.dumps(row)}\n" for row in rows),
+            )
             results[task] = {"alias": task}
             for metric in ("exact_match", "f1"):
                 values = np.array([row[metric] for row in rows])
@@ -232,7 +283,9 @@ def judged() -> None:
     group = rng.choice(["code", "maths", "writing"], 2000, p=[0.4, 0.3, 0.3])
     length = np.round(np.exp(rng.normal(4.6, 0.6, 2000))).astype(np.int64)
     right = rng.random(2000) < np.select([group == "code", group == "maths"], [0.62, 0.42], 0.56)
-    passed = rng.random(2000) < 1 / (1 + np.exp(-(np.where(right, 2.6, -0.3) + 1.1 * (np.log(length) - 4.6) / 0.6)))
+    passed = rng.random(2000) < 1 / (
+        1 + np.exp(-(np.where(right, 2.6, -0.3) + 1.1 * (np.log(length) - 4.6) / 0.6))
+    )
     second = rng.random(2000) < np.where(right, 0.78, 0.18)
     labelled = np.sort(rng.choice(2000, 150, replace=False))
     people = np.full(2000, None, object)
@@ -241,7 +294,9 @@ def judged() -> None:
     write(pa.table({"id": ids, "group": group, "length": length, "judge_passed": passed, "second_passed": second,
         "human_passed": pa.array(people.tolist(), pa.bool_())}), "judged/verdicts.parquet")  # fmt: skip
     write(pa.table({"id": ids, "correct": right}), "judged/truth.parquet")
-    print(f"judged: {right.mean():.1%} are right; the judges pass {passed.mean():.1%} and {second.mean():.1%}")
+    print(
+        f"judged: {right.mean():.1%} are right; the judges pass {passed.mean():.1%} and {second.mean():.1%}"
+    )
 
 
 def pack(name: str, text: str) -> None:

@@ -51,7 +51,10 @@ def executed(path: Path) -> Any:
     }
     with tempfile.TemporaryDirectory(prefix="tutorial-") as folder:
         client = NotebookClient(
-            notebook, timeout=MOST_SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook,
+            timeout=MOST_SECONDS,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of Jupyter's own machinery
@@ -65,7 +68,9 @@ def tidied(notebook: Any) -> Any:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells, 1):
         cell.id = f"cell-{number:02}"
-        cell.metadata = nbformat.from_dict({"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {})
+        cell.metadata = nbformat.from_dict(
+            {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        )
         if cell.cell_type == "code":
             cell.outputs = [one for one in map(_plain, joined(cell.outputs)) if one is not None]
     return notebook
@@ -86,7 +91,9 @@ def _plain(output: Any) -> Any:
     """An output without colours, carriage returns and lines of progress."""
     if output.output_type == "stream":
         plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.text.replace("\r\n", "\n"))
-        output.text = re.sub(r"^predicting: \d+\n", "", plain, flags=re.MULTILINE)  # where ten seconds are over
+        output.text = re.sub(
+            r"^predicting: \d+\n", "", plain, flags=re.MULTILINE
+        )  # where ten seconds are over
     return output
 
 
@@ -100,7 +107,10 @@ def main(words: list[str]) -> None:
         began = time.monotonic()
         texts[path] = nbformat.writes(executed(path), indent=1) + "\n"
         print(f"{path.name}: {time.monotonic() - began:.1f} s", flush=True)
-    for path, text in texts.items():  # each beside its place first, so that no half a notebook stays
+    for (
+        path,
+        text,
+    ) in texts.items():  # each beside its place first, so that no half a notebook stays
         path.with_suffix(".part").write_text(text, encoding="utf-8")
     for path in texts:
         path.with_suffix(".part").replace(path)

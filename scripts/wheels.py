@@ -37,7 +37,10 @@ print(json.dumps({"version": oodometer.__version__, "seconds": took, "heavy": he
 def run(*command: str | Path, **env: str) -> str:
     """What the command printed; its errors and an end of the script where it fails."""
     done = subprocess.run(
-        [str(one) for one in command], env={**os.environ, "PYTHONPATH": "", **env}, capture_output=True, text=True
+        [str(one) for one in command],
+        env={**os.environ, "PYTHONPATH": "", **env},
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -51,7 +54,17 @@ def build(out: Path) -> dict[str, Path]:
     made = {"archive": archive}
     for name, pure in (("wheel", "0"), ("pure wheel", "1")):
         with tempfile.TemporaryDirectory() as folder:
-            run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", folder, archive, OODOMETER_PURE=pure)
+            run(
+                sys.executable,
+                "-m",
+                "pip",
+                "wheel",
+                "--no-deps",
+                "-w",
+                folder,
+                archive,
+                OODOMETER_PURE=pure,
+            )
             wheel = one_of(Path(folder), "*.whl")
             made[name] = Path(shutil.copy(wheel, out))
     return made
@@ -77,7 +90,14 @@ def tried(what: Path, folder: Path, **env: str) -> tuple[bool, str]:
     if seconds > IMPORT_LIMIT or probes[0]["heavy"]:
         sys.exit(f"import oodometer took {seconds:.2f} s and loaded {probes[0]['heavy']}")
     table = run(folder / "bin" / "oodometer", "demo", "--out", folder / "demo")
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink()) / 1e6
+    size = (
+        sum(
+            file.stat().st_size
+            for file in folder.rglob("*")
+            if file.is_file() and not file.is_symlink()
+        )
+        / 1e6
+    )
     print(
         f"{what.name}: {probes[0]['version']}, installed in {installed:.0f} s, {size:.0f} MB with its environment, "
         f"import {seconds:.3f} s, {'compiled' if probes[0]['compiled'] else 'plain numpy'} passes"
@@ -88,13 +108,20 @@ def tried(what: Path, folder: Path, **env: str) -> tuple[bool, str]:
 
 def main() -> None:
     """Build and try."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--out", type=Path, default=ROOT / "dist", help="folder of what is built; emptied first")
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    words.add_argument(
+        "--out", type=Path, default=ROOT / "dist", help="folder of what is built; emptied first"
+    )
     asked = words.parse_args()
     shutil.rmtree(asked.out, ignore_errors=True)
     asked.out.mkdir(parents=True)
     made = build(asked.out.resolve())
-    if not made["pure wheel"].name.endswith("-py3-none-any.whl") or "-cp311-abi3-" not in made["wheel"].name:
+    if (
+        not made["pure wheel"].name.endswith("-py3-none-any.whl")
+        or "-cp311-abi3-" not in made["wheel"].name
+    ):
         sys.exit(f"wheels of the wrong kind: {made['wheel'].name}, {made['pure wheel'].name}")
     cases = {
         "archive": (made["archive"], {}, True),

@@ -60,7 +60,9 @@ def check_types(function: Any) -> Any:
 # Of the arguments and of the result, and whether they name axes.
 Checks = tuple[Callable[..., Any] | None, Callable[[Any], Any] | None, bool]
 _SCOPE: Any = jaxtyping.jaxtyped("context")  # inside, an axis keeps the length that it had first
-_KNOWN: dict[int, tuple[CodeType, Checks]] = {}  # of inner functions, which are made at every call of the outer one
+_KNOWN: dict[
+    int, tuple[CodeType, Checks]
+] = {}  # of inner functions, which are made at every call of the outer one
 
 
 def names_axes(hint: Any) -> bool:
@@ -91,7 +93,9 @@ def checks_of(function: FunctionType) -> Checks:
         for one in inspect.signature(function).parameters.values()
     ]
     made: dict[str, Any] = {}
-    exec(f"def arguments{inspect.Signature(plain)}: pass\ndef result(out): return out", made)  # only their hints matter
+    exec(
+        f"def arguments{inspect.Signature(plain)}: pass\ndef result(out): return out", made
+    )  # only their hints matter
     for name, asked in (("arguments", hints), ("result", result)):
         made[name].__annotations__ = asked
         made[name].__name__, made[name].__qualname__ = function.__name__, function.__qualname__
@@ -127,7 +131,9 @@ def quick_checks(function: FunctionType) -> Any:
                 arguments(*args, **kwargs)
             except BeartypeCallHintViolation as violation:
                 came = shapes((*args, *kwargs.values()))
-                raise jaxtyping.TypeCheckError(f"arguments: {violation} Shapes: {came}.") from violation
+                raise jaxtyping.TypeCheckError(
+                    f"arguments: {violation} Shapes: {came}."
+                ) from violation
         out = function(*args, **kwargs)
         if result is not None:
             try:
@@ -177,13 +183,17 @@ def checked_shapes(slow: Callable[..., Any]) -> Callable[..., Any]:
 
 def install_shape_checks() -> None:
     if any(name.partition(".")[0] == "oodometer" for name in sys.modules):
-        raise RuntimeError("oodometer was imported before tests/conftest.py could install the shape checks")
+        raise RuntimeError(
+            "oodometer was imported before tests/conftest.py could install the shape checks"
+        )
     for name in ("Bool", "Float", "Int", "Num", "Real", "Shaped", "UInt"):
         setattr(builtins, name, getattr(jaxtyping, name))
     home = ModuleType("oodometer_type_checks")  # the hook finds its checker by the name of a module
     home.check_types = check_types  # type: ignore[attr-defined]
     sys.modules[home.__name__] = home
-    jaxtyping.jaxtyped = checked_shapes(jaxtyping.jaxtyped)  # the hook decorates with what stands here
+    jaxtyping.jaxtyped = checked_shapes(
+        jaxtyping.jaxtyped
+    )  # the hook decorates with what stands here
     floors = [f"oodometer.{floor}" for floor in CHECKED_FLOORS]
     jaxtyping.install_import_hook(floors, f"{home.__name__}.check_types")
 
@@ -196,9 +206,13 @@ os.environ["OODOMETER_CACHE"] = _CACHE.name
 
 # Two processes on two cores make any deadline a coin toss. On a build machine the examples are always the same.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50, print_blob=True)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile(
+    "ci", deadline=None, max_examples=50, derandomize=True, print_blob=True
+)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000, print_blob=True)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
+)
 
 
 # What a property test found is written here, so that it is not lost with the output: commit it as an @example.
@@ -219,7 +233,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     lines = []
     for note in notes:
         for found in re.finditer(
-            r"(?:Falsifying example|Failing test case): \w+(\(.*?^\))", note, re.DOTALL | re.MULTILINE
+            r"(?:Falsifying example|Failing test case): \w+(\(.*?^\))",
+            note,
+            re.DOTALL | re.MULTILINE,
         ):
             lines.append(f"@hypothesis.example{found[1]}")
         lines += [f"# or {found}" for found in re.findall(r"@reproduce_failure\(.*\)", note)]
@@ -230,7 +246,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             with FALSIFIED.open("a", encoding="utf-8") as file:
                 file.write(text)
         report.sections.append(
-            ("falsifying example", f"{text}kept in {FALSIFIED}: put it above the test and commit it")
+            (
+                "falsifying example",
+                f"{text}kept in {FALSIFIED}: put it above the test and commit it",
+            )
         )
     return report
 
@@ -244,7 +263,11 @@ def data_dir() -> Path:
     named = _NAMED
     folder = Path(named) if named else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        where = f"OODOMETER_DATA names {named}, which is no folder" if named else "set OODOMETER_DATA to its folder"
+        where = (
+            f"OODOMETER_DATA names {named}, which is no folder"
+            if named
+            else "set OODOMETER_DATA to its folder"
+        )
         pytest.skip(f"needs the real data: {where}")
     return folder
 
@@ -261,7 +284,9 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator[Any]:
     """A chromium for all tests: `open` a page, `run` an expression on it."""
-    spec = importlib.util.spec_from_file_location("browser_of_tests", ROOT / "tests/reports/browser.py")
+    spec = importlib.util.spec_from_file_location(
+        "browser_of_tests", ROOT / "tests/reports/browser.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -289,7 +314,10 @@ def write_data(folder: Path, train: int = 160, test: int = 80, far: int = 60) ->
 
     def text(label: int, words: int, clear: float) -> str:
         kind = label if rng.random() < clear else 1 - label
-        found = [*rng.choice(PLAIN, size=words).tolist(), *rng.choice(GOOD if kind else BAD, size=2).tolist()]
+        found = [
+            *rng.choice(PLAIN, size=words).tolist(),
+            *rng.choice(GOOD if kind else BAD, size=2).tolist(),
+        ]
         rng.shuffle(found)
         return " ".join(found)
 

@@ -69,7 +69,9 @@ WRONG: list[Any] = [
 # Of the right type after all: any function may be called, any text may name a place, and none is the usual one.
 RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("progress", "report"), callable),
-    **dict.fromkeys(("out", "path", "cache"), lambda value: value is None or isinstance(value, str)),
+    **dict.fromkeys(
+        ("out", "path", "cache"), lambda value: value is None or isinstance(value, str)
+    ),
     "seed": lambda value: value is None or (isinstance(value, int) and value == 5),
 }
 ODD: dict[str, Any] = {repr(value)[:20]: value for value in WRONG}
@@ -89,7 +91,10 @@ CASES = [
 
 @pytest.mark.parametrize(("function", "parameter"), CASES)
 def test_a_wrong_argument_is_one_line(
-    function: Callable[..., Any], parameter: inspect.Parameter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    function: Callable[..., Any],
+    parameter: inspect.Parameter,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     answered = []

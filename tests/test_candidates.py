@@ -26,7 +26,10 @@ ROWS = st.lists(st.lists(st.floats(-50, 50), min_size=2, max_size=6), min_size=1
 
 def softmaxes(rows: list[list[float]]) -> list[list[float]]:
     """The softmax of each row, by a loop."""
-    return [[math.exp(s - max(row)) / sum(math.exp(t - max(row)) for t in row) for s in row] for row in rows]
+    return [
+        [math.exp(s - max(row)) / sum(math.exp(t - max(row)) for t in row) for s in row]
+        for row in rows
+    ]
 
 
 def made(**fields: Any) -> Predictions:
@@ -52,7 +55,9 @@ def test_what_is_given_stays() -> None:
     assert record.confidence == pytest.approx(own), "that in what was predicted"
     assert record.verdicts.tolist() == [0, 1, 1, -1]
     given_too = made(confidence=[0.25] * 4)
-    assert given_too.confidence == pytest.approx(made().confidence), "that of a whole output does not come before it"
+    assert given_too.confidence == pytest.approx(made().confidence), (
+        "that of a whole output does not come before it"
+    )
     assert natural_confidence(given_too)(given_too) == pytest.approx(made().confidence)
     assert made(correct=[0, 0, 1, 1]).verdicts.tolist() == [0, 0, 1, 1]
 
@@ -79,15 +84,24 @@ def test_losses_are_those_of_a_loop(rows: list[list[float]], data: st.DataObject
     label = [data.draw(st.integers(0, len(row) - 1)) for row in rows]
     record = Predictions.from_candidates(rows, label=label)
     shares = softmaxes(rows)
-    brier = [sum((p - (k == y)) ** 2 for k, p in enumerate(share)) for share, y in zip(shares, label, strict=True)]
-    loss = [math.log(sum(math.exp(s - row[y]) for s in row)) for row, y in zip(rows, label, strict=True)]
+    brier = [
+        sum((p - (k == y)) ** 2 for k, p in enumerate(share))
+        for share, y in zip(shares, label, strict=True)
+    ]
+    loss = [
+        math.log(sum(math.exp(s - row[y]) for s in row)) for row, y in zip(rows, label, strict=True)
+    ]
     found = registry.create("metric", "brier").compute(record)
     assert found.value == pytest.approx(np.mean(brier), abs=1e-9)
     assert found.extras["form"] == "candidates"
     parts = found.extras["decomposition"]
     signs = dict(zip(parts, (1, -1, 1, 1, -1), strict=True))
-    assert sum(sign * parts[name] for name, sign in signs.items()) == pytest.approx(found.value, abs=1e-9)
-    assert registry.create("metric", "nll").compute(record).value == pytest.approx(np.mean(loss), abs=1e-9)
+    assert sum(sign * parts[name] for name, sign in signs.items()) == pytest.approx(
+        found.value, abs=1e-9
+    )
+    assert registry.create("metric", "nll").compute(record).value == pytest.approx(
+        np.mean(loss), abs=1e-9
+    )
 
 
 def test_a_score_far_below_the_best_has_a_finite_loss() -> None:
@@ -231,7 +245,10 @@ def test_what_is_refused(case: str) -> None:
 
 def test_positions_without_scores() -> None:
     record = Predictions.from_arrays(label=[3, 1], prediction=[3, 0], positions=True)
-    assert (record.label is not None and record.label.tolist(), record.has_classes) == ([3, 1], False)
+    assert (record.label is not None and record.label.tolist(), record.has_classes) == (
+        [3, 1],
+        False,
+    )
     assert record.accuracy == 0.5
     for more in ({"classes": ["A", "B"]}, {"probabilities": [[0.5, 0.5]] * 2}):
         with pytest.raises(InputError, match="beside `candidate_scores`"):
@@ -240,7 +257,9 @@ def test_positions_without_scores() -> None:
 
 @pytest.mark.parametrize("field", ["logits", "member_probabilities"])
 def test_no_field_of_classes_beside_candidates(field: str) -> None:
-    with pytest.raises(InputError, match=f"no field of classes beside `candidate_scores`, got `{field}`"):
+    with pytest.raises(
+        InputError, match=f"no field of classes beside `candidate_scores`, got `{field}`"
+    ):
         made(**{field: np.zeros((4, 2)) if field == "logits" else np.full((2, 4, 2), 0.5)})
 
 
@@ -263,7 +282,9 @@ TAKES_CLASSES = {
 }
 
 
-@pytest.mark.parametrize(("kind", "name"), [(k, n) for k, all_ in TAKES_CLASSES.items() for n in all_])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(k, n) for k, all_ in TAKES_CLASSES.items() for n in all_]
+)
 def test_methods_of_classes_say_so(kind: Any, name: str) -> None:
     assert registry.create(kind, name).why_not(example_candidates(50)) == NO_CLASSES
 

@@ -28,7 +28,14 @@ def cases(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"needs the cases of outsiders in {source}")
     out = tmp_path_factory.mktemp("cases")
     for path in source.rglob("*"):
-        if path.is_file() and path.suffix in {".csv", ".jsonl", ".json", ".parquet", ".eval", ".xz"}:
+        if path.is_file() and path.suffix in {
+            ".csv",
+            ".jsonl",
+            ".json",
+            ".parquet",
+            ".eval",
+            ".xz",
+        }:
             packed = path.suffix == ".xz"
             content = lzma.decompress(path.read_bytes()) if packed else path.read_bytes()
             (out / (path.stem if packed else path.name)).write_bytes(content)
@@ -53,7 +60,8 @@ def near(*path: str, value: float, by: float = 0.006) -> Check:
 def interval(*path: str, lower: float, upper: float, by: float = 0.02) -> Check:
     """Whether the interval at this place has these ends."""
     return lambda answer: (
-        near(*path, "lower", value=lower, by=by)(answer) and near(*path, "upper", value=upper, by=by)(answer)
+        near(*path, "lower", value=lower, by=by)(answer)
+        and near(*path, "upper", value=upper, by=by)(answer)
     )
 
 
@@ -63,8 +71,13 @@ def difference(value: float, lower: float, upper: float) -> Check:
     def check(answer: Answer) -> bool:
         text = json.dumps(answer)
         numbers = [one for one in _intervals(answer) if abs(abs(one["value"]) - abs(value)) < 0.005]
-        ends = [sorted((abs(one["lower"] - one["value"]), abs(one["upper"] - one["value"]))) for one in numbers]
-        return "difference" in text and any(0.7 * (upper - lower) < sum(two) < 1.5 * (upper - lower) for two in ends)
+        ends = [
+            sorted((abs(one["lower"] - one["value"]), abs(one["upper"] - one["value"])))
+            for one in numbers
+        ]
+        return "difference" in text and any(
+            0.7 * (upper - lower) < sum(two) < 1.5 * (upper - lower) for two in ends
+        )
 
     return check
 
@@ -84,14 +97,22 @@ CAR = "car_reference.csv car_analysis.csv --map repaid=label --map y_pred=predic
 # command, what must hold of its JSON (None: only a refusal is right), whether a refusal is right as well
 CASES: Sequence[tuple[str, Check | None, bool]] = [
     ("diagnose h_smallref.csv h_small.csv", None, True),
-    ("audit c24_ref.csv c24_t.csv --labels c24_lab.csv", near("label_only", "value", value=0.660), False),
+    (
+        "audit c24_ref.csv c24_t.csv --labels c24_lab.csv",
+        near("label_only", "value", value=0.660),
+        False,
+    ),
     (
         "audit f1_reference.csv f1_target_unnamed_index.csv --labels f1_labels_unnamed_index.csv",
         near("label_only", "value", value=0.757),
         True,
     ),
     ("evaluate c18_r.csv", near(*ACCURACY, value=0.786), False),
-    ("audit c18_r.csv c18_t.csv --labels c18_lab.csv", near("label_only", "value", value=0.818), False),
+    (
+        "audit c18_r.csv c18_t.csv --labels c18_lab.csv",
+        near("label_only", "value", value=0.818),
+        False,
+    ),
     (
         "estimate c28_ref.csv c28_t.csv --labels c28_lab.csv --metric recall:cow",
         lambda a: "recall:cow" not in a["metrics"] and any("cow" in str(s) for s in a["skipped"]),
@@ -102,20 +123,37 @@ CASES: Sequence[tuple[str, Check | None, bool]] = [
         lambda a: a["label_only"]["kind"] != "exact" and "random" in str(a["warnings"]),
         True,
     ),
-    (f"estimate {CAR}", lambda a: "y_pred_proba" in str(a["warnings"]) or 0.925 < a["headline"]["value"] < 0.936, True),
+    (
+        f"estimate {CAR}",
+        lambda a: "y_pred_proba" in str(a["warnings"]) or 0.925 < a["headline"]["value"] < 0.936,
+        True,
+    ),
     ("estimate pv_ref.csv pv_tgt.csv", lambda a: 0 <= a["headline"]["value"] <= 1, False),
     ("diagnose pv_ref.csv pv_tgt.csv", lambda a: bool(a["kind"]), False),
     ("evaluate unparsed_answers.jsonl", near(*ACCURACY, value=0.30), False),
-    ("evaluate empty_answer_tokens.jsonl", lambda a: a["metrics"]["auc_coverage"]["value"] > 0.9, True),
+    (
+        "evaluate empty_answer_tokens.jsonl",
+        lambda a: a["metrics"]["auc_coverage"]["value"] > 0.9,
+        True,
+    ),
     ("evaluate clA.jsonl", near(*ACCURACY, value=0.54), False),
     ("evaluate clA.jsonl --cluster group", interval(*ACCURACY[:2], lower=0.36, upper=0.71), False),
-    ("compare pairA.jsonl pairB.jsonl", difference(0.0625, 0.0625 - 0.0596, 0.0625 + 0.0596), False),
-    ("compare clA.jsonl clB.jsonl --cluster group", difference(0.133, 0.133 - 0.26, 0.133 + 0.26), False),
+    (
+        "compare pairA.jsonl pairB.jsonl",
+        difference(0.0625, 0.0625 - 0.0596, 0.0625 + 0.0596),
+        False,
+    ),
+    (
+        "compare clA.jsonl clB.jsonl --cluster group",
+        difference(0.133, 0.133 - 0.26, 0.133 + 0.26),
+        False,
+    ),
     ("compare mcA.parquet mcB.parquet", difference(8 / 40, -0.03, 0.40), False),
     (
         "estimate human_votes.jsonl judged.jsonl",
         lambda a: (
-            abs(a["headline"]["value"] - 0.557) < 0.03 and a["headline"]["lower"] < 0.5445 < a["headline"]["upper"]
+            abs(a["headline"]["value"] - 0.557) < 0.03
+            and a["headline"]["lower"] < 0.5445 < a["headline"]["upper"]
         ),
         False,
     ),
@@ -137,14 +175,22 @@ LOGS: Sequence[tuple[str, Check]] = [
     (
         "samples_t_mc_f1_2026-11-25T16-00-38.136676.jsonl",
         lambda a: (
-            abs(a["metrics"]["f1"]["value"] - 0.5946) < 1e-4 and abs(a["metrics"]["mcc"]["value"] - 0.2465) < 1e-4
+            abs(a["metrics"]["f1"]["value"] - 0.5946) < 1e-4
+            and abs(a["metrics"]["mcc"]["value"] - 0.2465) < 1e-4
         ),
     ),
 ]
 
 
 # The mean of what is right, or of the scores, in each row of a log: by the main metric, and by one that is named
-FOLDER_TASKS = {"t_mc": 0.35, "t_mc_letter": 0.225, "t_mc_mi": 0.25, "t_mc_f1": 0.625, "t_lm": 0, "t_gen": 0.3}
+FOLDER_TASKS = {
+    "t_mc": 0.35,
+    "t_mc_letter": 0.225,
+    "t_mc_mi": 0.25,
+    "t_mc_f1": 0.625,
+    "t_lm": 0,
+    "t_gen": 0.3,
+}
 FOLDER_TASKS |= {"t_rep": 0.225}
 MEANS: Sequence[tuple[str, float, Any]] = [
     ("inspect_cot_mcq_logprobs.eval", 0.5975, None),
@@ -161,7 +207,10 @@ MEANS: Sequence[tuple[str, float, Any]] = [
     ("samples_ner_2026-01-16T15-23-47.285735.jsonl", 0.5, None),
     ("samples_inf_2026-01-01T00-00-00.jsonl", 2 / 6, None),
     ("samples_truthfulqa_mc2_2026-01-01T00-00-00.jsonl", 0.54, None),
-    *((f"samples_{task}_2026-11-25T16-00-38.136676.jsonl", mean, None) for task, mean in FOLDER_TASKS.items()),
+    *(
+        (f"samples_{task}_2026-11-25T16-00-38.136676.jsonl", mean, None)
+        for task, mean in FOLDER_TASKS.items()
+    ),
     ("samples_t_gen_2026-11-25T16-00-38.136676.jsonl", 0.2, "t_gen=exact_match:flex"),
     ("samples_t_rep_2026-11-25T16-00-38.136676.jsonl", 0.175, "exact_match:maj"),
 ]
@@ -186,7 +235,9 @@ def test_a_folder_of_seven_tasks_in_one_go(data_dir: Path, tmp_path: Path) -> No
     groups = result.record.group.tolist()
     assert len(result.record) == 280
     assert {task: groups.count(task) for task in FOLDER_TASKS} == dict.fromkeys(FOLDER_TASKS, 40)
-    chosen = read_logs(folder, LogOptions(["t_gen=exact_match:flex", "t_rep=exact_match:maj", "t_mc=acc_norm"]))
+    chosen = read_logs(
+        folder, LogOptions(["t_gen=exact_match:flex", "t_rep=exact_match:maj", "t_mc=acc_norm"])
+    )
     means = {task: _mean(part) for task, part in chosen.parts.items()}
     assert means == pytest.approx(FOLDER_TASKS | {"t_gen": 0.2, "t_rep": 0.175, "t_mc": 0.325})
     assert _mean(read_logs(folder, LogOptions(filter="flex")).parts["t_gen"]) == pytest.approx(0.2)
@@ -197,7 +248,12 @@ def test_a_folder_of_seven_tasks_in_one_go(data_dir: Path, tmp_path: Path) -> No
     ("commands", "check", "may_refuse"),
     [pytest.param([f"{command} --json -"], *rest, id=command) for command, *rest in CASES]
     + [
-        pytest.param([f"read {log} --out {log}.parquet", f"evaluate {log}.parquet --json -"], check, False, id=log)
+        pytest.param(
+            [f"read {log} --out {log}.parquet", f"evaluate {log}.parquet --json -"],
+            check,
+            False,
+            id=log,
+        )
         for log, check in LOGS
     ],
 )

@@ -76,7 +76,9 @@ def test_the_class_is_named_where_classes_have_names() -> None:
     assert message(probabilities=[[1.5, -0.5]], classes=["cat", "dog"]).startswith(
         "row 1: column probabilities[dog]: expected probabilities between 0 and 1"
     )
-    assert message(logits=[[0.5, np.inf]], classes=["cat", "dog"]).startswith("row 1: column logits[dog]")
+    assert message(logits=[[0.5, np.inf]], classes=["cat", "dog"]).startswith(
+        "row 1: column logits[dog]"
+    )
 
 
 def test_rows_count_from_the_start_of_the_file() -> None:
@@ -95,7 +97,11 @@ def test_rows_count_from_the_start_of_the_file() -> None:
         assert found.startswith("a.csv: row 1002: column "), found
 
 
-@given(row=st.integers(0, 9), cell=st.integers(0, 2), value=st.sampled_from([np.nan, np.inf, -np.inf, -0.1]))
+@given(
+    row=st.integers(0, 9),
+    cell=st.integers(0, 2),
+    value=st.sampled_from([np.nan, np.inf, -np.inf, -0.1]),
+)
 def test_the_first_bad_cell_is_named(row: int, cell: int, value: float) -> None:
     table = np.full((12, 3), 1 / 3)
     table[row, cell] = table[11, 0] = value
@@ -303,7 +309,9 @@ def test_an_unknown_label_makes_no_class() -> None:
     assert find_classes({"label": [None, None]}) == ()
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, np.float64, object, str])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint16, np.int64, np.float32, np.float64, object, str]
+)
 def test_integer_labels_of_any_type(dtype: Any) -> None:
     values = np.array([2, 0, 1]).astype(dtype)
     got = encode(values, (0, 1, 2), "label")
@@ -330,7 +338,9 @@ def test_encode_is_a_look_up_by_name(names: list[str], data: st.DataObject) -> N
     want = [-1 if c is None else names.index(c) for c in cells]
     assert encode(cells, tuple(names), "label").tolist() == want
     distinct = sorted(set(names))
-    coded = Coded(np.array([-1 if c is None else distinct.index(c) for c in cells], dtype=np.int64), distinct)
+    coded = Coded(
+        np.array([-1 if c is None else distinct.index(c) for c in cells], dtype=np.int64), distinct
+    )
     assert encode(coded, tuple(names), "label").tolist() == want
 
 
@@ -401,7 +411,9 @@ def test_what_is_neither_true_nor_false(values: Any, shown: str, row: int) -> No
 def test_is_null() -> None:
     import pandas as pd
 
-    assert all(is_null(cell) for cell in (None, np.nan, float("nan"), pd.NA, pd.NaT, np.float64("nan")))
+    assert all(
+        is_null(cell) for cell in (None, np.nan, float("nan"), pd.NA, pd.NaT, np.float64("nan"))
+    )
     assert not any(is_null(cell) for cell in (0, "", "nan", False, 0.0, [], "NA"))
 
 
@@ -443,4 +455,6 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 def test_other_fields_are_explained(kind: str) -> None:
     fields, expected = FIELDS[kind]
     found = message(**fields)
-    assert found == expected or (expected.endswith((" ", ", ")) and found.startswith(expected)), found
+    assert found == expected or (expected.endswith((" ", ", ")) and found.startswith(expected)), (
+        found
+    )

@@ -23,7 +23,11 @@ def drawn(rows: int, shift: float, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     x = rng.normal(shift, 1.3, rows)
     p = 1 / (1 + np.exp(-x))
-    return {"prob_1": p, "label": (rng.random(rows) < p).astype(int), "prediction": (p >= THRESHOLD).astype(int)}
+    return {
+        "prob_1": p,
+        "label": (rng.random(rows) < p).astype(int),
+        "prediction": (p >= THRESHOLD).astype(int),
+    }
 
 
 REFERENCE, TARGET = drawn(20_000, 0.0, 0), drawn(20_000, 0.7, 1)
@@ -36,7 +40,9 @@ def found() -> oodometer.Estimation:
     return oodometer.estimate(REFERENCE, unlabelled, backtest=None, diagnosis=False)
 
 
-@pytest.mark.parametrize("method", ["ac", "doc", "cbpe", "pape", "importance", "im", "atc", "threshold:margin"])
+@pytest.mark.parametrize(
+    "method", ["ac", "doc", "cbpe", "pape", "importance", "im", "atc", "threshold:margin"]
+)
 def test_the_decision_is_estimated_not_the_argmax(found: oodometer.Estimation, method: str) -> None:
     argmax = float(((TARGET["prob_1"] > 0.5) == TARGET["label"]).mean())
     assert abs(argmax - TRUTH) > 0.04
@@ -58,7 +64,9 @@ def test_a_calibrator_changes_nothing_about_that(calibrator: str) -> None:
     assert [one.method for one in decided.skipped] == ["cot"]
     assert "`prediction` is a decision" in decided.skipped[0].why
     argmax = [{**one, "prediction": (one["prob_1"] > 0.5).astype(int)} for one in (near, far)]
-    assert oodometer.estimate(*argmax, **options)["cot"].value > 0.5  # a calibrator may move the argmax: no decision
+    assert (
+        oodometer.estimate(*argmax, **options)["cot"].value > 0.5
+    )  # a calibrator may move the argmax: no decision
 
 
 def test_a_warning_tells_the_threshold(found: oodometer.Estimation) -> None:
@@ -69,7 +77,9 @@ def test_a_warning_tells_the_threshold(found: oodometer.Estimation) -> None:
 @pytest.mark.parametrize("rows", [500, 3000])
 def test_batches_change_nothing(rows: int) -> None:
     record = Predictions.from_arrays(
-        probabilities=REFERENCE["prob_1"], label=REFERENCE["label"], prediction=REFERENCE["prediction"]
+        probabilities=REFERENCE["prob_1"],
+        label=REFERENCE["label"],
+        prediction=REFERENCE["prediction"],
     )
     pieces = Predictions.concat([record.slice(at, at + rows) for at in range(0, len(record), rows)])
     for score in (MaxProbability(), Margin()):
@@ -94,13 +104,17 @@ def test_a_threshold_decides_as_the_column_does() -> None:
     assert column["ece"].value == asked["ece"].value
     far = {"prob_1": TARGET["prob_1"]}
     one = oodometer.estimate(whole, far, threshold=THRESHOLD, methods=["cbpe"], backtest=None)
-    two = oodometer.estimate(REFERENCE, far | {"prediction": TARGET["prediction"]}, methods=["cbpe"], backtest=None)
+    two = oodometer.estimate(
+        REFERENCE, far | {"prediction": TARGET["prediction"]}, methods=["cbpe"], backtest=None
+    )
     assert one["cbpe"].value == pytest.approx(two["cbpe"].value)
 
 
 def test_the_positive_class_is_that_of_the_lone_column(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
-    path.write_text("prob_approved,label\n0.65,approved\n0.4,rejected\n0.9,approved\n", encoding="utf-8")
+    path.write_text(
+        "prob_approved,label\n0.65,approved\n0.4,rejected\n0.9,approved\n", encoding="utf-8"
+    )
     found = oodometer.evaluate(path, threshold=0.6, metrics=["accuracy"])
     assert found["accuracy"].value == 1.0  # by name the other class comes second
 
@@ -109,18 +123,36 @@ def test_the_positive_class_is_that_of_the_lone_column(tmp_path: Path) -> None:
 def test_a_target_must_follow_the_references_rule(target_rule: str) -> None:
     p = TARGET["prob_1"]
     if target_rule == "none":
-        with pytest.raises(InputError, match="`prediction` as in the reference, whose predictions are decisions"):
+        with pytest.raises(
+            InputError, match="`prediction` as in the reference, whose predictions are decisions"
+        ):
             oodometer.estimate(REFERENCE, {"prob_1": p}, methods=["ac"], backtest=None)
     else:
         plain = {**REFERENCE, "prediction": (REFERENCE["prob_1"] > 0.5).astype(int)}
-        with pytest.raises(InputError, match=r"row \d+: column prediction: expected the class of highest probability"):
-            oodometer.estimate(plain, {"prob_1": p, "prediction": TARGET["prediction"]}, methods=["ac"], backtest=None)
+        with pytest.raises(
+            InputError,
+            match=r"row \d+: column prediction: expected the class of highest probability",
+        ):
+            oodometer.estimate(
+                plain,
+                {"prob_1": p, "prediction": TARGET["prediction"]},
+                methods=["ac"],
+                backtest=None,
+            )
 
 
 def test_swapped_columns_are_still_found() -> None:
     p = REFERENCE["prob_1"]
-    swapped = {"prob_0": p, "prob_1": 1 - p, "label": REFERENCE["label"], "prediction": REFERENCE["prediction"]}
-    with pytest.raises(InputError, match=r"expected predictions that go with the probabilities.*columns are swapped"):
+    swapped = {
+        "prob_0": p,
+        "prob_1": 1 - p,
+        "label": REFERENCE["label"],
+        "prediction": REFERENCE["prediction"],
+    }
+    with pytest.raises(
+        InputError,
+        match=r"expected predictions that go with the probabilities.*columns are swapped",
+    ):
         oodometer.evaluate(swapped)
 
 
@@ -132,9 +164,13 @@ def test_thresholds_that_are_no_probabilities(threshold: float) -> None:
 
 def test_a_threshold_without_probabilities_is_not_ignored() -> None:
     sure = {"confidence": [0.9, 0.8] * 60, "correct": [1, 0] * 60}
-    with pytest.raises(InputError, match="probabilities beside a threshold, got confidence, correct"):
+    with pytest.raises(
+        InputError, match="probabilities beside a threshold, got confidence, correct"
+    ):
         oodometer.evaluate(sure, threshold=0.6)
-    with pytest.raises(InputError, match="probabilities beside a threshold, got confidence, correct"):
+    with pytest.raises(
+        InputError, match="probabilities beside a threshold, got confidence, correct"
+    ):
         oodometer.estimate(sure, {"confidence": [0.9]}, threshold=0.6, backtest=None)
 
 
@@ -142,7 +178,9 @@ def test_labels_need_no_probabilities_beside_a_threshold() -> None:
     near = {"prob_1": REFERENCE["prob_1"][:300], "label": REFERENCE["label"][:300]}
     far = {"prob_1": TARGET["prob_1"][:50], "id": list(range(50))}
     labels = {"id": list(range(50))[::-1], "label": TARGET["label"][:50][::-1]}
-    found = oodometer.estimate(near, far, threshold=THRESHOLD, labels=labels, methods=["cbpe"], backtest=None)
+    found = oodometer.estimate(
+        near, far, threshold=THRESHOLD, labels=labels, methods=["cbpe"], backtest=None
+    )
     want = float((TARGET["prediction"][:50] == TARGET["label"][:50]).mean())
     assert found.target["accuracy"]["value"] == pytest.approx(want)
 
@@ -159,7 +197,9 @@ def test_a_decided_source_is_a_source() -> None:
     source = decided_source(RecordSource(record), THRESHOLD)
     want = REFERENCE["prediction"].tolist()
     assert source.read().predicted.tolist() == want
-    assert [c for part in source.parts(7000) for b in part.batches() for c in b.predicted.tolist()] == want
+    assert [
+        c for part in source.parts(7000) for b in part.batches() for c in b.predicted.tolist()
+    ] == want
     assert source.aligned(source.axes).read().predicted.tolist() == want
     assert "prediction" in source.fields
 

@@ -16,7 +16,9 @@ import pytest
 from oodometer.errors import install_line
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+    "optional-dependencies"
+]
 
 
 class Installed(Distribution):
@@ -34,7 +36,11 @@ class Installed(Distribution):
     @property
     def metadata(self) -> Any:
         out = Message()
-        for line in ("numpy>=2", 'altair>=5.5; extra == "dev"', 'vl-convert-python>=1.8; extra == "report"'):
+        for line in (
+            "numpy>=2",
+            'altair>=5.5; extra == "dev"',
+            'vl-convert-python>=1.8; extra == "report"',
+        ):
             out["Requires-Dist"] = line
         return out
 
@@ -69,11 +75,15 @@ def test_the_line_names_the_place_that_the_package_came_from(
 
 def test_a_broken_note_of_the_origin_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     for said in ("{", "[1]", '{"url": "file:///gone", "dir_info": null}'):
-        monkeypatch.setattr(importlib.metadata, "distribution", lambda name, said=said: Installed(said))
+        monkeypatch.setattr(
+            importlib.metadata, "distribution", lambda name, said=said: Installed(said)
+        )
         assert install_line("report").startswith("pip install '")
 
 
-def test_sources_that_were_never_installed_name_their_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_that_were_never_installed_name_their_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def absent(name: str) -> Distribution:
         raise PackageNotFoundError(name)
 
@@ -84,7 +94,9 @@ def test_sources_that_were_never_installed_name_their_folder(monkeypatch: pytest
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")]
 
 
-@pytest.mark.parametrize("path", [p for p in DOCUMENTS if p.name != "CHANGELOG.md"], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [p for p in DOCUMENTS if p.name != "CHANGELOG.md"], ids=lambda p: p.stem
+)
 def test_documents_install_from_the_checkout_until_an_index_has_the_package(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     for line in re.findall(r"pip install [^\n`]*", page):

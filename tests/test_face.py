@@ -18,7 +18,11 @@ def test_parameters_and_results_have_types(name: str) -> None:
     holder, _, method = name.partition(".")
     function = getattr(oodometer, holder)
     signature = inspect.signature(getattr(function, method) if method else function)
-    bare = [p.name for p in signature.parameters.values() if p.annotation is p.empty and p.name != "self"]
+    bare = [
+        p.name
+        for p in signature.parameters.values()
+        if p.annotation is p.empty and p.name != "self"
+    ]
     assert bare == []
     assert name == "Oodometer" or signature.return_annotation is not signature.empty
     assert all(p.kind is not p.VAR_KEYWORD for p in signature.parameters.values()) or name == "read"

@@ -20,14 +20,35 @@ def test_small(x, y):
 """
 
 
-def run(folder: Path, decorator: str = "", more: str = "", profile: str = "ci") -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, decorator: str = "", more: str = "", profile: str = "ci"
+) -> subprocess.CompletedProcess[str]:
     """One property test in a process of its own, with the hooks of this folder."""
     (folder / "test_it.py").write_text(FAILING.format(decorator=decorator, more=more))
-    known = os.environ | {"OODOMETER_FALSIFIED": str(folder / "kept.txt"), "HYPOTHESIS_PROFILE": profile}
+    known = os.environ | {
+        "OODOMETER_FALSIFIED": str(folder / "kept.txt"),
+        "HYPOTHESIS_PROFILE": profile,
+    }
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-p", "no:cacheprovider", "test_it.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "conftest",
+        "-p",
+        "no:cacheprovider",
+        "test_it.py",
+    ]
     return subprocess.run(
-        command, cwd=folder, env=known | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=300, check=False
+        command,
+        cwd=folder,
+        env=known | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
 
 

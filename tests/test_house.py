@@ -55,44 +55,53 @@ class Effort(NamedTuple):
 # Of each floor: tokens, functions of 15 branches and more, of 25 and more, calls with a dict built beside them.
 # An entry may rise only together with a word on why in the notes of the change.
 MOST = {
-    "accuracy_proxies": Effort(3_595, 1, 0, 0),
-    "attributions": Effort(13_359, 4, 1, 3),
-    "audits": Effort(25_845, 11, 4, 6),
-    "backtests": Effort(3_894, 1, 1, 2),
-    "calibrators": Effort(5_204, 0, 0, 0),
-    "cli": Effort(13_767, 10, 4, 0),
-    "datasets": Effort(22_059, 12, 0, 5),
-    "diagnoses": Effort(6_563, 3, 0, 0),
-    "discriminators": Effort(14_617, 2, 1, 5),
-    "engines": Effort(6_018, 2, 1, 4),
-    "estimators": Effort(43_057, 0, 0, 11),
-    "ground": Effort(27_887, 12, 3, 3),
-    "headline": Effort(24_032, 6, 1, 0),
-    "histories": Effort(7_093, 3, 0, 1),
-    "inference": Effort(18_665, 1, 0, 2),
-    "integrations": Effort(2_065, 1, 0, 0),
-    "kernels": Effort(5_935, 1, 0, 0),
-    "metrics": Effort(40_950, 1, 0, 10),
-    "models": Effort(55_555, 10, 1, 33),
-    "outputs": Effort(6_050, 5, 2, 1),
-    "passes": Effort(20_524, 10, 4, 3),
-    "persistence": Effort(3_796, 1, 0, 0),
-    "rankings": Effort(20_419, 11, 5, 4),
-    "recipes": Effort(76_937, 28, 8, 51),
-    "reports": Effort(38_387, 24, 10, 19),
-    "results": Effort(34_500, 21, 11, 12),
-    "runs": Effort(2_250, 0, 0, 0),
-    "scores": Effort(4_138, 2, 1, 0),
-    "shifts": Effort(18_483, 3, 0, 1),
-    "simulations": Effort(3_584, 0, 0, 0),
-    "store": Effort(92_561, 59, 26, 12),
-    "testing": Effort(7_695, 3, 0, 1),
-    "verbs": Effort(119_462, 77, 33, 59),
+    "accuracy_proxies": Effort(3_607, 1, 0, 0),
+    "attributions": Effort(13_419, 4, 1, 3),
+    "audits": Effort(26_043, 11, 4, 6),
+    "backtests": Effort(3_915, 1, 1, 2),
+    "calibrators": Effort(5_215, 0, 0, 0),
+    "cli": Effort(13_846, 10, 4, 0),
+    "datasets": Effort(22_174, 12, 0, 5),
+    "diagnoses": Effort(6_605, 3, 0, 0),
+    "discriminators": Effort(14_689, 2, 1, 5),
+    "engines": Effort(6_040, 2, 1, 4),
+    "estimators": Effort(43_230, 0, 0, 11),
+    "ground": Effort(28_041, 12, 3, 3),
+    "headline": Effort(24_186, 6, 1, 0),
+    "histories": Effort(7_139, 3, 0, 1),
+    "inference": Effort(18_741, 1, 0, 2),
+    "integrations": Effort(2_069, 1, 0, 0),
+    "kernels": Effort(5_947, 1, 0, 0),
+    "metrics": Effort(41_103, 1, 0, 10),
+    "models": Effort(55_790, 10, 1, 33),
+    "outputs": Effort(6_087, 5, 2, 1),
+    "passes": Effort(20_643, 10, 4, 3),
+    "persistence": Effort(3_821, 1, 0, 0),
+    "rankings": Effort(20_521, 11, 5, 4),
+    "recipes": Effort(77_490, 28, 8, 51),
+    "reports": Effort(38_685, 24, 10, 19),
+    "results": Effort(34_790, 21, 11, 12),
+    "runs": Effort(2_261, 0, 0, 0),
+    "scores": Effort(4_152, 2, 1, 0),
+    "shifts": Effort(18_558, 3, 0, 1),
+    "simulations": Effort(3_603, 0, 0, 0),
+    "store": Effort(93_014, 59, 26, 12),
+    "testing": Effort(7_772, 3, 0, 1),
+    "verbs": Effort(120_430, 77, 33, 59),
 }
 MOST_PARAMETERS = 8
 
 # What `import oodometer` must not load.
-HEAVY = ("torch", "pandas", "polars", "sklearn", "altair", "scipy.stats", "typer", "pyarrow.dataset")
+HEAVY = (
+    "torch",
+    "pandas",
+    "polars",
+    "sklearn",
+    "altair",
+    "scipy.stats",
+    "typer",
+    "pyarrow.dataset",
+)
 
 # What no file may import at its top: libraries of the extras, frames of the user, and slow parts of the core.
 LAZY = {
@@ -125,7 +134,9 @@ def relative(path: Path) -> str:
 
 def fresh(code: str) -> str:
     """Run code in an interpreter of its own and return what it prints."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -161,7 +172,8 @@ def test_first_lines_say_what_the_room_is() -> None:
     silent = [
         relative(path)
         for path in MODULES
-        if not parsed(path)[0].startswith(('"""', 'r"""')) or not (ast.get_docstring(parsed(path)[1]) or "").strip()
+        if not parsed(path)[0].startswith(('"""', 'r"""'))
+        or not (ast.get_docstring(parsed(path)[1]) or "").strip()
     ]
     assert silent == [], "begin the file with a docstring"
 
@@ -175,7 +187,9 @@ def dict_calls(function: ast.AST) -> int:
     """Number of calls that receive ``**name`` of a dict or of a call's result kept in the same function."""
     kept: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.DictComp | ast.Call):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
+            node.value, ast.Dict | ast.DictComp | ast.Call
+        ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             kept |= {target.id for target in targets if isinstance(target, ast.Name)}
     return sum(
@@ -206,7 +220,9 @@ def test_no_floor_takes_more_reading() -> None:
     """Floors are bounded and not their files: a file is as long as its idea. Lines count nothing."""
     floors: dict[str, list[Path]] = {}
     for path in MODULES:
-        floors.setdefault(path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else "ground", []).append(path)
+        floors.setdefault(
+            path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else "ground", []
+        ).append(path)
     now = {floor: effort(paths) for floor, paths in floors.items()}
     nothing = Effort(0, 0, 0, 0)
     rose = {
@@ -214,7 +230,9 @@ def test_no_floor_takes_more_reading() -> None:
         for floor in now
         if any(many > most for many, most in zip(now[floor], MOST.get(floor, nothing), strict=True))
     }
-    assert rose == {}, "make the floor as quick to read as it was, or raise its entry in MOST and say why"
+    assert rose == {}, (
+        "make the floor as quick to read as it was, or raise its entry in MOST and say why"
+    )
 
 
 def dependencies(path: Path) -> set[Path]:
@@ -226,7 +244,11 @@ def dependencies(path: Path) -> set[Path]:
             for alias in node.names:
                 if alias.name != "_passes":  # compiled
                     inside = home / alias.name
-                    near = inside.with_suffix(".py"), inside / "__init__.py", home.with_suffix(".py")
+                    near = (
+                        inside.with_suffix(".py"),
+                        inside / "__init__.py",
+                        home.with_suffix(".py"),
+                    )
                     out.add(next(one for one in (*near, home / "__init__.py") if one.is_file()))
     return out - {path}
 
@@ -279,7 +301,9 @@ def named_fields(tree: ast.Module) -> list[tuple[int, list[str]]]:
     out = []
     for node in walked(tree):
         cells = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
-        names = [cell.value for cell in cells if isinstance(cell, ast.Constant) and cell.value in FIELDS]
+        names = [
+            cell.value for cell in cells if isinstance(cell, ast.Constant) and cell.value in FIELDS
+        ]
         out += [(node.lineno, names)] if names else []  # type: ignore[attr-defined]
     return out
 
@@ -322,7 +346,9 @@ def functions(public: bool) -> list[tuple[str, Function]]:
             if not isinstance(node, Function):
                 continue
             verb = room.startswith("verbs/") and node.name in verbs
-            command = room.startswith("cli/") and any("options." in ast.unparse(a) for a in node.args.args)
+            command = room.startswith("cli/") and any(
+                "options." in ast.unparse(a) for a in node.args.args
+            )
             if (id(node) in top and (verb or command)) == public:
                 found.append((f"{room}: {node.name}", node))
     return found
@@ -389,7 +415,9 @@ def test_public_names_import_and_are_documented() -> None:
     bare = []
     for name in oodometer.__all__:
         thing = getattr(oodometer, name)
-        if (inspect.isclass(thing) or callable(thing)) and not (inspect.getdoc(thing) or "").strip():
+        if (inspect.isclass(thing) or callable(thing)) and not (
+            inspect.getdoc(thing) or ""
+        ).strip():
             bare.append(name)
     assert bare == []
 
@@ -406,12 +434,19 @@ def undocumented(tree: ast.Module) -> list[str]:
 
 
 def test_public_functions_and_methods_have_a_docstring() -> None:
-    bare = {relative(path): undocumented(parsed(path)[1]) for path in MODULES if "models" not in path.parts}
+    bare = {
+        relative(path): undocumented(parsed(path)[1])
+        for path in MODULES
+        if "models" not in path.parts
+    }
     assert {place: names for place, names in bare.items() if names} == {}
 
 
 def test_missing_docstrings_are_seen() -> None:
-    source = "def a(): pass\ndef _b(): pass\n" + "class _C:\n    def d(self): pass\n    def _e(self): pass\n"
+    source = (
+        "def a(): pass\ndef _b(): pass\n"
+        + "class _C:\n    def d(self): pass\n    def _e(self): pass\n"
+    )
     assert undocumented(ast.parse(source)) == ["a", "d"]
 
 
@@ -432,7 +467,9 @@ for name, thing in before.items():
 
 def prose(path: Path) -> str:
     """A document without its fenced blocks and its code spans."""
-    text = re.sub(r"^(```+|~~~+).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^(```+|~~~+).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     return re.sub(r"`[^`\n]*`", "", text)
 
 
@@ -444,7 +481,8 @@ def broken_links(path: Path) -> list[str]:
     return [
         target
         for target in targets
-        if not re.match(r"[a-z][a-z0-9+.-]*:|#", target) and not (path.parent / target.partition("#")[0]).exists()
+        if not re.match(r"[a-z][a-z0-9+.-]*:|#", target)
+        and not (path.parent / target.partition("#")[0]).exists()
     ]
 
 
@@ -460,7 +498,9 @@ def sessions(path: Path) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if sessions(path)], ids=relative)
-def test_python_sessions_in_documents_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_sessions_in_documents_run(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     parser = doctest.DocTestParser()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -590,7 +630,9 @@ def test_quick_checks_of_annotations_refuse_what_jaxtyping_refuses() -> None:
     checker = Typechecker("oodometer_type_checks.check_types")
     verdicts: dict[object, list[bool]] = {}
     for decorate in (slow, jaxtyping.jaxtyped):
-        tree = ast.fix_missing_locations(JaxtypingTransformer(typechecker=checker).visit(ast.parse(HINTED)))
+        tree = ast.fix_missing_locations(
+            JaxtypingTransformer(typechecker=checker).visit(ast.parse(HINTED))
+        )
         module = ModuleType("hinted")
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(sys.modules, "hinted", module)
@@ -612,7 +654,11 @@ def test_quick_checks_of_annotations_refuse_what_jaxtyping_refuses() -> None:
 def test_extras_that_errors_name_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = set(project["optional-dependencies"])
-    named = {name for path in MODULES for name in re.findall(r"extra=\"(\w+)\"", path.read_text(encoding="utf-8"))}
+    named = {
+        name
+        for path in MODULES
+        for name in re.findall(r"extra=\"(\w+)\"", path.read_text(encoding="utf-8"))
+    }
     assert sorted(named - declared) == []
 
 

@@ -42,7 +42,9 @@ def test_clopper_pearson_is_scipys_exact_interval(trials: int, level: float) -> 
     for share in (0, 0.001, 0.3, 0.5, 0.9, 0.999, 1):
         hits = round(share * trials)
         theirs = binomtest(hits, trials).proportion_ci(level, method="exact")
-        assert clopper_pearson(hits, trials, level) == pytest.approx((theirs.low, theirs.high), rel=1e-8)
+        assert clopper_pearson(hits, trials, level) == pytest.approx(
+            (theirs.low, theirs.high), rel=1e-8
+        )
 
 
 def test_ends() -> None:

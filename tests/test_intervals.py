@@ -30,7 +30,9 @@ def test_holm_against_its_definition(p: list[float]) -> None:
     order = sorted(range(len(p)), key=lambda i: p[i])
     adjusted = holm(p)
     for rank, i in enumerate(order):
-        assert adjusted[i] == pytest.approx(max(min(1.0, (len(p) - k) * p[order[k]]) for k in range(rank + 1)))
+        assert adjusted[i] == pytest.approx(
+            max(min(1.0, (len(p) - k) * p[order[k]]) for k in range(rank + 1))
+        )
 
 
 @given(n=st.integers(1, 400), share=st.floats(0, 1), level=LEVELS)
@@ -61,7 +63,9 @@ def test_clopper_pearson_keeps_its_promise(n: int) -> None:
 
 
 @given(value=st.floats(0, 1), n=st.floats(0.5, 1e7), level=LEVELS)
-def test_wilson_lies_in_the_unit_interval_and_holds_the_share(value: float, n: float, level: float) -> None:
+def test_wilson_lies_in_the_unit_interval_and_holds_the_share(
+    value: float, n: float, level: float
+) -> None:
     low, high = wilson(value, n, level)
     assert 0 <= low <= value <= high <= 1
     wider = wilson(value, n / 2, level)
@@ -94,7 +98,10 @@ def test_another_variance_by_formula(value: float, variance: float, n: float, le
 
 @pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
 def test_a_larger_variance_is_wider_at_the_edges_too(value: float) -> None:
-    widths = [high - low for low, high in (wilson_from_variance(value, v, 50, 0.9) for v in (0.0, 0.001, 0.01))]
+    widths = [
+        high - low
+        for low, high in (wilson_from_variance(value, v, 50, 0.9) for v in (0.0, 0.001, 0.01))
+    ]
     assert 0 < widths[0] < widths[1] < widths[2]
 
 
@@ -115,7 +122,9 @@ def test_from_spread_by_hand() -> None:
         got = from_spread(np.array([0.4, 0.5, 0.6]) + shift, 0.5, 0.9)
         assert got == pytest.approx((0.5 - 0.1 * z, 0.5 + 0.1 * z))
     assert from_spread(np.array([0.0, 1.0]), 0.5, 0.99) == (0.0, 1.0)
-    assert from_spread(np.array([0.4, np.nan, 0.6]), 0.5, 0.9) == from_spread(np.array([0.4, 0.6]), 0.5, 0.9)
+    assert from_spread(np.array([0.4, np.nan, 0.6]), 0.5, 0.9) == from_spread(
+        np.array([0.4, 0.6]), 0.5, 0.9
+    )
 
 
 def test_from_replicates_by_hand() -> None:
@@ -135,8 +144,14 @@ def test_too_few_replicates_tell_nothing(make: object) -> None:
     assert make(np.array([]), 0.5, 0.9, -1.0, 2.0) == (-1.0, 2.0)
 
 
-@given(replicates=st.lists(st.floats(0, 1), min_size=2, max_size=30), value=st.floats(0, 1), level=LEVELS)
-def test_replicates_always_hold_the_value(replicates: list[float], value: float, level: float) -> None:
+@given(
+    replicates=st.lists(st.floats(0, 1), min_size=2, max_size=30),
+    value=st.floats(0, 1),
+    level=LEVELS,
+)
+def test_replicates_always_hold_the_value(
+    replicates: list[float], value: float, level: float
+) -> None:
     for make in (from_spread, from_replicates):
         low, high = make(np.array(replicates), value, level)
         assert 0 <= low <= value <= high <= 1

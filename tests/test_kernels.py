@@ -14,7 +14,16 @@ from hypothesis.extra import numpy as hnp
 
 from oodometer.arrays import Ragged, as_numpy, softmax
 from oodometer.intervals import quantiles
-from oodometer.kernels import LOG_ODDS_BINS, by_chunks, half_bin, log_odds_bin, log_odds_centres, mix, row_hash, top_two
+from oodometer.kernels import (
+    LOG_ODDS_BINS,
+    by_chunks,
+    half_bin,
+    log_odds_bin,
+    log_odds_centres,
+    mix,
+    row_hash,
+    top_two,
+)
 
 WIDTHS = [2, 3, 10, 64, 65, 100]
 
@@ -49,7 +58,11 @@ def test_top_two_is_what_a_sort_says(classes: int, dtype: Any) -> None:
 @given(data=st.data())
 def test_top_two_of_any_numbers(data: st.DataObject) -> None:
     shape = (data.draw(st.integers(0, 6)), data.draw(st.sampled_from([*range(2, 6), 64, 65, 66])))
-    values = data.draw(hnp.arrays(np.float64, shape, elements=st.sampled_from([-3.0, -1.0, 0.0, 0.25, 0.5, 1.0, 7.0])))
+    values = data.draw(
+        hnp.arrays(
+            np.float64, shape, elements=st.sampled_from([-3.0, -1.0, 0.0, 0.25, 0.5, 1.0, 7.0])
+        )
+    )
     got = top_two(values)
     for i, row in enumerate(values.tolist()):
         assert (got.best[i], got.first[i], got.second[i]) == slow_top_two(row)
@@ -63,7 +76,9 @@ def test_top_two_takes_strided_arrays_and_leaves_them_alone() -> None:
     assert (values == before).all()
 
 
-@pytest.mark.parametrize(("rows", "width"), [(0, 4), (1, 1), (7, 1 << 17), (5, 1 << 20), (3, 1 << 21)])
+@pytest.mark.parametrize(
+    ("rows", "width"), [(0, 4), (1, 1), (7, 1 << 17), (5, 1 << 20), (3, 1 << 21)]
+)
 def test_chunks_cover_every_row_once(rows: int, width: int) -> None:
     """The last two are large enough for threads, and one row alone may be larger than a chunk."""
     seen = np.zeros(rows, dtype=int)
@@ -89,14 +104,18 @@ def test_an_error_in_a_chunk_is_not_lost() -> None:
 # ------------------------------------------------------------------------------------------ log-odds bins
 
 UNIT = st.one_of(
-    st.sampled_from([0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(1, 0), 1e-300, 2.0**-30, 1 - 2.0**-30]),
+    st.sampled_from(
+        [0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(1, 0), 1e-300, 2.0**-30, 1 - 2.0**-30]
+    ),
     st.floats(0, 1),
     st.floats(0, 40).map(lambda x: 2.0**-x),
     st.floats(0, 40).map(lambda x: 1 - 2.0**-x),
 )
 
 
-@given(values=st.lists(UNIT, min_size=2, max_size=40), dtype=st.sampled_from([np.float32, np.float64]))
+@given(
+    values=st.lists(UNIT, min_size=2, max_size=40), dtype=st.sampled_from([np.float32, np.float64])
+)
 def test_bins_rise_with_the_probability(values: list[float], dtype: Any) -> None:
     p = np.sort(np.array(values, dtype=dtype))
     bins = log_odds_bin(p)
@@ -143,7 +162,12 @@ def test_a_centre_is_near_in_odds(p: float) -> None:
 
 def test_the_ends_have_bins_of_their_own() -> None:
     p = np.array([0.0, 0.4999999, 0.5, 1.0])
-    assert log_odds_bin(p).tolist() == [0, LOG_ODDS_BINS // 2 - 1, LOG_ODDS_BINS // 2, LOG_ODDS_BINS - 1]
+    assert log_odds_bin(p).tolist() == [
+        0,
+        LOG_ODDS_BINS // 2 - 1,
+        LOG_ODDS_BINS // 2,
+        LOG_ODDS_BINS - 1,
+    ]
 
 
 # ------------------------------------------------------------------------------------------ hashes
@@ -172,7 +196,9 @@ def test_row_hash_tells_rows_columns_and_seeds_apart() -> None:
     assert len(np.unique(row_hash(rows))) == 5000
     assert (row_hash(rows) != row_hash(rows[:, ::-1])).all(), "swapped columns"
     assert (row_hash(rows) != row_hash(rows, seed=1)).all()
-    assert (row_hash(rows[:, 0], rows[:, 1].round()) != row_hash(rows[:, 0], rows[:, 1].round() + 1)).all()
+    assert (
+        row_hash(rows[:, 0], rows[:, 1].round()) != row_hash(rows[:, 0], rows[:, 1].round() + 1)
+    ).all()
 
 
 # ------------------------------------------------------------------------------------------ softmax, ragged rows
@@ -250,7 +276,14 @@ def test_as_numpy_takes_what_users_have() -> None:
     import polars as pl
 
     values = [0.25, 0.5]
-    for held in (values, tuple(values), np.array(values), pd.Series(values), pl.Series(values), Tensor(values)):
+    for held in (
+        values,
+        tuple(values),
+        np.array(values),
+        pd.Series(values),
+        pl.Series(values),
+        Tensor(values),
+    ):
         assert as_numpy(held).tolist() == values
     array = np.array(values)
     assert as_numpy(array) is array, "no copy"

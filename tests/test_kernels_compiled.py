@@ -21,11 +21,25 @@ from oodometer import kernels
 from oodometer.calibrators.binned_map import pool_adjacent
 from oodometer.kernels import threads
 
-ODD = [0.0, -0.0, 1e-45, 1e-310, 1e-38, 2.0**-31, 2.0**-30, 0.25, 0.5, np.nextafter(0.5, 0), 0.75, 1.0]
+ODD = [
+    0.0,
+    -0.0,
+    1e-45,
+    1e-310,
+    1e-38,
+    2.0**-31,
+    2.0**-30,
+    0.25,
+    0.5,
+    np.nextafter(0.5, 0),
+    0.75,
+    1.0,
+]
 DTYPES = [np.float32, np.float64]
 
 built = pytest.mark.skipif(
-    threads.passes is None, reason="the compiled passes were not built (or OODOMETER_PLAIN=1 leaves them out)"
+    threads.passes is None,
+    reason="the compiled passes were not built (or OODOMETER_PLAIN=1 leaves them out)",
 )
 
 
@@ -46,12 +60,16 @@ def both(call: Callable[[], Any]) -> tuple[Any, Any]:
 
 def matrices(classes: Any = None) -> st.SearchStrategy[Any]:
     """Values in [0, 1] with many ties, zeros and subnormals; short and wide rows, also none."""
-    widths = st.sampled_from([2, 3, 7, 10, 16, 63, 64, 65, 66, 80, 97, 200]) if classes is None else st.just(classes)
+    widths = (
+        st.sampled_from([2, 3, 7, 10, 16, 63, 64, 65, 66, 80, 97, 200])
+        if classes is None
+        else st.just(classes)
+    )
     elements = st.one_of(st.sampled_from(ODD), st.floats(0, 1))
     return st.tuples(st.integers(0, 9), widths, st.sampled_from(DTYPES)).flatmap(
-        lambda t: hnp.arrays(np.float64, t[:2], elements=elements, fill=st.sampled_from([0.0, 0.5])).map(
-            lambda a: a.astype(t[2])
-        )
+        lambda t: hnp.arrays(
+            np.float64, t[:2], elements=elements, fill=st.sampled_from([0.0, 0.5])
+        ).map(lambda a: a.astype(t[2]))
     )
 
 
@@ -78,7 +96,9 @@ def test_row_statistics_are_the_plain_ones(values: Any) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", [0, 63, 64, 99])
-def test_what_is_not_finite_shows_in_the_gap(classes: int, dtype: Any, odd: float, row: int) -> None:
+def test_what_is_not_finite_shows_in_the_gap(
+    classes: int, dtype: Any, odd: float, row: int
+) -> None:
     values = random(100, classes, dtype)
     values[row, classes // 2] = odd
     lowest, gap, _ = kernels.look_over(values)
@@ -102,11 +122,15 @@ def test_entropy_is_the_plain_one(values: Any) -> None:
 def test_the_logarithm_is_good_to_two_units_in_the_last_place(dtype: Any) -> None:
     """One class a row: p log p by itself, over all octaves, beside the one of twice the digits."""
     rng = np.random.default_rng(3)
-    p = np.concatenate([rng.random(20_000), 2.0 ** -rng.uniform(0, 120, 20_000), [1.0, 0.5, 2**-0.5]]).astype(dtype)
+    p = np.concatenate(
+        [rng.random(20_000), 2.0 ** -rng.uniform(0, 120, 20_000), [1.0, 0.5, 2**-0.5]]
+    ).astype(dtype)
     out = np.empty(len(p), dtype=dtype)
     threads.passes.negative_entropy(p[:, None], out)
     exact = p.astype(np.longdouble) * np.log(p.astype(np.longdouble))
-    units = np.abs(out - exact) / np.spacing(np.maximum(np.abs(exact.astype(dtype)), np.finfo(dtype).tiny))
+    units = np.abs(out - exact) / np.spacing(
+        np.maximum(np.abs(exact.astype(dtype)), np.finfo(dtype).tiny)
+    )
     assert units.max() < 2.0
 
 
@@ -142,15 +166,25 @@ def test_off_diagonal_counts_are_the_plain_ones(values: Any, is_argmax: bool, se
     rows, classes = values.shape
     predicted = np.random.default_rng(seed).integers(0, classes, rows).astype(np.int32)
     for width in (kernels.LOG_ODDS_BINS, kernels.LOG_ODDS_BINS // 8):
-        got, want = both(lambda width=width: kernels.off_diagonal_counts(values, predicted, width, is_argmax=is_argmax))
+        got, want = both(
+            lambda width=width: kernels.off_diagonal_counts(
+                values, predicted, width, is_argmax=is_argmax
+            )
+        )
         assert (got[0] == want[0]).all()
-        np.testing.assert_allclose(got[1], want[1], rtol=1e-5 if values.dtype == np.float32 else 1e-12, atol=1e-30)
+        np.testing.assert_allclose(
+            got[1], want[1], rtol=1e-5 if values.dtype == np.float32 else 1e-12, atol=1e-30
+        )
         assert got[0].sum() == rows * (classes - 1)
 
 
 @given(data=st.data())
 def test_tallies_are_counted_row_by_row(data: st.DataObject) -> None:
-    rows, of, width = (data.draw(st.integers(0, 40)), data.draw(st.integers(1, 5)), data.draw(st.integers(1, 7)))
+    rows, of, width = (
+        data.draw(st.integers(0, 40)),
+        data.draw(st.integers(1, 5)),
+        data.draw(st.integers(1, 7)),
+    )
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     bins, kinds = rng.integers(0, width, rows), rng.integers(0, of, rows).astype(np.int32)
     verdicts = rng.integers(-1, 2, rows).astype(np.int8)
@@ -161,9 +195,15 @@ def test_tallies_are_counted_row_by_row(data: st.DataObject) -> None:
         {"kinds": kinds, "of": of, "verdicts": verdicts},
     ):
         got = kernels.tally(bins, width, **some)
-        want = np.zeros((of if "kinds" in some else 1, width, 2 if "verdicts" in some else 1), dtype=np.int64)
+        want = np.zeros(
+            (of if "kinds" in some else 1, width, 2 if "verdicts" in some else 1), dtype=np.int64
+        )
         for i in range(rows):
-            want[kinds[i] if "kinds" in some else 0, bins[i], int(verdicts[i] == 1) if "verdicts" in some else 0] += 1
+            want[
+                kinds[i] if "kinds" in some else 0,
+                bins[i],
+                int(verdicts[i] == 1) if "verdicts" in some else 0,
+            ] += 1
         assert got.dtype == want.dtype
         assert got.tolist() == want.tolist()
 
@@ -194,7 +234,9 @@ def test_pooled_blocks_are_those_of_scipy(hits: list[tuple[int, int]]) -> None:
     assert (np.diff(found / many) > 0).all()
     if len(rows):
         fitted = isotonic_regression(right / rows, weights=rows)
-        np.testing.assert_allclose(np.repeat(found / many, np.diff(starts, append=len(rows))), fitted.x, atol=1e-12)
+        np.testing.assert_allclose(
+            np.repeat(found / many, np.diff(starts, append=len(rows))), fitted.x, atol=1e-12
+        )
 
 
 # ------------------------------------------------------------------------------------------ pieces, threads, layouts
@@ -226,21 +268,32 @@ def test_threads_change_nothing(classes: int, monkeypatch: pytest.MonkeyPatch) -
             statistics = kernels.row_statistics(values)
             others = kernels.off_diagonal_counts(values, statistics.top.best, kernels.LOG_ODDS_BINS)
             found.append(
-                (*statistics[:2], *statistics.top, kernels.entropy_sums(values), *others, kernels.log_odds_bin(values))
+                (
+                    *statistics[:2],
+                    *statistics.top,
+                    kernels.entropy_sums(values),
+                    *others,
+                    kernels.log_odds_bin(values),
+                )
             )
     for other in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
 def test_threads_of_a_pool_start_no_further_ones() -> None:
-    assert kernels.side_by_side([kernels.cores] * 4, threads=True) in ([1] * 4, [kernels.cores()] * 4)
+    assert kernels.side_by_side([kernels.cores] * 4, threads=True) in (
+        [1] * 4,
+        [kernels.cores()] * 4,
+    )
     with kernels.limited_to(3):
         assert kernels.side_by_side([kernels.cores] * 4) == [1] * 4
         assert kernels.cores() == 3
 
 
 @built
-@pytest.mark.parametrize("layout", [np.asfortranarray, lambda a: a[::2], lambda a: a[:, ::-1], lambda a: a[:0]])
+@pytest.mark.parametrize(
+    "layout", [np.asfortranarray, lambda a: a[::2], lambda a: a[:, ::-1], lambda a: a[:0]]
+)
 def test_any_layout_will_do(layout: Callable[[Any], Any]) -> None:
     values = layout(random(50, 6, np.float32))
     want = values.copy(order="C")
@@ -297,7 +350,9 @@ def test_any_thread_may_be_the_first_and_another_the_last() -> None:
         assert many() == before
 
 
-def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     threadpoolctl = pytest.importorskip("threadpoolctl")
     looked = []
     real = threadpoolctl.ThreadpoolController
@@ -334,8 +389,13 @@ print(most())
 
 def test_a_library_that_is_loaded_inside_keeps_to_one_thread_too() -> None:
     pytest.importorskip("threadpoolctl")
-    free = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")}
-    done = subprocess.run([sys.executable, "-c", LOADED_INSIDE], capture_output=True, text=True, env=free, check=False)
+    free = {
+        **os.environ,
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED_INSIDE], capture_output=True, text=True, env=free, check=False
+    )
     if "no library of its own" in done.stderr:
         pytest.skip("NumPy and SciPy share a library of linear algebra here")
     assert done.stderr == ""
@@ -343,8 +403,15 @@ def test_a_library_that_is_loaded_inside_keeps_to_one_thread_too() -> None:
     assert (set(inside), set(after)) == (set("[1, ]"), set("[2, ]"))
 
 
-@given(seed=st.integers(0, 999), bins=st.sampled_from([2, 5, 64]), columns=st.integers(1, 4), is_root=st.booleans())
-def test_cells_and_splits_are_the_plain_ones(seed: int, bins: int, columns: int, is_root: bool) -> None:
+@given(
+    seed=st.integers(0, 999),
+    bins=st.sampled_from([2, 5, 64]),
+    columns=st.integers(1, 4),
+    is_root=st.booleans(),
+)
+def test_cells_and_splits_are_the_plain_ones(
+    seed: int, bins: int, columns: int, is_root: bool
+) -> None:
     rng = np.random.default_rng(seed)
     samples = int(rng.integers(1, 200))
     codes = rng.integers(0, bins, (samples, columns)).astype(np.int32)
@@ -397,7 +464,9 @@ def test_arguments_are_checked(name: str) -> None:
         for wrong in (
             given_.astype(np.complex128),
             given_.astype(np.int16),
-            given_.astype(given_.dtype.newbyteorder()) if given_.itemsize > 1 else given_.astype(bool),
+            given_.astype(given_.dtype.newbyteorder())
+            if given_.itemsize > 1
+            else given_.astype(bool),
         ):
             with pytest.raises(TypeError):
                 call(name, swapped(wrong))
@@ -432,7 +501,9 @@ def test_arguments_are_checked(name: str) -> None:
         ("best_split", 0, np.zeros((0, 4, 3))),
     ],
 )
-def test_numbers_that_would_be_places_in_memory_are_checked(name: str, place: int, wrong: Any) -> None:
+def test_numbers_that_would_be_places_in_memory_are_checked(
+    name: str, place: int, wrong: Any
+) -> None:
     fits = list(FITS[name])
     fits[place] = wrong
     with pytest.raises(ValueError, match="expected"):
@@ -457,7 +528,9 @@ def test_the_plain_rooms_check_numbers_too() -> None:
         with pytest.raises(ValueError, match="predicted"):
             kernels.off_diagonal_counts(np.array([[0.5, 0.5]]), np.array([2]), 960)
         with pytest.raises(ValueError, match="codes"):
-            kernels.cell_sums(np.array([[4]], dtype=np.int32), np.array([0]), np.zeros(1), np.zeros(1), 4)
+            kernels.cell_sums(
+                np.array([[4]], dtype=np.int32), np.array([0]), np.zeros(1), np.zeros(1), 4
+            )
 
 
 # ------------------------------------------------------------------------------------------ the choice

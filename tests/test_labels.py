@@ -26,9 +26,9 @@ def written(table: pd.DataFrame, form: str, folder: Path) -> Any:
     path = folder / f"t.{form}"
     if form == "frame":
         return table
-    table.to_json(path, orient="records", lines=True) if form == "jsonl" else getattr(table, f"to_{form}")(
-        path, index=False
-    )
+    table.to_json(path, orient="records", lines=True) if form == "jsonl" else getattr(
+        table, f"to_{form}"
+    )(path, index=False)
     return path
 
 
@@ -41,17 +41,27 @@ def test_a_word_for_a_missing_label_is_no_class(form: str, word: str, tmp_path: 
     assert found["accuracy"].value == pytest.approx((SAID == TRUE)[KNOWN].mean())
     if form != "csv" or word.strip() not in ("nan", "null"):  # which CSV has always meant
         assert any(
-            f"100 labels are written {word.strip()!r}" in one.replace(word, word.strip()) for one in found.warnings
+            f"100 labels are written {word.strip()!r}" in one.replace(word, word.strip())
+            for one in found.warnings
         )
     audited = oodometer.audit(TABLE, TABLE.drop(columns="label"), labels=data, methods=["ac"])
-    assert (audited.labels, audited.label_only.value) == (KNOWN.sum(), pytest.approx((SAID == TRUE)[KNOWN].mean()))  # type: ignore[union-attr]
+    assert (audited.labels, audited.label_only.value) == (
+        KNOWN.sum(),
+        pytest.approx((SAID == TRUE)[KNOWN].mean()),
+    )  # type: ignore[union-attr]
 
 
 def test_a_word_that_the_model_says_too_is_a_class() -> None:
     said, true = np.where(SAID == "ant", "None", SAID), np.where(TRUE == "ant", "None", TRUE)
     for more in ({}, {"classes": ["None", "bee", "cow"]}):
-        found = oodometer.evaluate({"prediction": said, "label": true}, metrics=["accuracy"], **more)
-        assert (found.rows, found["accuracy"].value, found.warnings) == (ROWS, pytest.approx((said == true).mean()), ())
+        found = oodometer.evaluate(
+            {"prediction": said, "label": true}, metrics=["accuracy"], **more
+        )
+        assert (found.rows, found["accuracy"].value, found.warnings) == (
+            ROWS,
+            pytest.approx((said == true).mean()),
+            (),
+        )
     wide = {"prob_None": [0.9, 0.2], "prob_bee": [0.1, 0.8], "label": ["None", "bee"]}
     assert oodometer.evaluate(wide, metrics=["accuracy"]).rows == 2
 
@@ -72,32 +82,46 @@ def test_a_class_that_the_model_does_not_know_is_an_error_of_the_model() -> None
     right = (true == SAID).mean()
     for labels in ({"label": true}, None):
         target = probabilities(SAID) | ({} if labels is not None else {"label": true})
-        found = oodometer.estimate(reference, target, labels=labels, methods=["ac", "cbpe"], metrics=["f1:ant"])
+        found = oodometer.estimate(
+            reference, target, labels=labels, methods=["ac", "cbpe"], metrics=["f1:ant"]
+        )
         assert found.target["accuracy"]["value"] == pytest.approx(right)
         assert found.target["labelled"] == ROWS
         assert found.metrics["f1:ant"].truth is None
-        assert any("100 labels are of classes that the model does not know ('wolf')" in w for w in found.warnings)
+        assert any(
+            "100 labels are of classes that the model does not know ('wolf')" in w
+            for w in found.warnings
+        )
         audited = oodometer.audit(reference, target, labels=labels, methods=["ac"])
         assert audited.label_only.value == pytest.approx(right)
-    assert oodometer.evaluate(probabilities(SAID), labels={"label": true})["accuracy"].value == pytest.approx(right)
+    assert oodometer.evaluate(probabilities(SAID), labels={"label": true})[
+        "accuracy"
+    ].value == pytest.approx(right)
     own = probabilities(SAID) | {"label": true}
     found = oodometer.evaluate(own)  # of one file, too: what it cannot say is wrong, and is named
     assert found["accuracy"].value == pytest.approx(right)
     assert any("'wolf'" in w for w in found.warnings)
-    assert oodometer.evaluate(own | {"prob_wolf": np.zeros(ROWS)})["accuracy"].value == pytest.approx(right)
+    assert oodometer.evaluate(own | {"prob_wolf": np.zeros(ROWS)})[
+        "accuracy"
+    ].value == pytest.approx(right)
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
         (["Ant", "Bee", "Cow"], r"got 'Bee'; write it bee, as the others"),
-        (["Ameise", "Biene", "Kuh"], r"got 'Biene', 'Ameise', 'Kuh' in most rows; write them in the model's words"),
+        (
+            ["Ameise", "Biene", "Kuh"],
+            r"got 'Biene', 'Ameise', 'Kuh' in most rows; write them in the model's words",
+        ),
     ],
 )
 def test_other_names_of_the_known_classes_are_no_new_ones(names: list[str], message: str) -> None:
     true = pd.Series(TRUE).replace(dict(zip(["ant", "bee", "cow"], names, strict=True))).to_numpy()
     with pytest.raises(InputError, match=message):
-        oodometer.audit(probabilities(SAID) | {"label": TRUE}, probabilities(SAID), labels={"label": true})
+        oodometer.audit(
+            probabilities(SAID) | {"label": TRUE}, probabilities(SAID), labels={"label": true}
+        )
 
 
 def test_predictions_and_labels_of_classes_that_the_reference_never_had() -> None:
@@ -107,7 +131,9 @@ def test_predictions_and_labels_of_classes_that_the_reference_never_had() -> Non
     right = (target["prediction"] == target["label"]).mean()
     found = oodometer.estimate(TABLE, target, methods=["ac", "doc"])
     assert found.target["accuracy"]["value"] == pytest.approx(right)
-    audited = oodometer.audit(TABLE, target.drop(columns="label"), labels=target[["label"]], methods=["ac"])
+    audited = oodometer.audit(
+        TABLE, target.drop(columns="label"), labels=target[["label"]], methods=["ac"]
+    )
     assert audited.label_only.value == pytest.approx(right)
 
 
@@ -116,11 +142,16 @@ def test_null_predictions_count_as_wrong(form: str, tmp_path: Path) -> None:
     data = written(TABLE.assign(prediction=np.where(KNOWN, SAID, None)), form, tmp_path)
     found = oodometer.evaluate(data, metrics=["accuracy"])
     assert found["accuracy"].value == pytest.approx(((SAID == TRUE) & KNOWN).mean())
-    assert any("100 predictions are null, as of answers that could not be read" in one for one in found.warnings)
+    assert any(
+        "100 predictions are null, as of answers that could not be read" in one
+        for one in found.warnings
+    )
     estimated = oodometer.estimate(TABLE, data, methods=["ac", "doc"])
     assert estimated.target["accuracy"]["value"] == pytest.approx(((SAID == TRUE) & KNOWN).mean())
     assert any("100 predictions are null" in one for one in estimated.warnings)
-    assert oodometer.Predictions.from_classes([0, None, 1], label=[0, 1, None]).verdicts.tolist() == [1, 0, -1]
+    assert oodometer.Predictions.from_classes(
+        [0, None, 1], label=[0, 1, None]
+    ).verdicts.tolist() == [1, 0, -1]
 
 
 def test_what_is_said_of_many() -> None:
@@ -129,4 +160,6 @@ def test_what_is_said_of_many() -> None:
     assert said.endswith(
         "10 labels are of classes that the model does not know ('b', 'c', 'd' and 1 more): they count as its errors"
     )
-    assert label_codes(oodometer.arrays.Coded(np.array([0, 1]), [1, 2]), (0, 1), others=True)[1] == {}
+    assert (
+        label_codes(oodometer.arrays.Coded(np.array([0, 1]), [1, 2]), (0, 1), others=True)[1] == {}
+    )

@@ -24,9 +24,13 @@ def files(folder: Path) -> list[Path]:
     import pyarrow.feather as feather
     import pyarrow.parquet as parquet
 
-    table = pa.table({f"logit_{c}": P[:, i] for i, c in enumerate("abc")} | {"label": ["a", "b"] * 100})
+    table = pa.table(
+        {f"logit_{c}": P[:, i] for i, c in enumerate("abc")} | {"label": ["a", "b"] * 100}
+    )
     parquet.write_table(table, folder / "p.parquet", row_group_size=50)
-    parquet.write_table(pa.table({"logits": pa.array(P.tolist()), "label": [0, 1] * 100}), folder / "list.parquet")
+    parquet.write_table(
+        pa.table({"logits": pa.array(P.tolist()), "label": [0, 1] * 100}), folder / "list.parquet"
+    )
     feather.write_feather(table, folder / "p.feather")
     rows = [",".join(map(repr, map(float, p))) + ",a" for p in P]
     (folder / "p.csv").write_text("\n".join(["logit_a,logit_b,logit_c,label", *rows]) + "\n")
@@ -36,11 +40,15 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def test_every_format_refuses_and_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_refuses_and_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = files(tmp_path)
     assert len(made) == 6
     for path in made:
-        with pytest.raises(InputError, match=r"got probabilities: the first 32 rows .* rename the columns to prob_"):
+        with pytest.raises(
+            InputError, match=r"got probabilities: the first 32 rows .* rename the columns to prob_"
+        ):
             read_predictions(path)
         assert main(["evaluate", str(path)]) == 2
         said = capsys.readouterr().err
@@ -49,7 +57,9 @@ def test_every_format_refuses_and_says_what_to_do(tmp_path: Path, capsys: pytest
 
 
 def test_the_target_is_looked_at_as_the_reference_is(tmp_path: Path) -> None:
-    write_predictions(Predictions.from_logits(3 * P, label=[0, 1] * 100), tmp_path / "reference.parquet")
+    write_predictions(
+        Predictions.from_logits(3 * P, label=[0, 1] * 100), tmp_path / "reference.parquet"
+    )
     np.savez(tmp_path / "target.npz", logits=P)
     with pytest.raises(InputError, match="got probabilities"):
         oodometer.estimate(tmp_path / "reference.parquet", tmp_path / "target.npz", backtest=None)
@@ -73,7 +83,10 @@ def test_logits_pass(rows: int, classes: int, scale: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     logits = scale * rng.standard_normal((rows, classes))
     assert len(Predictions.from_logits(logits)) == rows
-    assert len(Predictions.from_logits(np.log(rng.dirichlet(np.ones(classes), size=rows) + 1e-12))) == rows
+    assert (
+        len(Predictions.from_logits(np.log(rng.dirichlet(np.ones(classes), size=rows) + 1e-12)))
+        == rows
+    )
 
 
 def test_one_row_may_happen_to_look_so_and_a_last_row_alone_in_its_batch() -> None:

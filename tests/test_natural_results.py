@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent)
+)  # benchmarks is no part of the package
 
 from benchmarks.kit import RESULTS
 from benchmarks.natural import alarms, prior, run, tables
@@ -44,23 +46,37 @@ def test_high_trust_is_earned(committed: list[Shift]) -> None:
     """It ends near: no fewer than nine in ten inside, but for chance, and one in twenty off by three points."""
     high = [s for s in committed if s.case.trust == "high"]
     assert len(high) > 20
-    assert binomtest(sum(s.case.holds() for s in high), len(high), 0.9, alternative="less").pvalue > 0.05
+    assert (
+        binomtest(sum(s.case.holds() for s in high), len(high), 0.9, alternative="less").pvalue
+        > 0.05
+    )
     assert sum(map(prior.is_off, high)) <= MOST_OFF * len(high)
     assert not any(shift.doubt for shift in high)
 
 
 def test_what_high_trust_says_of_unseen_falls_was_measured(committed: list[Shift]) -> None:
     """The figure beside `high`, in the package, the guides and the tables, is that of the committed cases."""
-    high = [s.case for s in committed if s.case.trust == "high" and s.reference - s.case.truth >= 0.03]
+    high = [
+        s.case for s in committed if s.case.trust == "high" and s.reference - s.case.truth >= 0.03
+    ]
     missed = sum(abs(case.headline[0] - case.truth) > 0.03 for case in high)
-    assert (packaged_prior().about or {})["unseen_falls"] == [missed, len(high)] == tables.unseen_falls(committed)
+    assert (
+        (packaged_prior().about or {})["unseen_falls"]
+        == [missed, len(high)]
+        == tables.unseen_falls(committed)
+    )
     still = ShiftSigns(0.95, 0.95, 10_000, 10_000, 0.0, 0.0, separation=0.0, apart=0.0)
     trust, why = trust_of(packaged_prior(), still, "")
     assert trust == "high"
-    assert f"of {len(high)} such public cases that fell by 3 points or more, the estimate was off by more" in why
+    assert (
+        f"of {len(high)} such public cases that fell by 3 points or more, the estimate was off by more"
+        in why
+    )
     assert f"than 3 points in {missed};" in why
     for guide in ("guides/diagnosis_and_backtest.md", "how_it_works/headline.md"):
-        said = " ".join((RESULTS.parent.parent / "docs" / guide).read_text(encoding="utf-8").split())
+        said = " ".join(
+            (RESULTS.parent.parent / "docs" / guide).read_text(encoding="utf-8").split()
+        )
         assert f"f {len(high)} " in said
         assert f"off by more than 3 points in {missed} " in said
 
@@ -74,7 +90,9 @@ def test_the_packaged_prior_is_that_of_the_committed_cases(committed: list[Shift
     without = prior.fit_prior([s for s in committed if prior.source_of(s) != "wine"])
     for shift in [s for s in committed if prior.source_of(s) == "wine"][:5]:
         assert without.value(shift.signs) == pytest.approx(shift.case.headline[0], abs=1e-4)
-        assert without.interval(shift.signs, tables.LEVEL) == pytest.approx(shift.case.headline[1:], abs=1e-4)
+        assert without.interval(shift.signs, tables.LEVEL) == pytest.approx(
+            shift.case.headline[1:], abs=1e-4
+        )
 
 
 def test_quantile_regression_against_an_independent_one() -> None:
@@ -85,8 +103,12 @@ def test_quantile_regression_against_an_independent_one() -> None:
     goal = design @ np.array([1.0, -2.0]) + rng.normal(size=60)
     weights = rng.uniform(0.5, 2, 60)
     for p in (0.1, 0.5, 0.9):
-        theirs = QuantileRegressor(quantile=p, alpha=0, fit_intercept=False).fit(design, goal, sample_weight=weights)
-        np.testing.assert_allclose(prior.quantile_regression(design, goal, weights, p), theirs.coef_, atol=1e-6)
+        theirs = QuantileRegressor(quantile=p, alpha=0, fit_intercept=False).fit(
+            design, goal, sample_weight=weights
+        )
+        np.testing.assert_allclose(
+            prior.quantile_regression(design, goal, weights, p), theirs.coef_, atol=1e-6
+        )
 
 
 def test_what_the_guide_says_of_natural_shifts(committed: list[Shift]) -> None:
@@ -100,7 +122,11 @@ def test_what_the_guide_says_of_natural_shifts(committed: list[Shift]) -> None:
 
 def shift(truth: float, bed: str = "wine", trust: str = "low") -> Shift:
     head = (0.8, 0.7, 0.9)
-    return Shift(Case(bed, f"{truth}", 300, 600, truth, head, trust, "none", "m", {"source": head}), "wine", 0.8)
+    return Shift(
+        Case(bed, f"{truth}", 300, 600, truth, head, trust, "none", "m", {"source": head}),
+        "wine",
+        0.8,
+    )
 
 
 def test_misses_by_side_and_distance() -> None:
@@ -140,7 +166,9 @@ def test_an_interrupted_run_keeps_what_it_did(tmp_path: Path) -> None:
     some = run.chosen(tmp_path / "beds", 2)
     assert [case.parent.name for case in some].count("a") == 2
     assert [case.parent.name for case in some].count("same") == 8
-    assert set(some) <= set(run.chosen(tmp_path / "beds", None)), "a smaller run is a part of a larger one"
+    assert set(some) <= set(run.chosen(tmp_path / "beds", None)), (
+        "a smaller run is a part of a larger one"
+    )
 
 
 def test_the_alarms_are_those_of_the_committed_parts(tmp_path: Path) -> None:

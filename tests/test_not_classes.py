@@ -16,11 +16,15 @@ from oodometer.errors import InputError
 def prices(rows: int, seed: int, most: int = 400, error: float = 8.0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     label = rng.integers(0, most, rows)
-    return {"label": label, "prediction": np.maximum(label + rng.normal(0, error, rows).round(), 0).astype(int)}
+    return {
+        "label": label,
+        "prediction": np.maximum(label + rng.normal(0, error, rows).round(), 0).astype(int),
+    }
 
 
 @pytest.mark.parametrize(
-    "record", [prices(800, 0), prices(800, 0, 60, 1.0), {k: 50 * v for k, v in prices(99, 1).items()}]
+    "record",
+    [prices(800, 0), prices(800, 0, 60, 1.0), {k: 50 * v for k, v in prices(99, 1).items()}],
 )
 def test_whole_numbers_are_no_classes(record: dict[str, Any]) -> None:
     """340 prices or counts were judged as 340 classes, with high trust."""
@@ -31,20 +35,26 @@ def test_whole_numbers_are_no_classes(record: dict[str, Any]) -> None:
         lambda: audit(record, target, labels={"label": record["label"]}),
         lambda: oodometer.diagnose(record, target),
     ):
-        with pytest.raises(InputError, match="a regression, which accuracy does not measure; write 1") as error:
+        with pytest.raises(
+            InputError, match="a regression, which accuracy does not measure; write 1"
+        ) as error:
             ask()
         assert "\n" not in str(error.value)
     near = np.abs(record["label"] - record["prediction"]) <= 10  # the remedy
     assert 0 <= evaluate({"correct": near}).metrics["accuracy"].value <= 1
     named = {k: np.char.add("c", v.astype(str)) for k, v in record.items()}  # and the other one
-    assert evaluate(named).metrics["accuracy"].value == np.mean(record["label"] == record["prediction"])
+    assert evaluate(named).metrics["accuracy"].value == np.mean(
+        record["label"] == record["prediction"]
+    )
 
 
 def test_classes_that_are_many_numbers_stay_classes() -> None:
     rng = np.random.default_rng(0)
     label = rng.integers(0, 3000, 4000)
     guess = np.where(rng.random(4000) < 0.4, label, rng.integers(0, 3000, 4000))
-    assert evaluate({"label": label, "prediction": guess}).metrics["accuracy"].value == np.mean(label == guess)
+    assert evaluate({"label": label, "prediction": guess}).metrics["accuracy"].value == np.mean(
+        label == guess
+    )
     rating = rng.integers(1, 11, 500)
     beside = np.clip(rating + rng.integers(-1, 2, 500), 1, 10)
     assert evaluate({"label": rating, "prediction": beside}).metrics["accuracy"].value < 0.6

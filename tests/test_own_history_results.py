@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent)
+)  # benchmarks is no part of the package
 
 from benchmarks.kit import RESULTS
 from benchmarks.temporal import own_history

@@ -68,7 +68,9 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, "-m", "oodometer", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
 
 
 def test_methods_of_a_plugin_are_listed_and_a_broken_one_is_left_out(installed: Path) -> None:
@@ -80,14 +82,18 @@ def test_methods_of_a_plugin_are_listed_and_a_broken_one_is_left_out(installed: 
     assert "broken" in done.stderr
 
 
-def test_a_plugin_estimator_runs_by_default_and_a_plugin_score_by_name(installed: Path, tmp_path: Path) -> None:
+def test_a_plugin_estimator_runs_by_default_and_a_plugin_score_by_name(
+    installed: Path, tmp_path: Path
+) -> None:
     rows = ["prob_a,prob_b,label"] + ["0.9,0.1,a", "0.4,0.6,a"] * 30
     (tmp_path / "reference.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "target.csv").write_text("\n".join(r.rpartition(",")[0] for r in rows) + "\n")
     files = [str(tmp_path / "reference.csv"), str(tmp_path / "target.csv")]
     found = json.loads(run(installed, "estimate", *files, "--json", "-").stdout)
     assert {e["method"]: e["value"] for e in found["estimates"]}["half"] == 0.5
-    named = run(installed, "estimate", *files, "--json", "-", "--method", "threshold:first_probability")
+    named = run(
+        installed, "estimate", *files, "--json", "-", "--method", "threshold:first_probability"
+    )
     assert json.loads(named.stdout)["estimates"][0]["value"] == 0.5
 
 
@@ -399,11 +405,26 @@ def test_metrics_scores_simulations_and_calibrators_that_fail(bad: Path, tmp_pat
     assert {"accuracy", "brier", "count"} <= set(found["metrics"])
     why = {s["metric"]: s["why"] for s in found["skipped"]}
     for name in map(hyphened, BAD_METRICS):
-        assert name in why or name == "count-thief"  # whose state is that of Brier, which it cannot spoil
-    scored = run(bad, "estimate", reference, target, "--method", "threshold:nan-score", "--backtest", "none")
+        assert (
+            name in why or name == "count-thief"
+        )  # whose state is that of Brier, which it cannot spoil
+    scored = run(
+        bad, "estimate", reference, target, "--method", "threshold:nan-score", "--backtest", "none"
+    )
     assert scored.returncode == 2
     assert "plugin nan-score failed: ValueError: gave nan" in scored.stderr
-    flat = run(bad, "estimate", reference, target, "--calibrator", "flat", "--method", "doc", "--backtest", "none")
+    flat = run(
+        bad,
+        "estimate",
+        reference,
+        target,
+        "--calibrator",
+        "flat",
+        "--method",
+        "doc",
+        "--backtest",
+        "none",
+    )
     assert flat.returncode == 1
     assert "plugin flat failed" in flat.stderr
     tried = run(bad, "backtest", reference, "--method", "source", "--family", "at-draw", "--family", "none",
@@ -411,4 +432,6 @@ def test_metrics_scores_simulations_and_calibrators_that_fail(bad: Path, tmp_pat
     assert tried.returncode == 0, tried.stderr
     told = json.loads(tried.stdout)
     assert [row["family"] for row in told["rows"]] == ["none"]
-    assert {"method": "at-draw", "why": "plugin at-draw failed: RuntimeError: in draw"} in told["skipped"]
+    assert {"method": "at-draw", "why": "plugin at-draw failed: RuntimeError: in draw"} in told[
+        "skipped"
+    ]

@@ -27,7 +27,11 @@ def full_record(rows: int = 9, seed: int = 0) -> Predictions:
     names = np.array(CLASSES, dtype=object)
     label = names[rng.integers(3, size=rows)]
     label[rng.random(rows) < 0.2] = None
-    plain = [name for name, field in FIELDS.items() if (field.kind, field.axes) == ("number", ("sample",))]
+    plain = [
+        name
+        for name, field in FIELDS.items()
+        if (field.kind, field.axes) == ("number", ("sample",))
+    ]
     return Predictions.from_arrays(
         classes=CLASSES,
         label=label,
@@ -46,7 +50,10 @@ def full_record(rows: int = 9, seed: int = 0) -> Predictions:
         time=np.datetime64("2026-01-01") + np.arange(rows),
         group=rng.integers(0, 2, rows),
         **{name: rng.random(rows) for name in plain},
-        columns={"row": np.arange(rows), "word": np.array([f"w{i}" for i in range(rows)], dtype=object)},
+        columns={
+            "row": np.arange(rows),
+            "word": np.array([f"w{i}" for i in range(rows)], dtype=object),
+        },
         names={"model": ["a", "b"]},
         source="full.csv",
         first_row=100,
@@ -63,7 +70,9 @@ def rows_of(record: Predictions) -> list[tuple[Any, ...]]:
             if isinstance(value, Ragged):
                 row.append((name, value.values[value.offsets[i] : value.offsets[i + 1]].tolist()))
             elif value is not None:
-                row.append((name, value[(slice(None),) * field.sample + (slice(i, i + 1),)].tolist()))
+                row.append(
+                    (name, value[(slice(None),) * field.sample + (slice(i, i + 1),)].tolist())
+                )
         row += [(name, values[i]) for name, values in sorted(record.columns.items())]
         out.append(tuple(row))
     return out
@@ -71,7 +80,9 @@ def rows_of(record: Predictions) -> list[tuple[Any, ...]]:
 
 def test_the_example_has_every_field() -> None:
     """All but candidates, beside which there are no classes; these have an example of their own."""
-    assert full_record().fields == tuple(name for name, field in FIELDS.items() if not field.positions)
+    assert full_record().fields == tuple(
+        name for name, field in FIELDS.items() if not field.positions
+    )
     assert {*full_record().fields, *example_candidates().fields} == set(FIELDS)
 
 
@@ -114,7 +125,9 @@ def test_from_classes_and_from_confidence() -> None:
 
 
 def test_classes_of_all_columns_are_put_together() -> None:
-    record = Predictions.from_arrays(prediction=["b", "b"], members=[["c", "b"]], views=[["b", "a"]], label=["d", None])
+    record = Predictions.from_arrays(
+        prediction=["b", "b"], members=[["c", "b"]], views=[["b", "a"]], label=["d", None]
+    )
     assert record.classes == ("a", "b", "c", "d")
     assert record.members.tolist() == [[2, 1]]
 
@@ -239,7 +252,9 @@ def test_token_lists_in_a_frame(library: str) -> None:
 
 
 def test_lists_of_objects_become_numbers() -> None:
-    record = Predictions.from_arrays(probabilities=np.array([[0.25, 0.75]], dtype=object), confidence=[1])
+    record = Predictions.from_arrays(
+        probabilities=np.array([[0.25, 0.75]], dtype=object), confidence=[1]
+    )
     assert record.probabilities.dtype == np.float64
 
 
@@ -271,7 +286,9 @@ def test_take_is_that_of_a_list(index: list[int]) -> None:
     assert rows_of(record.take(positive)) == [whole[i] for i in positive]
     assert rows_of(record.take(np.array(index, dtype=int))) == [whole[i] for i in index]
     mask = np.isin(np.arange(9), positive)
-    assert rows_of(record.take(mask)) == [row for row, kept in zip(whole, mask, strict=True) if kept]
+    assert rows_of(record.take(mask)) == [
+        row for row, kept in zip(whole, mask, strict=True) if kept
+    ]
 
 
 @given(rows=st.integers(1, 12))
@@ -352,7 +369,9 @@ def test_the_verdict_of_every_row() -> None:
     record = full_record(200)
     assert record.correct is not None
     assert record.verdicts is record.correct
-    bare = Predictions.from_arrays(prediction=record.predicted, label=np.where(record.label < 0, np.nan, record.label))  # type: ignore[operator]
+    bare = Predictions.from_arrays(
+        prediction=record.predicted, label=np.where(record.label < 0, np.nan, record.label)
+    )  # type: ignore[operator]
     want = [-1 if y < 0 else int(y == h) for y, h in zip(bare.label, bare.predicted, strict=True)]  # type: ignore[arg-type]
     assert bare.verdicts.tolist() == want
     known = [w for w in want if w >= 0]

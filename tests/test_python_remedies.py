@@ -53,7 +53,9 @@ LETTERS = np.array(list("abc"))[Y3]
 ROWS = {"text": ["good", "bad"] * 10, "label": ["yes", "no"] * 10}
 
 
-PAYOFF = {str(truth): {str(guess): float(truth == guess) for guess in range(3)} for truth in range(3)}
+PAYOFF = {
+    str(truth): {str(guess): float(truth == guess) for guess in range(3)} for truth in range(3)
+}
 
 
 def live(inputs: Any) -> Any:
@@ -69,7 +71,9 @@ def raw(inputs: Any) -> Any:
 
 
 def texts(name: str, column: str = "text") -> str:
-    Path(name).write_text("".join(json.dumps({column: f"the big red house {i}"}) + "\n" for i in range(4)))
+    Path(name).write_text(
+        "".join(json.dumps({column: f"the big red house {i}"}) + "\n" for i in range(4))
+    )
     return name
 
 
@@ -155,15 +159,25 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: estimated(THREE, UNKNOWN, job="nightly", store="runs.sqlite"),
     ),
     "a feature that is not there": (
-        lambda: estimated(NAMED.assign(age=REF["age"]), PLAIN.assign(age=TGT["age"]), features=["agee"]),
+        lambda: estimated(
+            NAMED.assign(age=REF["age"]), PLAIN.assign(age=TGT["age"]), features=["agee"]
+        ),
         ["did you mean age?", "features="],
-        lambda: estimated(NAMED.assign(age=REF["age"]), PLAIN.assign(age=TGT["age"]), features=["age"]),
+        lambda: estimated(
+            NAMED.assign(age=REF["age"]), PLAIN.assign(age=TGT["age"]), features=["age"]
+        ),
     ),
-    "bare arrays": (lambda: estimated(P3, P3), ["estimate(y, p, p_target)"], lambda: estimated(Y3, P3, P3)),
+    "bare arrays": (
+        lambda: estimated(P3, P3),
+        ["estimate(y, p, p_target)"],
+        lambda: estimated(Y3, P3, P3),
+    ),
     "labels that are too few": (
         lambda: estimated(NAMED, PLAIN, labels={"label": TGT["answer"][:20].tolist()}),
         ["null where unknown"],
-        lambda: estimated(NAMED, PLAIN, labels={"label": [*TGT["answer"][:20].tolist(), *[None] * 280]}),
+        lambda: estimated(
+            NAMED, PLAIN, labels={"label": [*TGT["answer"][:20].tolist(), *[None] * 280]}
+        ),
     ),
     "probabilities that do not sum to 1": (
         lambda: estimated({**THREE, "probabilities": P3 * 2}, UNKNOWN),
@@ -183,7 +197,11 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     "a run folder of rows in memory": (
         lambda: estimated(THREE, UNKNOWN, run_folder="run"),
         ["write it to a file"],
-        lambda: estimated(o.write(o.read(THREE), "r.parquet"), o.write(o.read(UNKNOWN), "t.parquet"), run_folder="run"),
+        lambda: estimated(
+            o.write(o.read(THREE), "r.parquet"),
+            o.write(o.read(UNKNOWN), "t.parquet"),
+            run_folder="run",
+        ),
     ),
     "an engine that is mistyped": (
         lambda: estimated(THREE, UNKNOWN, engine="proceses"),
@@ -208,17 +226,25 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     "a file for no suggestions": (
         lambda: o.audit(THREE, UNKNOWN, labels={"label": Y3[:200]}, out="next.csv"),
         ["suggest="],
-        lambda: o.audit(THREE, UNKNOWN, labels={"label": [*Y3[:100], *[None] * 100]}, suggest=3, out="next.csv"),
+        lambda: o.audit(
+            THREE, UNKNOWN, labels={"label": [*Y3[:100], *[None] * 100]}, suggest=3, out="next.csv"
+        ),
     ),
     "one model to compare": (lambda: o.compare([THREE]), ["`evaluate`"], lambda: o.evaluate(THREE)),
-    "models in a mapping": (lambda: o.compare({"a": THREE}), ["a list of"], lambda: o.compare([THREE, OTHER])),
+    "models in a mapping": (
+        lambda: o.compare({"a": THREE}),
+        ["a list of"],
+        lambda: o.compare([THREE, OTHER]),
+    ),
     "names of half the models": (
         lambda: o.compare([THREE, OTHER], names=["a"]),
         ["one for each"],
         lambda: o.compare([THREE, OTHER], names=["a", "b"]),
     ),
     "features of no target": (
-        lambda: o.compare([NAMED.assign(age=REF["age"]), NAMED.assign(age=REF["age"])], features=["age"]),
+        lambda: o.compare(
+            [NAMED.assign(age=REF["age"]), NAMED.assign(age=REF["age"])], features=["age"]
+        ),
         ["target= or out_of_domain=", "leave features out"],
         lambda: o.compare([NAMED.assign(age=REF["age"]), NAMED.assign(age=REF["age"])]),
     ),
@@ -226,7 +252,10 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: o.rank({"a": THREE, "b": OTHER}),
         ["id=", 'mapping={"theirs": "id"}'],
         lambda: o.rank(
-            {one: {**data, "row": [*map(str, range(300))]} for one, data in (("a", THREE), ("b", OTHER))},
+            {
+                one: {**data, "row": [*map(str, range(300))]}
+                for one, data in (("a", THREE), ("b", OTHER))
+            },
             mapping={"row": "id"},
         ),
     ),
@@ -243,12 +272,19 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     "examples whose truth has another name": (
         lambda: o.rank({"a": live, "b": other}, examples={"text": ROWS["text"], "y": [1, 0] * 10}),
         ["label="],
-        lambda: o.rank({"a": live, "b": other}, examples={"text": ROWS["text"], "y": [1, 0] * 10}, label="y"),
+        lambda: o.rank(
+            {"a": live, "b": other}, examples={"text": ROWS["text"], "y": [1, 0] * 10}, label="y"
+        ),
     ),
     "samples of no attribution": (
         lambda: o.rank({"a": live, "b": other}, examples={**ROWS, "label": [1, 0] * 10}, samples=5),
         ["attribution= or factors="],
-        lambda: o.rank({"a": live, "b": other}, examples={**ROWS, "label": [1, 0] * 10}, samples=5, attribution="lime"),
+        lambda: o.rank(
+            {"a": live, "b": other},
+            examples={**ROWS, "label": [1, 0] * 10},
+            samples=5,
+            attribution="lime",
+        ),
     ),
     "a diagnosis without labels": (
         lambda: o.diagnose(UNKNOWN, UNKNOWN),
@@ -308,7 +344,9 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     "judges that nobody named": (
         lambda: judge_outputs(None, {"input": ["a"], "output": ["b"]}),
         ["p_correct_<judge>", "existing="],
-        lambda: judge_outputs(None, {"input": ["a", "b"], "output": ["b", "c"], "p_correct_x": [0.2, 0.9]}),
+        lambda: judge_outputs(
+            None, {"input": ["a", "b"], "output": ["b", "c"], "p_correct_x": [0.2, 0.9]}
+        ),
     ),
     "several copies in a file": (
         lambda: o.shift(texts("a.jsonl"), kind="casing", severity=[0.2, 0.4], out="b.jsonl"),
@@ -318,7 +356,9 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     "texts under another name": (
         lambda: o.shift(texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl"),
         ["column="],
-        lambda: o.shift(texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl", column="words"),
+        lambda: o.shift(
+            texts("a.jsonl", "words"), kind="casing", severity=0.4, out="b.jsonl", column="words"
+        ),
     ),
     "no model to stress": (
         lambda: o.stress(texts("a.jsonl"), [], out="out"),
@@ -378,12 +418,18 @@ def test_a_remedy_that_is_done_helps(name: str) -> None:
     said = str(refused.value)
     assert [one for one in named if one not in said] == [], said
     assert "\n" not in said
-    if not name.endswith("of a record"):  # a record's own constructors are heard by commands and functions alike
-        assert re.findall(r"(?<![\w-])--[a-z]\S*", re.sub("oodometer [a-z][^;`]*", "", said)) == [], said
+    if not name.endswith(
+        "of a record"
+    ):  # a record's own constructors are heard by commands and functions alike
+        assert (
+            re.findall(r"(?<![\w-])--[a-z]\S*", re.sub("oodometer [a-z][^;`]*", "", said)) == []
+        ), said
     remedy()
 
 
-def test_a_command_keeps_its_options_and_a_function_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_keeps_its_options_and_a_function_its_arguments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     o.write(o.read(THREE), "r.parquet")
     assert main(["audit", "r.parquet", "r.parquet", "--out", "next.csv"]) == 2
     assert "--suggest" in capsys.readouterr().err
@@ -394,7 +440,17 @@ def test_a_command_keeps_its_options_and_a_function_its_arguments(capsys: pytest
 
 
 def test_options_become_arguments() -> None:
-    names = ["mapping", "classes", "metrics", "store", "out", "rows", "on_error", "judges", "existing"]
+    names = [
+        "mapping",
+        "classes",
+        "metrics",
+        "store",
+        "out",
+        "rows",
+        "on_error",
+        "judges",
+        "existing",
+    ]
     for message, expected in {
         "with --on-error skip": 'with on_error="skip"',
         "again with --metric recall:0": 'again with metrics=["recall:0"]',
@@ -440,7 +496,11 @@ def typed_words(given: dict[str, Any]) -> list[str]:
             if name == "mapping"
             else [value]
         )
-        words += [word for one in several for word in (FLAGS.get(name, f"--{name.replace('_', '-')}"), str(one))]
+        words += [
+            word
+            for one in several
+            for word in (FLAGS.get(name, f"--{name.replace('_', '-')}"), str(one))
+        ]
     return words
 
 
@@ -462,8 +522,11 @@ def test_a_command_and_a_function_refuse_the_same_each_in_its_words(
     assert "--" not in in_function
     assert re.findall(r"\b(mapping|methods|every|by|where|job)=", by_command) == []
     by_hand = in_python(
-        by_command.splitlines()[0].removeprefix("oodometer: "), [*wrong, "store", "job", "time", "every"]
+        by_command.splitlines()[0].removeprefix("oodometer: "),
+        [*wrong, "store", "job", "time", "every"],
     )
     assert by_hand.startswith(in_function[:40])
-    assert estimated("ref.csv", "tgt.csv", **right)["atc"] == estimated(BINARY, ASKED, **right)["atc"]
+    assert (
+        estimated("ref.csv", "tgt.csv", **right)["atc"] == estimated(BINARY, ASKED, **right)["atc"]
+    )
     assert main([*shared, *typed_words(right)]) == 0

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent)
+)  # benchmarks is no part of the package
 
 from benchmarks.kit import RESULTS
 from benchmarks.quality import beds, run, tables
@@ -34,7 +36,9 @@ def case(bed: str, truth: float, head: Triple, said: dict[str, float], trust: st
 def test_committed_page_comes_from_the_committed_cases(tmp_path: Path) -> None:
     tables.write_results(CASES, tmp_path)
     for path in tmp_path.iterdir():
-        assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(encoding="utf-8"), path.name
+        assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(
+            encoding="utf-8"
+        ), path.name
 
 
 def test_the_guide_shows_the_committed_tables() -> None:
@@ -47,15 +51,23 @@ def test_what_the_guide_says_of_simulated_shifts() -> None:
     """The ratio to the best fixed method, the mean over all beds, and the beds where the prior costs most."""
     guide = " ".join(tables.GUIDE.read_text(encoding="utf-8").split())
     beds_ = tables.summaries(CASES)
-    ratio = next(limit for limit in tables.limits(CASES) if "best fixed" in limit.text).found.rpartition(" = ")[2]
+    ratio = next(
+        limit for limit in tables.limits(CASES) if "best fixed" in limit.text
+    ).found.rpartition(" = ")[2]
     assert f"error is {ratio} times that of the best single method" in guide
     every = np.mean([bed.headline for bed in beds_])
     assert f"errs by {every:.2f} points on average" in guide
     assert f"before there was a prior, {every:.2f} with it" in guide
     costs = guide.partition("### What the prior costs here")[2].partition("###")[0]
-    told = {name: line.split(" | ")[-1] for line in costs.split(" | | ") if (name := line.split(" | ")[0].strip("| "))}
+    told = {
+        name: line.split(" | ")[-1]
+        for line in costs.split(" | | ")
+        if (name := line.split(" | ")[0].strip("| "))
+    }
     dear = ("subgroup 1", "subgroup 0.1", "few: subgroup", "calibrated noise")
-    assert {b.bed.name: f"{b.headline:.2f}" for b in beds_ if b.bed.name in dear} == {n: told[n] for n in dear}
+    assert {b.bed.name: f"{b.headline:.2f}" for b in beds_ if b.bed.name in dear} == {
+        n: told[n] for n in dear
+    }
 
 
 def test_every_bed_is_there_and_every_number_in_order() -> None:
@@ -77,7 +89,9 @@ def test_no_method_knows_what_outputs_cannot_show() -> None:
         assert changed.truth < plain.truth - 0.05
 
 
-def test_committed_truths_are_those_of_the_beds(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_committed_truths_are_those_of_the_beds(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
     known = {(c.bed, c.name): c for c in CASES}
     drawn = [
@@ -88,7 +102,10 @@ def test_committed_truths_are_those_of_the_beds(data_dir: Path, monkeypatch: pyt
     ]
     for situation in drawn:
         before = known[situation.bed, situation.name]
-        assert (len(situation.reference), len(situation.target)) == (before.reference_rows, before.rows)
+        assert (len(situation.reference), len(situation.target)) == (
+            before.reference_rows,
+            before.rows,
+        )
         assert situation.truth == pytest.approx(before.truth, abs=1e-5)
         assert situation.target.label is None
 
@@ -119,8 +136,9 @@ def test_summary_by_hand() -> None:
     assert bed.width == pytest.approx(4.0)
     assert bed.moved == pytest.approx(1.0)
     assert bed.chance == pytest.approx(100 * np.sqrt(2 / np.pi) * (0.03 + 0.04) / 2)
-    assert "| none | 2 | 1.0 | 2.8 | `source` | 1.00 | **2.00** | 2.00 | 50% | 4.0 | 50% / 0% / 50% |" in (
-        tables.headline_table(few)
+    assert (
+        "| none | 2 | 1.0 | 2.8 | `source` | 1.00 | **2.00** | 2.00 | 50% | 4.0 | 50% / 0% / 50% |"
+        in (tables.headline_table(few))
     )
 
 
@@ -189,7 +207,9 @@ def test_calibrated_noise_costs_what_it_says_and_confidence_follows() -> None:
     before, after = p.argmax(axis=1) == label, noisy.argmax(axis=1) == label
     assert after[rows].mean() == pytest.approx(before[rows].mean() - 0.1, abs=0.003)
     assert noisy[rows].max(axis=1).mean() == pytest.approx(after[rows].mean(), abs=1e-6)
-    assert noisy[2000:].max(axis=1).mean() == pytest.approx(after[2000:].mean(), abs=0.03), "other rows, too"
+    assert noisy[2000:].max(axis=1).mean() == pytest.approx(after[2000:].mean(), abs=0.03), (
+        "other rows, too"
+    )
     assert noisy.sum(axis=1) == pytest.approx(1.0)
 
 

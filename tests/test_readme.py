@@ -33,7 +33,9 @@ def months() -> list[tuple[bool, float, float]]:
     """Of each month of README's first example, asked today: whether an alarm is raised, the estimate and the truth."""
     loan = oodometer.datasets.load_car_loan()
     before = oodometer.estimate(loan.reference, loan.target, every="month", backtest=None)
-    after = oodometer.estimate(loan.reference, loan.target, every="month", labels=loan.labels, backtest=None)
+    after = oodometer.estimate(
+        loan.reference, loan.target, every="month", labels=loan.labels, backtest=None
+    )
     found = []
     for part, known in zip(before.chunks, after.chunks, strict=True):
         assert part.fell is not None
@@ -50,8 +52,12 @@ def test_five_alarms_that_came_true(months: list[tuple[bool, float, float]]) -> 
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
-def test_how_far_off_it_is_on_the_car_loans(page: str, months: list[tuple[bool, float, float]]) -> None:
+def test_how_far_off_it_is_on_the_car_loans(
+    page: str, months: list[tuple[bool, float, float]]
+) -> None:
     away = [100 * (truth - value) for alarm, value, truth in months if alarm]
-    words = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}[round(sum(away) / len(away))]
+    words = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}[
+        round(sum(away) / len(away))
+    ]
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert f"The estimates are about {words} points too low there" in text

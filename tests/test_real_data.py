@@ -11,7 +11,9 @@ from statistics import mean
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent)
+)  # benchmarks is no part of the package
 
 from benchmarks.kit import RESULTS
 from benchmarks.real import cases as cases_module
@@ -47,7 +49,9 @@ def assert_same(fresh: list[Case], name: str) -> None:
 def assert_in_order(found: list[Case]) -> None:
     for case in found:
         for method, (value, lower, upper) in case.estimates.items():
-            assert 0 <= lower <= value <= upper <= 1, f"{case.set}, {case.shift}, {case.name}, {method}"
+            assert 0 <= lower <= value <= upper <= 1, (
+                f"{case.set}, {case.shift}, {case.name}, {method}"
+            )
 
 
 def mae(found: list[Case], method: str) -> float:
@@ -89,7 +93,9 @@ def test_probabilities_give_the_committed_numbers(probabilities: list[Case]) -> 
 
 def test_disagreement_difference_beats_source_on_cifar(cifar: list[Case]) -> None:
     assert mae(cifar, "gde-difference") < mae(cifar, "source") / 3
-    assert all(c.truth < c.estimates["source"][1] for c in cifar), "CIFAR-10.1 is harder for every model"
+    assert all(c.truth < c.estimates["source"][1] for c in cifar), (
+        "CIFAR-10.1 is harder for every model"
+    )
 
 
 def test_agreement_of_all_models_by_hand(data_dir: Path) -> None:
@@ -113,7 +119,9 @@ def test_agreement_of_all_models_by_hand(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("pool", coverage.POOLS)
-def test_first_draw_of_the_coverage_study(pool: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_draw_of_the_coverage_study(
+    pool: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
     cells = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["cells"]
     cell = next(c for c in cells if (c["pool"], c["n_S"], c["n_T"]) == (pool, 1000, 200))
@@ -152,14 +160,17 @@ def test_the_guide_shows_the_committed_tables() -> None:
 
 def test_findings_of_the_guide() -> None:
     by_target = cases_module.grouped(
-        [c for name in ("cifar10.1", "imagenet-v2") for c in committed(name).values()], lambda c: (c.set, c.shift)
+        [c for name in ("cifar10.1", "imagenet-v2") for c in committed(name).values()],
+        lambda c: (c.set, c.shift),
     )
     for target, few in by_target.items():
         assert mae(few, "gde-difference") < mae(few, "gde") < mae(few, "source"), target
         assert mae(few, "agreement") < 0.007, target
     by_shift = cases_module.grouped(committed("cleanlab").values(), lambda c: c.shift)
     strong = by_shift["subgroup, alpha 0.1"]
-    assert max(mae(strong, "im"), mae(strong, "cbpe")) < min(mae(strong, m) for m in ("atc", "doc", "source"))
+    assert max(mae(strong, "im"), mae(strong, "cbpe")) < min(
+        mae(strong, m) for m in ("atc", "doc", "source")
+    )
     assert all(mae(few, "ac") > 2 * mae(few, "doc") for few in by_shift.values())
 
 
@@ -172,11 +183,15 @@ def test_redraw_takes_rows_once_and_follows_the_shares() -> None:
     rows = data.redraw(group, 0.5, np.random.default_rng(1))
     assert len(np.unique(rows)) == len(rows) > 0
     shares = np.random.default_rng(1).dirichlet(np.full(3, 0.5))
-    assert np.bincount(group[rows], minlength=4)[[0, 1, 3]] / len(rows) == pytest.approx(shares, abs=0.05)
+    assert np.bincount(group[rows], minlength=4)[[0, 1, 3]] / len(rows) == pytest.approx(
+        shares, abs=0.05
+    )
 
 
 def test_subgroups_find_separate_clusters() -> None:
-    points = np.repeat(np.array([[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]), 40, axis=0)
+    points = np.repeat(
+        np.array([[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]), 40, axis=0
+    )
     noise = np.random.default_rng(0).uniform(0, 0.01, points.shape)
     found = data.subgroups((points + noise) / (points + noise).sum(axis=1, keepdims=True), count=3)
     assert [len(np.unique(found[i : i + 40])) for i in (0, 40, 80)] == [1, 1, 1]

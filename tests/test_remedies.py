@@ -19,7 +19,13 @@ from oodometer.cli import main
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is no part of the package
 
-from benchmarks.hostile.remedies import FOREIGN, not_carried_out, options_of_commands, remedies, wrong_options  # noqa: E402
+from benchmarks.hostile.remedies import (  # noqa: E402
+    FOREIGN,
+    not_carried_out,
+    options_of_commands,
+    remedies,
+    wrong_options,
+)
 
 SOURCE = ROOT / "src" / "oodometer"
 
@@ -50,8 +56,12 @@ def test_options_that_messages_name_exist() -> None:
         own = [options for name, options in known.items() if verb and name.split(" ")[0] == verb]
         for line, text in messages(path):
             named = [name for name in known if name and re.search(rf"\b{name}\b", text)]
-            theirs = frozenset().union(*own, *(known[name] for name in named), FOREIGN) if own else every
-            missing = [one for one in re.findall(r"(?<![\w-])--[a-z][\w-]*", text) if one not in theirs]
+            theirs = (
+                frozenset().union(*own, *(known[name] for name in named), FOREIGN) if own else every
+            )
+            missing = [
+                one for one in re.findall(r"(?<![\w-])--[a-z][\w-]*", text) if one not in theirs
+            ]
             wrong += [f"{path.relative_to(ROOT)}:{line}: {one} in {text[:80]!r}" for one in missing]
     assert wrong == []
 
@@ -84,7 +94,9 @@ def tables(**columns: str) -> Callable[[], None]:
         for name, rows, shift in (("ref", 600, 0.0), ("tgt", 400, -0.5)):
             whole = frame(rows, rows, shift)
             one = pd.DataFrame({new: whole[old] for new, old in columns.items()})
-            gone = [new for new, old in columns.items() if old in ("truth", "answer") and name == "tgt"]
+            gone = [
+                new for new, old in columns.items() if old in ("truth", "answer") and name == "tgt"
+            ]
             one.drop(columns=gone).to_csv(f"{name}.csv", index=False)
 
     return make
@@ -98,9 +110,23 @@ def samples(name: str, rows: list[dict[str, Any]]) -> Callable[[], None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w") as file:
             for number, row in enumerate(rows):
-                whole = {"doc_id": number, "doc": {}, "target": "0", "filter": "none", "arguments": {}, **row}
-                names = [one for one in row if one not in ("doc_id", "target", "arguments", "filter", "filtered_resps")]
-                file.write(json.dumps({"resps": [], "filtered_resps": ["x"], "metrics": names, **whole}) + "\n")
+                whole = {
+                    "doc_id": number,
+                    "doc": {},
+                    "target": "0",
+                    "filter": "none",
+                    "arguments": {},
+                    **row,
+                }
+                names = [
+                    one
+                    for one in row
+                    if one not in ("doc_id", "target", "arguments", "filter", "filtered_resps")
+                ]
+                file.write(
+                    json.dumps({"resps": [], "filtered_resps": ["x"], "metrics": names, **whole})
+                    + "\n"
+                )
 
     return make
 
@@ -124,7 +150,9 @@ def judged() -> None:
         }
         for i, mark in enumerate([1, 2, 4, 5, 5, 3])
     ]
-    Path("log.json").write_text(json.dumps({"version": 2, "status": "success", "eval": about, "samples": marked}))
+    Path("log.json").write_text(
+        json.dumps({"version": 2, "status": "success", "eval": about, "samples": marked})
+    )
 
 
 def both(*makers: Callable[[], None]) -> Callable[[], None]:
@@ -157,42 +185,69 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         ESTIMATE,
         True,
     ),
-    "a probability of class 1 beside yes and no": (tables(prob_1="score", label="answer"), ESTIMATE, True),
+    "a probability of class 1 beside yes and no": (
+        tables(prob_1="score", label="answer"),
+        ESTIMATE,
+        True,
+    ),
     "a name that is mistyped": (
         tables(y_pred_proba="score", label="truth"),
         [*ESTIMATE, "--positive", "y_pred_prob"],
         True,
     ),
-    "a slice that is mistyped": (tables(prob_1="score", label="truth", site="site"), [*ESTIMATE, "--by", "sit"], True),
+    "a slice that is mistyped": (
+        tables(prob_1="score", label="truth", site="site"),
+        [*ESTIMATE, "--by", "sit"],
+        True,
+    ),
     "files in the wrong order": (
         tables(prob_1="score", label="truth"),
         ["estimate", "tgt.csv", "ref.csv", "--backtest", "none"],
         True,
     ),
     "nothing to evaluate": (tables(site="site", row="row"), ["evaluate", "ref.csv"], False),
-    "a log that is taken for predictions": (samples("samples_t.jsonl", CHOICES), ["evaluate", "samples_t.jsonl"], True),
+    "a log that is taken for predictions": (
+        samples("samples_t.jsonl", CHOICES),
+        ["evaluate", "samples_t.jsonl"],
+        True,
+    ),
     "logs that are compared as they are": (
         samples("samples_t.jsonl", CHOICES),
         ["estimate", "samples_t.jsonl", "samples_t.jsonl"],
         True,
     ),
-    "a metric that the log lacks": (samples("samples_t.jsonl", GRADED), [*PREDICT, "--metric", "acc"], True),
-    "a log of a metric over all rows": (samples("samples_t.jsonl", [{"bleu": ["x", "x"]}]), PREDICT, True),
+    "a metric that the log lacks": (
+        samples("samples_t.jsonl", GRADED),
+        [*PREDICT, "--metric", "acc"],
+        True,
+    ),
+    "a log of a metric over all rows": (
+        samples("samples_t.jsonl", [{"bleu": ["x", "x"]}]),
+        PREDICT,
+        True,
+    ),
     "a filter that the log lacks": (
-        samples("samples_t.jsonl", [{"filter": f, "doc_id": i, "em": 1.0} for f in "ab" for i in range(3)]),
+        samples(
+            "samples_t.jsonl",
+            [{"filter": f, "doc_id": i, "em": 1.0} for f in "ab" for i in range(3)],
+        ),
         [*PREDICT, "--filter", "c"],
         True,
     ),
     "a log that its results contradict": (
         both(
             samples("samples_t.jsonl", CHOICES),
-            lambda: Path("results.json").write_text('{"results": {"t": {"acc,none": 0.123}}}') and None,
+            lambda: (
+                Path("results.json").write_text('{"results": {"t": {"acc,none": 0.123}}}') and None
+            ),
         ),
         PREDICT,
         True,
     ),
     "a metric that does not follow the scores": (
-        samples("samples_t.jsonl", [options([-1.0, -2.0], acc=0.0), options([-1.0, -2.0], acc=1.0)]),
+        samples(
+            "samples_t.jsonl", [options([-1.0, -2.0], acc=0.0), options([-1.0, -2.0], acc=1.0)]
+        ),
         PREDICT,
         True,
     ),
@@ -202,7 +257,9 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         True,
     ),
     "folders of two models in a folder": (
-        both(samples("logs/a/samples_t.jsonl", CHOICES), samples("logs/b/samples_t.jsonl", CHOICES)),
+        both(
+            samples("logs/a/samples_t.jsonl", CHOICES), samples("logs/b/samples_t.jsonl", CHOICES)
+        ),
         ["read", "logs", "--out", "p.parquet"],
         True,
     ),

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions, registry
 from oodometer.arrays import Array
-from oodometer.errors import InputError, MissingExtraError, NotApplicable, OodometerError, UsageError, WorkError
+from oodometer.errors import (
+    InputError,
+    MissingExtraError,
+    NotApplicable,
+    OodometerError,
+    UsageError,
+    WorkError,
+)
 from oodometer.results import KINDS, Curve, Estimate, Interval, Ranking, Skipped, plain
 from oodometer.scores import Score
 
@@ -47,15 +54,21 @@ def test_plain_is_what_json_knows() -> None:
     }
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.float32("nan"), np.float64("-inf")])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, np.float32("nan"), np.float64("-inf")]
+)
 def test_what_is_no_number_becomes_null(value: float) -> None:
     """A threshold above every score is infinite, and strict JSON has no infinity."""
-    assert strict(plain({"a": [value], "b": np.array([value, 1.0])})) == {"a": [None], "b": [None, 1.0]}
+    assert strict(plain({"a": [value], "b": np.array([value, 1.0])})) == {
+        "a": [None],
+        "b": [None, 1.0],
+    }
 
 
 @given(
     st.recursive(
-        st.floats() | st.integers() | st.text() | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+        st.floats() | st.integers() | st.text() | st.none(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
     )
 )
 def test_plain_is_always_strict_json(value: Any) -> None:
@@ -71,14 +84,18 @@ def test_an_interval_holds_its_value(lower: float, upper: float) -> None:
 
 
 def test_an_unknown_kind_of_interval() -> None:
-    with pytest.raises(ValueError, match=r"unknown kind of interval 'sure'; known: exact, asymptotic"):
+    with pytest.raises(
+        ValueError, match=r"unknown kind of interval 'sure'; known: exact, asymptotic"
+    ):
         Interval(0.5, 0.4, 0.6, 0.9, "sure")  # type: ignore[arg-type]
     for kind in KINDS:
         assert Interval(0.5, 0.4, 0.6, 0.9, kind).width == pytest.approx(0.2)
 
 
 def test_estimate_as_json() -> None:
-    made = Estimate("ac", 0.5, 0.4, 0.6, 0.9, "conditional", "luck", "guo2017", score="margin", rows=3)
+    made = Estimate(
+        "ac", 0.5, 0.4, 0.6, 0.9, "conditional", "luck", "guo2017", score="margin", rows=3
+    )
     assert strict(made.to_dict()) == {
         "method": "ac",
         "score": "margin",
@@ -100,10 +117,25 @@ def test_estimate_as_json() -> None:
 def test_curves_rankings_and_skips() -> None:
     with pytest.raises(ValueError, match=r"one length, got lengths \[1, 2\]"):
         Curve("c", [1], [1, 2], [1, 2], [1, 2], "x", "y", 0.9, "exact", "")
-    curve = Curve("c", np.arange(2), [1, math.nan], [0, 0], [1, 1], "x", "y", 0.9, "exact", "", {"at": np.ones(1)})
+    curve = Curve(
+        "c",
+        np.arange(2),
+        [1, math.nan],
+        [0, 0],
+        [1, 1],
+        "x",
+        "y",
+        0.9,
+        "exact",
+        "",
+        {"at": np.ones(1)},
+    )
     assert strict(curve.to_dict())["y"] == [1, None]
     assert strict(curve.to_dict())["at"] == [1.0]
-    assert Ranking(("b", "a"), (0.75, 0.25)).to_dict()["ranking"][1] == {"model": "a", "p_best": 0.25}
+    assert Ranking(("b", "a"), (0.75, 0.25)).to_dict()["ranking"][1] == {
+        "model": "a",
+        "p_best": 0.25,
+    }
     with pytest.raises(ValueError, match=r"shorter"):
         Ranking(("b", "a"), (1.0,)).to_dict()
     assert Skipped("gde", "needs members").to_dict() == {"method": "gde", "why": "needs members"}
@@ -114,7 +146,14 @@ def test_curves_rankings_and_skips() -> None:
 
 def test_errors_are_one_line_and_know_their_exit_code() -> None:
     assert str(OodometerError("a\n   b\tc")) == "a b c"
-    codes = {InputError: 2, UsageError: 2, NotApplicable: 2, MissingExtraError: 2, WorkError: 1, OodometerError: 1}
+    codes = {
+        InputError: 2,
+        UsageError: 2,
+        NotApplicable: 2,
+        MissingExtraError: 2,
+        WorkError: 1,
+        OodometerError: 1,
+    }
     for error, code in codes.items():
         assert error.exit_code == code
         assert issubclass(error, OodometerError)
@@ -170,7 +209,9 @@ def test_two_classes_cannot_share_a_name(coin: type) -> None:
 def test_near_names_are_proposed() -> None:
     with pytest.raises(UsageError, match=r"unknown estimator 'act'; did you mean .*atc"):
         registry.find("estimator", "act")
-    with pytest.raises(UsageError, match=r"unknown metric 'qqqqqq'; `oodometer methods` lists them"):
+    with pytest.raises(
+        UsageError, match=r"unknown metric 'qqqqqq'; `oodometer methods` lists them"
+    ):
         registry.find("metric", "qqqqqq")
 
 
@@ -178,7 +219,8 @@ def test_arguments_after_a_colon(coin: type) -> None:
     made = registry.create("estimator", "threshold:margin", level=0.8)
     assert (made.name, made.score_name, made.level) == ("threshold:margin", "margin", 0.8)
     with pytest.raises(
-        UsageError, match=r"the score 'test-coin' takes no argument, got 'test-coin:x'; write 'test-coin'"
+        UsageError,
+        match=r"the score 'test-coin' takes no argument, got 'test-coin:x'; write 'test-coin'",
     ):
         registry.create("score", "test-coin:x")
     with pytest.raises(UsageError, match=r"unknown score 'margim'; did you mean margin"):
@@ -188,7 +230,13 @@ def test_arguments_after_a_colon(coin: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ac:vote_share", "threshold:energy", "threshold-classwise:margin", "threshold-distance:margin"]
+    "name",
+    [
+        "ac:vote_share",
+        "threshold:energy",
+        "threshold-classwise:margin",
+        "threshold-distance:margin",
+    ],
 )
 def test_an_argument_stays_in_the_name(name: str) -> None:
     """Two variants of one method are told apart in a result."""
@@ -210,7 +258,9 @@ def test_every_floor_has_its_methods_in_order() -> None:
         "agreement",
     }
     assert expected <= set(registry.names("estimator"))
-    assert {"max_probability", "negative_entropy", "margin", "energy"} <= set(registry.names("score"))
+    assert {"max_probability", "negative_entropy", "margin", "energy"} <= set(
+        registry.names("score")
+    )
     assert {"temperature", "isotonic", "histogram"} <= set(registry.names("calibrator"))
     for kind in ("score", "estimator", "metric", "calibrator"):
         assert len(set(registry.names(kind))) == len(registry.names(kind))
@@ -241,14 +291,20 @@ def test_plugins_are_loaded_and_a_broken_one_is_left_out(monkeypatch: pytest.Mon
         SimpleNamespace(name="good", value="plugin:Good", load=lambda: Tossed),
     ]
     monkeypatch.setattr(
-        importlib.metadata, "entry_points", lambda group: entries if group == "oodometer.scores" else []
+        importlib.metadata,
+        "entry_points",
+        lambda group: entries if group == "oodometer.scores" else [],
     )
     monkeypatch.setattr(registry, "_plugins_loaded", set())
     monkeypatch.setattr(registry, "_broken", {kind: {} for kind in registry.METHOD_KINDS})
-    assert registry.find("score", "margin").name == "margin"  # a name of our own: nobody asks for plugins
+    assert (
+        registry.find("score", "margin").name == "margin"
+    )  # a name of our own: nobody asks for plugins
     assert not registry._plugins_loaded
     try:
-        with pytest.warns(UserWarning, match=r"plugin bad failed: RuntimeError: no such thing; it was left out"):
+        with pytest.warns(
+            UserWarning, match=r"plugin bad failed: RuntimeError: no such thing; it was left out"
+        ):
             assert "test-coin" in registry.names("score")
         assert "margin" in registry.names("score")
     finally:

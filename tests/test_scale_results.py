@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent)
+)  # benchmarks is no part of the package
 
 from benchmarks.scale.tables import on_paper, rate, to_markdown, with_tables
 
@@ -32,7 +34,9 @@ def test_what_is_committed_follows_from_the_result(result: dict[str, Any]) -> No
 
 def test_all_engines_gave_one_answer(result: dict[str, Any]) -> None:
     for one in result["rounds"]:
-        answers = {str(found["answer"]) for name, found in one.items() if name.startswith("engine ")}
+        answers = {
+            str(found["answer"]) for name, found in one.items() if name.startswith("engine ")
+        }
         assert len(answers) == 1
         by_workers = {one[f"estimate all 20000000 {workers}"]["answer"] for workers in (1, 2)}
         assert len(by_workers) == 1

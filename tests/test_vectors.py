@@ -44,7 +44,11 @@ THREE: dict[str, tuple[Any, Any, Any]] = {
     "Series and frames": (pd.Series(NAMES[Y]), pd.DataFrame(P), pd.DataFrame(P_TARGET)),
     "a frame of one column": (pd.DataFrame({"y": Y}), P, P_TARGET),
     "polars": (pl.Series(NAMES[Y]), pl.DataFrame(P), pl.DataFrame(P_TARGET)),
-    "columns by name": (NAMES[Y], named(P, [2, 0, 1], pd.DataFrame), named(P_TARGET, [1, 0, 2], pl.DataFrame)),
+    "columns by name": (
+        NAMES[Y],
+        named(P, [2, 0, 1], pd.DataFrame),
+        named(P_TARGET, [1, 0, 2], pl.DataFrame),
+    ),
     "a table of the file's columns": (Y, {"probabilities": P}, {"probabilities": P_TARGET}),
     "a usual name of many probabilities": (Y, {"y_prob": P}, {"y_proba": P_TARGET.tolist()}),
     "a class without a label": (
@@ -85,23 +89,44 @@ def test_the_other_verbs() -> None:
     assert o.diagnose(Y, P, P_TARGET).kind == o.diagnose(TABLE, TARGET).kind
     few = np.where(np.arange(100) < 20, Y_TARGET, -1).tolist()
     few = [None if label < 0 else label for label in few]
-    audits = [o.audit(*given, labels=few, methods=["ac"]) for given in ((Y, P, P_TARGET), (TABLE, TARGET))]
+    audits = [
+        o.audit(*given, labels=few, methods=["ac"]) for given in ((Y, P, P_TARGET), (TABLE, TARGET))
+    ]
     assert audits[0].estimate == audits[1].estimate
-    quick: dict[str, Any] = {"methods": ["source", "atc"], "families": ["none"], "repeats": 2, "cache": None}
+    quick: dict[str, Any] = {
+        "methods": ["source", "atc"],
+        "families": ["none"],
+        "repeats": 2,
+        "cache": None,
+    }
     assert o.backtest(Y, P, **quick).trials == o.backtest(TABLE, **quick).trials
     assert o.evaluate(NAMES[Y], P)["accuracy"] == o.evaluate(TABLE)["accuracy"]
-    assert o.evaluate(NAMES[Y], NAMES[P.argmax(axis=1)])["accuracy"] == o.evaluate(TABLE)["accuracy"]
+    assert (
+        o.evaluate(NAMES[Y], NAMES[P.argmax(axis=1)])["accuracy"] == o.evaluate(TABLE)["accuracy"]
+    )
     assert len(o.evaluate(Y, P, P[::-1], metrics=["accuracy"])) == 2
-    assert values(o.estimate(TABLE, P_TARGET, **QUICK)) == values(o.estimate(TABLE, TARGET, **QUICK))
+    assert values(o.estimate(TABLE, P_TARGET, **QUICK)) == values(
+        o.estimate(TABLE, TARGET, **QUICK)
+    )
 
 
 def test_a_frame_may_hold_more_than_probabilities() -> None:
     days = pd.date_range("2026-01-01", periods=100, freq="D")
     target = pd.DataFrame(P_TARGET, columns=NAMES).assign(day=days, site=["a", "b"] * 50)
     chunks = o.estimate(
-        NAMES[Y], pd.DataFrame(P, columns=NAMES), target, every="month", mapping={"day": "time"}, **QUICK
+        NAMES[Y],
+        pd.DataFrame(P, columns=NAMES),
+        target,
+        every="month",
+        mapping={"day": "time"},
+        **QUICK,
     )
-    assert [part.name for part in chunks.chunks] == ["2026-01", "2026-02", "2026-03", "2026-04 (partial)"]
+    assert [part.name for part in chunks.chunks] == [
+        "2026-01",
+        "2026-02",
+        "2026-03",
+        "2026-04 (partial)",
+    ]
     slices = o.fit(NAMES[Y], P, **QUICK).estimate(pl.from_pandas(target), by="site")
     assert [part.rows for part in slices.slices] == [50, 50]
 
@@ -110,7 +135,10 @@ LABELS: dict[str, tuple[Any, Any]] = {
     "an array": (Y_TARGET, P_TARGET),
     "a list with unknown ones": ([None] * 50 + Y_TARGET[50:].tolist(), P_TARGET),
     "names": (NAMES[Y_TARGET].tolist(), P_TARGET),
-    "a Series of some rows": (pd.Series(Y_TARGET).sample(40, random_state=0), pd.DataFrame(P_TARGET)),
+    "a Series of some rows": (
+        pd.Series(Y_TARGET).sample(40, random_state=0),
+        pd.DataFrame(P_TARGET),
+    ),
     "a Series in another order": (pd.Series(Y_TARGET)[::-1], pd.DataFrame(P_TARGET)),
     "a Series beside an array": (pd.Series(Y_TARGET, index=range(7, 107)), P_TARGET),
     "indexes of texts": (
@@ -142,8 +170,16 @@ def test_labels_of_the_target(labels: Any, target: Any) -> None:
 
 # What was wrong -> the call, the message, and the remedy that it names.
 MISTAKES: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
-    "no target": (lambda: o.estimate(Y, P), r"estimate\(y, p, p_target\)", lambda: o.estimate(Y, P, P_TARGET, **QUICK)),
-    "no labels": (lambda: o.diagnose(P, P), r"diagnose\(y, p, p_target\)", lambda: o.diagnose(Y, P, P_TARGET)),
+    "no target": (
+        lambda: o.estimate(Y, P),
+        r"estimate\(y, p, p_target\)",
+        lambda: o.estimate(Y, P, P_TARGET, **QUICK),
+    ),
+    "no labels": (
+        lambda: o.diagnose(P, P),
+        r"diagnose\(y, p, p_target\)",
+        lambda: o.diagnose(Y, P, P_TARGET),
+    ),
     "labels alone": (lambda: o.fit(Y), r"fit\(y, p\)", lambda: o.fit(Y, P, **QUICK)),
     "hard probabilities": (
         lambda: o.estimate(YES, TWO.round(), TWO_TARGET),
@@ -172,7 +208,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
     "a table for labels": (
         lambda: o.estimate(pd.DataFrame(P), P, P_TARGET),
         r"got a frame of 3 columns and a ndarray of shape \(200, 3\); a table that holds its labels .* goes alone",
-        lambda: o.estimate(pd.DataFrame(P, columns=["prob_0", "prob_1", "prob_2"]).assign(label=Y), P_TARGET, **QUICK),
+        lambda: o.estimate(
+            pd.DataFrame(P, columns=["prob_0", "prob_1", "prob_2"]).assign(label=Y),
+            P_TARGET,
+            **QUICK,
+        ),
     ),
     "labels twice": (
         lambda: o.fit(Y, TABLE),
@@ -198,13 +238,17 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
     "some labels": (
         lambda: o.estimate(Y, P, P_TARGET, labels=Y_TARGET[:5]),
         r"or a column `row` that counts target rows from 0",
-        lambda: o.estimate(Y, P, P_TARGET, labels={"row": range(5), "label": Y_TARGET[:5]}, **QUICK),
+        lambda: o.estimate(
+            Y, P, P_TARGET, labels={"row": range(5), "label": Y_TARGET[:5]}, **QUICK
+        ),
     ),
 }
 
 
 @pytest.mark.parametrize(("wrong", "message", "right"), MISTAKES.values(), ids=MISTAKES)
-def test_mistakes_and_their_remedies(wrong: Callable[[], Any], message: str, right: Callable[[], Any]) -> None:
+def test_mistakes_and_their_remedies(
+    wrong: Callable[[], Any], message: str, right: Callable[[], Any]
+) -> None:
     with pytest.raises(OodometerError, match=message) as caught:
         wrong()
     assert "--" not in str(caught.value)
@@ -213,7 +257,8 @@ def test_mistakes_and_their_remedies(wrong: Callable[[], Any], message: str, rig
 
 def test_a_call_with_too_many_places_says_which_there_are() -> None:
     with pytest.raises(
-        TypeError, match=r"too many positional .*; call estimate\(reference, target, p_target=None\), its"
+        TypeError,
+        match=r"too many positional .*; call estimate\(reference, target, p_target=None\), its",
     ):
         o.estimate(Y, P, P_TARGET, Y_TARGET)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"keyword argument 'metric'; did you mean metrics=\?"):
@@ -226,7 +271,8 @@ def test_rows_that_belong_elsewhere() -> None:
     with pytest.raises(InputError, match="200 rows of probabilities, one for each label, got 50"):
         o.estimate(Y, P[:50], P_TARGET)
     with pytest.raises(
-        InputError, match=r"expected the index of labels, 199 here, got 0; .*probabilities.to_numpy\(\)"
+        InputError,
+        match=r"expected the index of labels, 199 here, got 0; .*probabilities.to_numpy\(\)",
     ):
         o.fit(pd.Series(Y)[::-1], pd.DataFrame(P, index=range(200)))
     with pytest.raises(UsageError, match="expected probabilities beside labels, got a str"):

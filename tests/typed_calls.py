@@ -23,7 +23,9 @@ def main() -> None:
     assert_type(list(found), list[str])
     assert_type(found.get("atc"), o.Estimate | None)
     assert_type(found.headline.interval, o.Interval)
-    assert_type(o.estimate(reference=table, target={"probabilities": p_target}, backtest=None), o.Estimation)
+    assert_type(
+        o.estimate(reference=table, target={"probabilities": p_target}, backtest=None), o.Estimation
+    )
 
     made = o.Oodometer(methods=["source"], backtest=None).fit(y, p)
     assert_type(made, o.Oodometer)
@@ -34,9 +36,13 @@ def main() -> None:
     assert_type(o.audit(y, p, p_target, labels=[0, 1] * 50, methods=["ac"]), o.Audit)
     assert_type(o.evaluate(table), o.Evaluation)
     assert_type(o.evaluate([0, 1] * 100, p, metrics=["accuracy"]), o.Evaluation)
-    assert_type(o.evaluate(table, {"probabilities": p, "label": y}, metrics=["accuracy"]), Evaluations)
+    assert_type(
+        o.evaluate(table, {"probabilities": p, "label": y}, metrics=["accuracy"]), Evaluations
+    )
     assert_type(o.evaluate(y, p, p[::-1], metrics=["accuracy"]), Evaluations)
-    assert_type(o.backtest(y, p, methods=["source"], families=["none"], repeats=1, cache=None), o.Backtest)
+    assert_type(
+        o.backtest(y, p, methods=["source"], families=["none"], repeats=1, cache=None), o.Backtest
+    )
     assert_type(o.compare([table, {**table, "probabilities": p[::-1]}]), o.Comparison)
     assert_type(o.Predictions.from_probabilities(p, label=y), o.Predictions)
     assert_type(o.read(table), o.Predictions)

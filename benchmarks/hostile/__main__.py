@@ -7,20 +7,28 @@ import argparse
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description=__doc__)
-    parser.add_argument("--only", action="append", default=[], help="classes whose group or name contains this")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/guides/bad_input.md")
+    parser.add_argument(
+        "--only", action="append", default=[], help="classes whose group or name contains this"
+    )
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the table into docs/guides/bad_input.md"
+    )
     parser.add_argument("--json", help="write what came of each class to this file")
     parser.add_argument("--workers", type=int, default=2)
     commands = parser.add_subparsers(dest="command")
     fuzz = commands.add_parser("fuzz", help="damage files and pairs of files")
     fuzz.add_argument("--files", type=int, default=2000)
-    fuzz.add_argument("--first", type=int, default=0, help="number of the first file, to try one again")
+    fuzz.add_argument(
+        "--first", type=int, default=0, help="number of the first file, to try one again"
+    )
     kill = commands.add_parser("kill", help="end runs with -9 and run them again")
     kill.add_argument("--times", type=int, default=8)
     kill.add_argument("--jobs", nargs="*", help="only these")
     for command in (fuzz, kill):
         command.add_argument("--seed", type=int, default=0)
-        command.add_argument("--no-results", action="store_true", help="leave benchmarks/results as it is")
+        command.add_argument(
+            "--no-results", action="store_true", help="leave benchmarks/results as it is"
+        )
     given = parser.parse_args()
     if given.command == "fuzz":
         from benchmarks.hostile.fuzz import main as run

@@ -135,6 +135,7 @@ class Kit:
         import hashlib
 
         mark = (
+            ""
             f"{which}-{hashlib.blake2b(json.dumps(columns, default=str).encode(), digest_size=8).hexdigest()}.parquet"
         )
         path = self.shared / mark
@@ -162,7 +163,9 @@ class Kit:
             arguments += ["--json", str(self.folder / "answer.json")]
         return Call(arguments, clean, **call)
 
-    def evaluate(self, file: Path | str, *more: str, clean: Path | None = None, **call: Any) -> Call:
+    def evaluate(
+        self, file: Path | str, *more: str, clean: Path | None = None, **call: Any
+    ) -> Call:
         """The library's `evaluate` on one file, with two quick metrics."""
         import oodometer
 
@@ -171,7 +174,9 @@ class Kit:
 
         return Call(run_on(file), Call(run_on(clean or self.clean("reference"))), **call)
 
-    def library(self, reference: Any = None, target: Any = None, **options: Any) -> Callable[[], Any]:
+    def library(
+        self, reference: Any = None, target: Any = None, **options: Any
+    ) -> Callable[[], Any]:
         """The library's `estimate`, on arrays of the clean data unless others are given."""
         import oodometer
 

@@ -34,7 +34,12 @@ def _put(path: Path, table: Any, **options: Any) -> Path:
 
 
 def _damaged(
-    name: str, came: str, change: Any, words: Any = (), forms: Any = (*BOTH, "npz"), must: Any = REFUSED
+    name: str,
+    came: str,
+    change: Any,
+    words: Any = (),
+    forms: Any = (*BOTH, "npz"),
+    must: Any = REFUSED,
 ) -> None:
     group = "Damaged binary files"
 
@@ -56,18 +61,29 @@ _damaged("the start is missing", "without its first 100 bytes", lambda b: b[100:
 _damaged("the foot is zeros", "the last tenth overwritten", lambda b: _zeroed(b, 0.9, 1.0))
 _damaged("an empty file", "0 bytes", lambda b: b"", "empty")
 _damaged("only the first bytes", "4 bytes", lambda b: b[:4])
-_damaged("text by the name of a binary format", "a CSV line", lambda b: b"prob_cat,prob_dog\n0.9,0.1\n")
+_damaged(
+    "text by the name of a binary format", "a CSV line", lambda b: b"prob_cat,prob_dog\n0.9,0.1\n"
+)
 _damaged("noise", "1,000 random bytes", lambda b: np.random.default_rng(5).bytes(1000))
 _damaged("noise after a true beginning", "8 true bytes, then noise",
     lambda b: b[:8] + np.random.default_rng(6).bytes(1000))  # fmt: skip
 _damaged("a flipped byte among the numbers, under a checksum", "one bit of a probability", lambda b: _flip_array(b), (),
     ("npz",))  # fmt: skip
-_damaged("bytes behind the end", "100 bytes appended", lambda b: b + bytes(100), (), (*BOTH, "npz"), (REFUSED, SAME))
+_damaged(
+    "bytes behind the end",
+    "100 bytes appended",
+    lambda b: b + bytes(100),
+    (),
+    (*BOTH, "npz"),
+    (REFUSED, SAME),
+)
 
 
 def _flip_array(content: bytes) -> bytes:
     out = bytearray(content)
-    out[content.index(b"prob_dog.npy") + 12 + 128 + 402] ^= 1  # a low bit of one number: no other check can see it
+    out[content.index(b"prob_dog.npy") + 12 + 128 + 402] ^= (
+        1  # a low bit of one number: no other check can see it
+    )
     return bytes(out)
 
 
@@ -78,7 +94,9 @@ trial(
     SAME,
     (),
     ("snappy", "gzip", "brotli", "zstd", "lz4", "none"),
-    lambda kit, form: kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), compression=form)),
+    lambda kit, form: kit.estimate(
+        target=_put(kit.path("t.parquet"), _table(kit.target()), compression=form)
+    ),
 )
 trial(
     PARQUET,
@@ -87,7 +105,9 @@ trial(
     SAME,
     (),
     ("parquet",),
-    lambda kit, form: kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), row_group_size=1)),
+    lambda kit, form: kit.estimate(
+        target=_put(kit.path("t.parquet"), _table(kit.target()), row_group_size=1)
+    ),
 )
 trial(PARQUET, "Feather by its other endings", "`t.feather`, `t.ipc`", SAME, (), ("feather", "ipc"),
     lambda kit, form: kit.estimate(target=_put(kit.path(f"t.{form}"), _table(kit.target()))))  # fmt: skip
@@ -95,7 +115,9 @@ trial(PARQUET, "Feather of version 1", "an old file", (SAME, REFUSED), (), ("fea
     lambda kit, form: kit.estimate(target=_put(kit.path("t.feather"), _table(kit.target()), version=1)))  # fmt: skip
 
 
-@trial(PARQUET, "an Arrow stream", "the stream format in `t.arrow`", (SAME, REFUSED), (), ("arrow",))
+@trial(
+    PARQUET, "an Arrow stream", "the stream format in `t.arrow`", (SAME, REFUSED), (), ("arrow",)
+)
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
 
@@ -105,7 +127,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(target=kit.path("t.arrow", out.getvalue()))
 
 
-def _typed(name: str, came: str, cast: Any, must: Any = SAME, words: Any = (), close: float = 1e-9) -> None:
+def _typed(
+    name: str, came: str, cast: Any, must: Any = SAME, words: Any = (), close: float = 1e-9
+) -> None:
     trial(PARQUET, name, came, must, words, BOTH,
         lambda kit, form: kit.estimate(target=_put(kit.path(f"t.{form}"), cast(_table(kit.target()))),
         methods=METHODS if close < 1e-8 else ("source", "ac", "atc", "bbse"), close=close))  # fmt: skip
@@ -160,17 +184,33 @@ def _struct(table: Any) -> Any:
     return pa.array([{"p": v} for v in table.column("prob_cat").to_pylist()])
 
 
-@trial(PARQUET, "lists of fixed size and of views", "`fixed_size_list`, `large_list`", SAME, (), ("fixed", "large"))
+@trial(
+    PARQUET,
+    "lists of fixed size and of views",
+    "`fixed_size_list`, `large_list`",
+    SAME,
+    (),
+    ("fixed", "large"),
+)
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
 
     columns = as_lists(kit.reference())
     kind = pa.list_(pa.float64(), 3) if form == "fixed" else pa.large_list(pa.float64())
-    table = pa.table({"probabilities": pa.array(columns["probabilities"], kind), "label": columns["label"]})
+    table = pa.table(
+        {"probabilities": pa.array(columns["probabilities"], kind), "label": columns["label"]}
+    )
     return kit.evaluate(_put(kit.path("r.parquet"), table))
 
 
-@trial(PARQUET, "a null list", "null for row 7's `probabilities`", REFUSED, ("row 7", "probabilities"), BOTH)
+@trial(
+    PARQUET,
+    "a null list",
+    "null for row 7's `probabilities`",
+    REFUSED,
+    ("row 7", "probabilities"),
+    BOTH,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.reference())
     columns["probabilities"][6] = None
@@ -185,12 +225,16 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(_put(kit.path(f"r.{form}"), _table(columns)))
 
 
-@trial(PARQUET, "bytes behind the schema's back", "text of broken UTF-8 as labels", REFUSED, (), BOTH)
+@trial(
+    PARQUET, "bytes behind the schema's back", "text of broken UTF-8 as labels", REFUSED, (), BOTH
+)
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
 
     columns = kit.reference()
-    raw = pa.array([b"em\xff" if i == 6 else v.encode() for i, v in enumerate(columns["label"])], pa.binary())
+    raw = pa.array(
+        [b"em\xff" if i == 6 else v.encode() for i, v in enumerate(columns["label"])], pa.binary()
+    )
     broken = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
     table = _table(columns).set_column(3, "label", broken)
     return kit.evaluate(_put(kit.path(f"r.{form}"), table))
@@ -231,7 +275,13 @@ _npz("big-endian numbers", "`>f8`, `>i4`", SAME, (), lambda p, a: {**_unnamed(a)
     "probabilities": a["probabilities"].astype(">f8"), "label": _unnamed(a)["label"].astype(">i4")})  # fmt: skip
 _npz("columns before rows in memory", "Fortran order", SAME, (),
     lambda p, a: {**a, "probabilities": np.asfortranarray(a["probabilities"])})  # fmt: skip
-_npz("labels as bytes", "`S3`", (SAME, REFUSED), (), lambda p, a: {**a, "label": a["label"].astype("S3")})
+_npz(
+    "labels as bytes",
+    "`S3`",
+    (SAME, REFUSED),
+    (),
+    lambda p, a: {**a, "label": a["label"].astype("S3")},
+)
 _npz("half precision", "`float16`", (SAME, REFUSED, WARNED), "round",
     lambda p, a: {**a, "probabilities": a["probabilities"].astype(np.float16)}, 1e-2)  # fmt: skip
 _npz("extended precision", "`longdouble`", (SAME, REFUSED), (),
@@ -246,7 +296,13 @@ _npz("axes the wrong way round", "`probabilities` (class, sample)", REFUSED, (),
     lambda p, a: {**a, "probabilities": np.ascontiguousarray(a["probabilities"].T)})  # fmt: skip
 _npz("an axis too many", "`probabilities` (1, sample, class)", REFUSED, "probabilities",
     lambda p, a: {**a, "probabilities": a["probabilities"][None]})  # fmt: skip
-_npz("a single number", "`probabilities` 0.5", REFUSED, "probabilities", lambda p, a: {**a, "probabilities": 0.5})
+_npz(
+    "a single number",
+    "`probabilities` 0.5",
+    REFUSED,
+    "probabilities",
+    lambda p, a: {**a, "probabilities": 0.5},
+)
 _npz("a structured array", "fields a and b", REFUSED, (),
     lambda p, a: {**a, "probabilities": np.zeros(240, [("a", "f8"), ("b", "f8")])})  # fmt: skip
 _npz("times for numbers", "`datetime64`", REFUSED, "probabilities",

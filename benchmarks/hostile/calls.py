@@ -11,11 +11,23 @@ from .base import DONE, FAILED, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
 from .material import ROWS, jsonl_text
 
 LABELS = ("csv", "jsonl", "parquet")
-CALLS, OUTPUTS, JOINS = ("Options of the command line", "Places for outputs", "Labels and slices beside the target")
+CALLS, OUTPUTS, JOINS = (
+    "Options of the command line",
+    "Places for outputs",
+    "Labels and slices beside the target",
+)
 
 
 def _call(name: str, came: str, words: Any, *more: str, must: Any = REFUSED) -> None:
-    trial(CALLS, name, came, must, words, ("estimate",), lambda kit, form: kit.estimate(None, None, *more))
+    trial(
+        CALLS,
+        name,
+        came,
+        must,
+        words,
+        ("estimate",),
+        lambda kit, form: kit.estimate(None, None, *more),
+    )
 
 
 _call("an unknown method", "`--method act`", "atc", "--method", "act")
@@ -29,24 +41,58 @@ _call("a duration that is none", "`--every 7x`", "7x", "--every", "7x")
 _call("a duration of nothing", "`--every 0d`", "0d", "--every", "0d")
 _call("chunks without a column of times", "`--every 7d`", "time", "--every", "7d")
 _call("slices by a column that is not there", "`--by site`", "site", "--by", "site")
-_call("slices and chunks at once", "`--by group --every 7d`", "not both", "--by", "label", "--every", "7d")
+_call(
+    "slices and chunks at once",
+    "`--by group --every 7d`",
+    "not both",
+    "--by",
+    "label",
+    "--every",
+    "7d",
+)
 _call("a mapping without a sign", "`--map label`", "theirs=ours", "--map", "label")
 _call("a mapping of a column that is not there", "`--map y=label`", "y", "--map", "y=label")
-_call("a mapping onto a column that is there", "`--map prob_cat=prob_dog`", "prob_dog", "--map", "prob_cat=prob_dog")
+_call(
+    "a mapping onto a column that is there",
+    "`--map prob_cat=prob_dog`",
+    "prob_dog",
+    "--map",
+    "prob_cat=prob_dog",
+)
 _call("class names of another number", "`--classes cat,dog`", "prob_emu", "--classes", "cat,dog")
 _call("a class name twice", "`--classes cat,dog,dog`", (), "--classes", "cat,dog,dog")
-_call("class names in another order", "`--classes emu,cat,dog`", (), "--classes", "emu,cat,dog", must=SAME)
+_call(
+    "class names in another order",
+    "`--classes emu,cat,dog`",
+    (),
+    "--classes",
+    "emu,cat,dog",
+    must=SAME,
+)
 _call("no worker", "`--workers 0`", "worker", "--workers", "0")
 _call("workers below zero", "`--workers -3`", "worker", "--workers", "-3")
 _call("a fraction of a worker", "`--workers 1.5`", "worker", "--workers", "1.5")
 _call("a threshold in percent", "`--threshold 60`", ("0.6", "percents"), "--threshold", "60")
 _call("a threshold that is no number", "`--threshold nan`", "a number", "--threshold", "nan")
 _call("an engine that is not there", "`--engine moon`", "moon", "--engine", "moon")
-_call("a Ray cluster that is not there", "`--engine ray:127.0.0.1:9`", "no Ray cluster", "--engine", "ray:127.0.0.1:9")
+_call(
+    "a Ray cluster that is not there",
+    "`--engine ray:127.0.0.1:9`",
+    "no Ray cluster",
+    "--engine",
+    "ray:127.0.0.1:9",
+)
 _call("a calibrator that is not there", "`--calibrator hot`", "hot", "--calibrator", "hot")
 _call("an accuracy in percent", "`--target-accuracy 95`", "95", "--target-accuracy", "95")
 _call("a negative seed", "`--seed -1`", "seed", "--seed", "-1")
-_call("a huge seed", "`--seed 1000000000000000000000000`", "seed", "--seed", "1" + "0" * 24, must=(REFUSED, DONE))
+_call(
+    "a huge seed",
+    "`--seed 1000000000000000000000000`",
+    "seed",
+    "--seed",
+    "1" + "0" * 24,
+    must=(REFUSED, DONE),
+)
 _call("an unknown option", "`--fast`", "--fast", "--fast")
 _call("a method that the data cannot feed", "`--method gde` alone, without members", "members", "--method", "gde",
     must=(SAME, REFUSED, WARNED))  # fmt: skip
@@ -70,14 +116,26 @@ _measured("a pay-off for one class of two", """`--payoff '{"no": {"no": 1, "yes"
           "--payoff", '{"no": {"no": 1, "yes": 0}}')  # fmt: skip
 _measured("a pay-off that is a text", """`--payoff '{"no": {"no": "much"}}'`""", "a number for truth 'no'",
           "--payoff", '{"no": {"no": "much"}}')  # fmt: skip
-_measured("a pay-off file that is not there", "`--payoff worth.json`", "worth.json", "--payoff", "worth.json")
+_measured(
+    "a pay-off file that is not there",
+    "`--payoff worth.json`",
+    "worth.json",
+    "--payoff",
+    "worth.json",
+)
 
 
 def _no_file(name: str, came: str, words: Any, make: Any) -> None:
-    @trial(CALLS, name, came, REFUSED, words, ("estimate", "evaluate", "audit", "backtest", "diagnose"))
+    @trial(
+        CALLS, name, came, REFUSED, words, ("estimate", "evaluate", "audit", "backtest", "diagnose")
+    )
     def _(kit: Kit, form: str) -> Call:
         path = str(make(kit))
-        files = [str(kit.clean("reference")), path] if form in ("estimate", "audit", "diagnose") else [path]
+        files = (
+            [str(kit.clean("reference")), path]
+            if form in ("estimate", "audit", "diagnose")
+            else [path]
+        )
         return Call([form, *files])
 
 
@@ -102,12 +160,26 @@ def _loop(kit: Kit) -> Path:
 _no_file("a file that is not there", "`none.csv`", "none.csv", lambda kit: kit.path("none.csv"))
 _no_file("a folder", "a folder named `folder.csv`", "folder.csv", _folder)
 _no_file("a link to itself", "a symbolic link", "loop.csv", _loop)
-_no_file("a pickle", "`model.pkl`", "pickle is never read", lambda kit: kit.path("model.pkl", b"\x80\x04N."))
-_no_file("an unknown ending", "`data.xlsx`", "xlsx", lambda kit: kit.path("data.xlsx", b"PK\x03\x04"))
-_no_file("no ending", "a file `data`", "data", lambda kit: kit.path("data", "prob_a,prob_b\n0.5,0.5\n"))
+_no_file(
+    "a pickle",
+    "`model.pkl`",
+    "pickle is never read",
+    lambda kit: kit.path("model.pkl", b"\x80\x04N."),
+)
+_no_file(
+    "an unknown ending", "`data.xlsx`", "xlsx", lambda kit: kit.path("data.xlsx", b"PK\x03\x04")
+)
+_no_file(
+    "no ending", "a file `data`", "data", lambda kit: kit.path("data", "prob_a,prob_b\n0.5,0.5\n")
+)
 _no_file("a device", "`/dev/null`", "/dev/null", lambda kit: "/dev/null")
 _no_file("an empty name", "`''`", (), lambda kit: "")
-_no_file("an address of the web", "`https://example.org/p.csv`", "example.org", lambda kit: "https://example.org/p.csv")
+_no_file(
+    "an address of the web",
+    "`https://example.org/p.csv`",
+    "example.org",
+    lambda kit: "https://example.org/p.csv",
+)
 _no_file("a zero byte in a name", "`a\\0b.csv`", (), lambda kit: "a\0b.csv")
 _no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
 
@@ -117,10 +189,18 @@ def _config(name: str, came: str, text: str, words: Any) -> None:
         lambda kit, form: kit.estimate(None, None, "--config", str(kit.path("options.toml", text))))  # fmt: skip
 
 
-_config("an option that is not there, in a file", "levle = 0.9", "[estimate]\nlevle = 0.9\n", "level")
-_config("a command that is not there, in a file", "[estimat]", "[estimat]\nlevel = 0.9\n", "[estimate]")
-_config("a value of another type, in a file", 'level = "high"', '[estimate]\nlevel = "high"\n', "level")
-_config("several values for one, in a file", "level = [0.9]", "[estimate]\nlevel = [0.9]\n", "one value")
+_config(
+    "an option that is not there, in a file", "levle = 0.9", "[estimate]\nlevle = 0.9\n", "level"
+)
+_config(
+    "a command that is not there, in a file", "[estimat]", "[estimat]\nlevel = 0.9\n", "[estimate]"
+)
+_config(
+    "a value of another type, in a file", 'level = "high"', '[estimate]\nlevel = "high"\n', "level"
+)
+_config(
+    "several values for one, in a file", "level = [0.9]", "[estimate]\nlevel = [0.9]\n", "one value"
+)
 _config("no TOML", "level =", "[estimate]\nlevel =\n", "TOML")
 
 
@@ -130,7 +210,9 @@ def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: A
     target = kit.clean("target", kit.target(*with_id))
     right = kit.clean("labels", kit.target("label"))
     clean = kit.estimate(None, target, "--labels", str(right), clean=None)
-    return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call)
+    return kit.estimate(
+        None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call
+    )
 
 
 trial(JOINS, "labels in another order, with an `id`", "the rows of LABELS turned round", (SAME, REFUSED), (),
@@ -138,14 +220,28 @@ trial(JOINS, "labels in another order, with an `id`", "the rows of LABELS turned
     lambda kit, form: _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form))  # fmt: skip
 
 
-@trial(JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet"))
+@trial(
+    JOINS,
+    "an `id` twice in the labels",
+    "row 2 repeats row 1's",
+    REFUSED,
+    "id",
+    ("csv", "jsonl", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("id", "label")
     columns["id"][1] = columns["id"][0]
     return _joined(kit, columns, form)
 
 
-@trial(JOINS, "fewer labels, with an `id`", "every second row of LABELS", (SAME, REFUSED), (), ("csv", "parquet"))
+@trial(
+    JOINS,
+    "fewer labels, with an `id`",
+    "every second row of LABELS",
+    (SAME, REFUSED),
+    (),
+    ("csv", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("id", "label")
     holed = {"label": [v if i % 2 else None for i, v in enumerate(columns["label"])]}
@@ -155,7 +251,14 @@ def _(kit: Kit, form: str) -> Call:
     return Call(call.run, clean, call.close)
 
 
-@trial(JOINS, "fewer labels, with a `row`", "a column `row` that counts from 0", SAME, (), ("csv", "parquet"))
+@trial(
+    JOINS,
+    "fewer labels, with a `row`",
+    "a column `row` that counts from 0",
+    SAME,
+    (),
+    ("csv", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
     labels = kit.target()["label"]
     holed = {"label": [v if i % 2 else None for i, v in enumerate(labels)]}
@@ -164,7 +267,14 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(given), clean=clean)
 
 
-@trial(JOINS, "too few labels, with nothing to join by", "239 labels for 240 rows", REFUSED, "240", LABELS)
+@trial(
+    JOINS,
+    "too few labels, with nothing to join by",
+    "239 labels for 240 rows",
+    REFUSED,
+    "240",
+    LABELS,
+)
 def _(kit: Kit, form: str) -> Call:
     given = kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]})
     return kit.estimate(None, None, "--labels", str(given))
@@ -173,19 +283,33 @@ def _(kit: Kit, form: str) -> Call:
 @trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", LABELS)
 def _(kit: Kit, form: str) -> Call:
     labels = kit.target()["label"]
-    return kit.estimate(None, None, "--labels", str(kit.put(f"l.{form}", {"label": [*labels, labels[0]]})))
+    return kit.estimate(
+        None, None, "--labels", str(kit.put(f"l.{form}", {"label": [*labels, labels[0]]}))
+    )
 
 
-@trial(JOINS, "a `row` beyond the target", "`row` 240 of rows 0 to 239", REFUSED, "row", ("csv", "parquet"))
+@trial(
+    JOINS,
+    "a `row` beyond the target",
+    "`row` 240 of rows 0 to 239",
+    REFUSED,
+    "row",
+    ("csv", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
     given = kit.put(f"l.{form}", {"row": [0, ROWS], "label": ["cat", "dog"]})
-    return Call(["audit", str(kit.clean("reference")), str(kit.clean("target")), "--labels", str(given)])
+    return Call(
+        ["audit", str(kit.clean("reference")), str(kit.clean("target")), "--labels", str(given)]
+    )
 
 
 @trial(JOINS, "a slice of nothing beside a slice of the text `(missing)`", "null and `(missing)` in `group`", DONE, (),
     ("jsonl", "parquet"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
-    columns = {**kit.target("prob_*"), "group": [("(missing)", None, "south")[i % 3] for i in range(ROWS)]}
+    columns = {
+        **kit.target("prob_*"),
+        "group": [("(missing)", None, "south")[i % 3] for i in range(ROWS)],
+    }
 
     def sizes(found: Outcome) -> str | None:
         rows = sorted(s["rows"] for s in found.answer.get("slices", ()))
@@ -194,7 +318,14 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, kit.put(f"t.{form}", columns), "--by", "group", check=sizes)
 
 
-@trial(JOINS, "times in words", "`yesterday` in row 7 of `time`", REFUSED, ("time", "row 7"), ("csv", "jsonl"))
+@trial(
+    JOINS,
+    "times in words",
+    "`yesterday` in row 7 of `time`",
+    REFUSED,
+    ("time", "row 7"),
+    ("csv", "jsonl"),
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("prob_*", "time")
     columns["time"][6] = "yesterday"
@@ -255,7 +386,14 @@ _over("the suggested rows over an input", "`audit --suggest 5 --out t.parquet`",
     lambda kit, form, r, t: [*_verb("audit", r, t), "--suggest", "5", "--out", str(t)], ("audit",))  # fmt: skip
 
 
-@trial(OUTPUTS, "a file of results of an unknown ending", "`--save out.xlsx`", REFUSED, "ends in", VERBS)
+@trial(
+    OUTPUTS,
+    "a file of results of an unknown ending",
+    "`--save out.xlsx`",
+    REFUSED,
+    "ends in",
+    VERBS,
+)
 def _(kit: Kit, form: str) -> Call:
     reference, target = _copies(kit)
     out = kit.path("out.xlsx")
@@ -281,7 +419,11 @@ def _nowhere(name: str, came: str, place: Any) -> None:
         lambda kit, form: kit.estimate(None, None, "--json", str(place(kit)), methods=("ac",)))  # fmt: skip
 
 
-_nowhere("a folder that is not there", "`--json none/out.json`", lambda kit: kit.folder / "none" / "out.json")
+_nowhere(
+    "a folder that is not there",
+    "`--json none/out.json`",
+    lambda kit: kit.folder / "none" / "out.json",
+)
 _nowhere("a folder for a file", "`--json folder`", lambda kit: _aside(kit))
 _nowhere("a full device", "`--json /dev/full`", lambda kit: "/dev/full")
 _nowhere("a name too long", "300 letters", lambda kit: kit.folder / ("a" * 300))
@@ -289,11 +431,22 @@ trial(OUTPUTS, "JSON on standard output", "`--json -`", SAME, (), ("estimate",),
     lambda kit, form: kit.estimate(None, None, "--json", "-"))  # fmt: skip
 
 
-@trial(OUTPUTS, "an output that was there before", "`--json out.json` a second time", SAME, (), ("estimate",))
+@trial(
+    OUTPUTS,
+    "an output that was there before",
+    "`--json out.json` a second time",
+    SAME,
+    (),
+    ("estimate",),
+)
 def _(kit: Kit, form: str) -> Call:
     out = kit.path("out.json", "of before")
     return kit.estimate(
-        None, None, "--json", str(out), check=lambda found: None if json.loads(out.read_text()) else "no JSON"
+        None,
+        None,
+        "--json",
+        str(out),
+        check=lambda found: None if json.loads(out.read_text()) else "no JSON",
     )
 
 
@@ -309,18 +462,48 @@ KEYED = ("csv", "parquet")
 
 
 def _refused(name: str, came: str, words: Any, *more: str) -> None:
-    trial(CALLS, name, came, REFUSED, words, ("estimate",), lambda kit, form: kit.estimate(None, None, *more))
+    trial(
+        CALLS,
+        name,
+        came,
+        REFUSED,
+        words,
+        ("estimate",),
+        lambda kit, form: kit.estimate(None, None, *more),
+    )
 
 
-_refused("an alarm below a percentage", "`--fail-below 93`", ("0.93", "percents"), "--fail-below", "93")
+_refused(
+    "an alarm below a percentage", "`--fail-below 93`", ("0.93", "percents"), "--fail-below", "93"
+)
 _refused("an alarm below nothing", "`--fail-below=-0.1`", "between 0 and 1", "--fail-below=-0.1")
 _refused("an alarm below no number", "`--fail-below nan`", "--fail-below", "--fail-below", "nan")
 _refused("a drop below zero", "`--fail-drop=-0.02`", "between 0 and 1", "--fail-drop=-0.02")
-_refused("a bound twice", "`--fail-below 0.9 --fail-below 0.8`", "twice", "--fail-below", "0.9", "--fail-below", "0.8")
-_refused("an alarm of a metric that there is not", "`--fail-below f7=0.8`", "f7", "--fail-below", "f7=0.8")
+_refused(
+    "a bound twice",
+    "`--fail-below 0.9 --fail-below 0.8`",
+    "twice",
+    "--fail-below",
+    "0.9",
+    "--fail-below",
+    "0.8",
+)
+_refused(
+    "an alarm of a metric that there is not",
+    "`--fail-below f7=0.8`",
+    "f7",
+    "--fail-below",
+    "f7=0.8",
+)
 _refused("an alarm judged by luck", "`--fail-when luck`", "value, likely, upper", "--fail-below", "1", "--fail-when",
     "luck")  # fmt: skip
-_refused("a unit that no calendar has", "`--every fortnight`", ("fortnight", "month"), "--every", "fortnight")
+_refused(
+    "a unit that no calendar has",
+    "`--every fortnight`",
+    ("fortnight", "month"),
+    "--every",
+    "fortnight",
+)
 _refused("chunks of no rows", "`--every 0rows`", "1000rows", "--every", "0rows")
 trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`", REFUSED, "TARGET", ("estimate",),
     lambda kit, form: Call(["estimate", str(kit.clean("target")), "--fail-drop", "0.02"]))  # fmt: skip
@@ -329,11 +512,15 @@ trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`",
 def _keyed(kit: Kit, form: str, name: str, *more: str, order: int = -1, ids: Any = None) -> Call:
     """`estimate` with labels whose ids stand in a column of this name; clean are the labels in their order."""
     target = kit.clean("target", kit.target("id", "prob_*"))
-    clean = kit.estimate(None, target, "--labels", str(kit.clean("labels", kit.target("label"))), clean=None)
+    clean = kit.estimate(
+        None, target, "--labels", str(kit.clean("labels", kit.target("label"))), clean=None
+    )
     columns = kit.target("id", "label")
     own = columns["id"] if ids is None else ids(columns["id"])
     given = {name: own[::order], "label": columns["label"][::order]}
-    return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", given)), *more, clean=clean)
+    return kit.estimate(
+        None, target, "--labels", str(kit.put(f"labels.{form}", given)), *more, clean=clean
+    )
 
 
 trial(JOINS, "a key of another name, turned round", "`case_id` for `id`, no `--key`", REFUSED, "--key id=case_id",
@@ -354,10 +541,21 @@ def _shared(kit: Kit, form: str, name: str, *more: str) -> Call:
     target, columns = kit.target("id", "prob_*"), kit.target("id", "label")
     own = {name: target.pop("id")}
     clean = kit.estimate(
-        None, kit.clean("target", target), "--labels", str(kit.clean("labels", kit.target("label"))), clean=None
+        None,
+        kit.clean("target", target),
+        "--labels",
+        str(kit.clean("labels", kit.target("label"))),
+        clean=None,
     )
     labels = kit.put(f"labels.{form}", {name: own[name][::-1], "label": columns["label"][::-1]})
-    return kit.estimate(None, kit.put(f"target.{form}", {**own, **target}), "--labels", str(labels), *more, clean=clean)
+    return kit.estimate(
+        None,
+        kit.put(f"target.{form}", {**own, **target}),
+        "--labels",
+        str(labels),
+        *more,
+        clean=clean,
+    )
 
 
 trial(JOINS, "a key of another name that is named", "`--key id=case`", SAME, (), KEYED,

@@ -53,14 +53,18 @@ def load() -> list[Trial]:
 
 
 def run(
-    only: Callable[[Trial], bool] = lambda trial: True, say: Callable[[Row], None] = lambda row: None, workers: int = 2
+    only: Callable[[Trial], bool] = lambda trial: True,
+    say: Callable[[Row], None] = lambda row: None,
+    workers: int = 2,
 ) -> list[Row]:
     """Run the classes in some processes; one that a class brings down is named."""
     chosen = [i for i, trial in enumerate(load()) if only(trial)]
     root = Path(tempfile.mkdtemp(prefix="oodometer-hostile-"))
     rows = []
     try:
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (str(root),)) as pool:
+        with ProcessPoolExecutor(
+            workers, multiprocessing.get_context("spawn"), _begin, (str(root),)
+        ) as pool:
             for i, found in zip(chosen, pool.map(_try, chosen), strict=True):
                 rows.append(Row(TRIALS[i], found))
                 say(rows[-1])
@@ -82,13 +86,19 @@ def _begin(root: str) -> None:
 def _try(i: int) -> dict[str, Outcome]:
     trial, root, found = TRIALS[i], Path.cwd(), {}
     for form in trial.forms:
-        kit = Kit(root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0])
+        kit = Kit(
+            root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}",
+            root / "clean",
+            quick=form != trial.forms[0],
+        )
         try:
             call = trial.make(kit, form)
             outcome = judged(trial, call, perform(call), _clean(call))
             outcome.complaint = outcome.complaint or _misled(call, outcome)
         except Exception:  # a class that cannot be tried is a fault of its own, and the others are tried all the same
-            outcome = Outcome("NOT TRIED", complaint=traceback.format_exc().strip().splitlines()[-1])
+            outcome = Outcome(
+                "NOT TRIED", complaint=traceback.format_exc().strip().splitlines()[-1]
+            )
         message = outcome.message
         message = message.replace(f"{Path(__file__).parents[2]}/", "")
         outcome.message = re.sub(rf"{re.escape(str(root))}/(\d+-[a-z0-9]*|clean)/?", "", message)
@@ -107,7 +117,9 @@ def _misled(call: Call, outcome: Outcome) -> str:
 
     def again(arguments: list[str]) -> tuple[int, str]:
         second = perform(Call(arguments))
-        return (second.code or 0, second.message) if second.kind != TRACEBACK else (1, second.message)
+        return (
+            (second.code or 0, second.message) if second.kind != TRACEBACK else (1, second.message)
+        )
 
     faults = not_carried_out(outcome.message, words, again)
     return f"a remedy that does not help: {faults[0]}" if faults else ""
@@ -151,11 +163,19 @@ def cells(row: Row) -> list[str]:
     kinds = list(dict.fromkeys(o.kind for o in row.outcomes.values()))
     forms = ", ".join(f for f in row.outcomes if f and f not in ("library", "process"))
     name = row.trial.name + (f" ({forms})" if forms else "")
-    codes = list(dict.fromkeys("" if o.code is None else str(o.code) for o in row.outcomes.values()))
+    codes = list(
+        dict.fromkeys("" if o.code is None else str(o.code) for o in row.outcomes.values())
+    )
     happens = " or ".join(kinds)
     if row.faults:
         happens = f"**not as it must be**: {happens}"
-    return [_cell(name), _cell(row.trial.came), happens, ", ".join(codes), _cell(first.message, 240)]
+    return [
+        _cell(name),
+        _cell(row.trial.came),
+        happens,
+        ", ".join(codes),
+        _cell(first.message, 240),
+    ]
 
 
 def _cell(text: str, most: int = 400) -> str:
@@ -182,7 +202,12 @@ def as_json(rows: list[Row]) -> list[dict[str, Any]]:
             "cells": cells(row),
             "faults": row.faults,
             "outcomes": {
-                form: {"kind": o.kind, "code": o.code, "message": o.message, "seconds": round(o.seconds, 3)}
+                form: {
+                    "kind": o.kind,
+                    "code": o.code,
+                    "message": o.message,
+                    "seconds": round(o.seconds, 3),
+                }
                 for form, o in row.outcomes.items()
             },
         }
@@ -195,7 +220,9 @@ def write_docs(rows: list[Row]) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    GUIDE.write_text(f"{head}{BEGIN}\n{summary(rows)}.\n\n{markdown(rows)}{END}{tail}", encoding="utf-8")
+    GUIDE.write_text(
+        f"{head}{BEGIN}\n{summary(rows)}.\n\n{markdown(rows)}{END}{tail}", encoding="utf-8"
+    )
 
 
 def main(words: list[str], docs: bool, json_file: str | None, workers: int = 2) -> int:
@@ -209,10 +236,16 @@ def main(words: list[str], docs: bool, json_file: str | None, workers: int = 2) 
                 flush=True,
             )
 
-    rows = run(lambda t: not words or any(w.lower() in f"{t.group}: {t.name}".lower() for w in words), say, workers)
+    rows = run(
+        lambda t: not words or any(w.lower() in f"{t.group}: {t.name}".lower() for w in words),
+        say,
+        workers,
+    )
     print(summary(rows))
     if json_file:
-        Path(json_file).write_text(json.dumps(as_json(rows), indent=1, ensure_ascii=False), encoding="utf-8")
+        Path(json_file).write_text(
+            json.dumps(as_json(rows), indent=1, ensure_ascii=False), encoding="utf-8"
+        )
     if docs:
         write_docs(rows)
         print(f"wrote {GUIDE}")

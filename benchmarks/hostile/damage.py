@@ -33,7 +33,8 @@ LAYOUTS = {"wide": ("prob_*", "label"), "predicted": ("label", "prob_*", "predic
 def clean_columns(layout: str, which: str) -> Columns:
     """Clean columns of a layout, of the reference or the target."""
     held = select(
-        columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8), *LAYOUTS[layout]
+        columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8),
+        *LAYOUTS[layout],
     )
     if layout == "candidates":
         return as_candidates(held)
@@ -107,7 +108,11 @@ def shuffled_columns(c: Columns, rng: Generator) -> Columns:
 
 
 def more_columns(c: Columns, rng: Generator) -> Columns:
-    return {"comment": ["x, y"] * len(next(iter(c.values()))), **c, "model": list(range(len(next(iter(c.values())))))}
+    return {
+        "comment": ["x, y"] * len(next(iter(c.values()))),
+        **c,
+        "model": list(range(len(next(iter(c.values()))))),
+    }
 
 
 def shuffled_rows(c: Columns, rng: Generator) -> Columns:
@@ -134,7 +139,18 @@ def renamed_column(c: Columns, rng: Generator) -> Columns:
     prefix = old.split("_")[0] + "_" if "_" in old else ""
     new = str(
         rng.choice(
-            [prefix + "fox", old.upper(), old + " ", " " + old, old + "_2", "", "prob_", "label", "features", "0"]
+            [
+                prefix + "fox",
+                old.upper(),
+                old + " ",
+                " " + old,
+                old + "_2",
+                "",
+                "prob_",
+                "label",
+                "features",
+                "0",
+            ]
         )
     )
     return {new if k == old else k: v for k, v in c.items()}
@@ -147,10 +163,24 @@ def swapped_names(c: Columns, rng: Generator) -> Columns:
 
 
 def odd_number(c: Columns, rng: Generator) -> Columns:
-    name, row = str(rng.choice([k for k, v in c.items() if isinstance(v[0], float | list)])), int(rng.integers(ROWS))
-    odd = [float("nan"), float("inf"), -0.5, 1.5, 1e300, 100.0, 0.0, 1.0, 1e-320, -0.0, 2.0**63, None][
-        int(rng.integers(12))
-    ]
+    name, row = (
+        str(rng.choice([k for k, v in c.items() if isinstance(v[0], float | list)])),
+        int(rng.integers(ROWS)),
+    )
+    odd = [
+        float("nan"),
+        float("inf"),
+        -0.5,
+        1.5,
+        1e300,
+        100.0,
+        0.0,
+        1.0,
+        1e-320,
+        -0.0,
+        2.0**63,
+        None,
+    ][int(rng.integers(12))]
     out = {k: list(v) for k, v in c.items()}
     out[name][row] = odd if not isinstance(out[name][row], list) else [odd, *out[name][row][1:]]
     return out
@@ -170,12 +200,33 @@ def scaled_row(c: Columns, rng: Generator) -> Columns:
 def odd_label(c: Columns, rng: Generator) -> Columns:
     name = str(
         rng.choice(
-            [k for k in c if k in ("label", "prediction", "correct", "group") or k.startswith("member_")] or list(c)
+            [
+                k
+                for k in c
+                if k in ("label", "prediction", "correct", "group") or k.startswith("member_")
+            ]
+            or list(c)
         )
     )
-    odd = [None, "", "fox", "Cat", " cat", 1, 1.5, True, -1, "1", "nan", "null", "NA", 2**40, "cat", "dog", [0]][
-        int(rng.integers(17))
-    ]
+    odd = [
+        None,
+        "",
+        "fox",
+        "Cat",
+        " cat",
+        1,
+        1.5,
+        True,
+        -1,
+        "1",
+        "nan",
+        "null",
+        "NA",
+        2**40,
+        "cat",
+        "dog",
+        [0],
+    ][int(rng.integers(17))]
     out = {k: list(v) for k, v in c.items()}
     for row in rng.integers(len(out[name]), size=int(rng.choice([1, 1, 5]))):
         out[name][row] = odd
@@ -205,13 +256,22 @@ def other_classes(c: Columns, rng: Generator) -> Columns:
         return new.get(v, v) if isinstance(v, str) else v
 
     return {
-        k if k.split("_")[0] != "prob" else "prob_" + new.get(k[5:], k[5:]): [named(x) for x in v] for k, v in c.items()
+        k if k.split("_")[0] != "prob" else "prob_" + new.get(k[5:], k[5:]): [named(x) for x in v]
+        for k, v in c.items()
     }
 
 
 def other_types(c: Columns, rng: Generator) -> Columns:
     name = str(rng.choice(list(c)))
-    casts: list[Callable[[Any], Any]] = [str, lambda v: [v], lambda v: None, bool, lambda v: {"v": v}, np.float32, int]
+    casts: list[Callable[[Any], Any]] = [
+        str,
+        lambda v: [v],
+        lambda v: None,
+        bool,
+        lambda v: {"v": v},
+        np.float32,
+        int,
+    ]
     cast = casts[int(rng.integers(len(casts)))]
     try:
         return {k: [cast(x) for x in v] if k == name else v for k, v in c.items()}

@@ -34,7 +34,14 @@ trial(FOLDERS, "a folder in the place of a file", "two files, one in a folder of
     lambda kit, form: kit.estimate(None, _in_two(kit, form)))  # fmt: skip
 
 
-@trial(FOLDERS, "what Spark leaves beside its files", "`_SUCCESS`, `.part-0.crc`, `_temporary/`", SAME, (), FORMS)
+@trial(
+    FOLDERS,
+    "what Spark leaves beside its files",
+    "`_SUCCESS`, `.part-0.crc`, `_temporary/`",
+    SAME,
+    (),
+    FORMS,
+)
 def _(kit: Kit, form: str) -> Call:
     home = _in_two(kit, form)
     (home / "_temporary").mkdir(exist_ok=True)
@@ -48,15 +55,30 @@ trial(FOLDERS, "a pattern", "`lake/**/*.csv`", SAME, (), FORMS,
 
 
 def _differs(name: str, came: str, words: Any, second: Any) -> None:
-    trial(FOLDERS, name, came, REFUSED, words, FORMS, lambda kit, form: kit.estimate(None, _in_two(kit, form, second)))
+    trial(
+        FOLDERS,
+        name,
+        came,
+        REFUSED,
+        words,
+        FORMS,
+        lambda kit, form: kit.estimate(None, _in_two(kit, form, second)),
+    )
 
 
 def _without(column: str) -> Any:
     return lambda rest: {name: cells for name, cells in rest.items() if name != column}
 
 
-_differs("a file without a column of the others", "no `prob_a` in `b/b.csv`", ("b/b.", "prob_"), _without("prob_cat"))
-_differs("a file without labels", "no `label` in `b/b.csv`", ("b/b.", "column label"), _without("label"))
+_differs(
+    "a file without a column of the others",
+    "no `prob_a` in `b/b.csv`",
+    ("b/b.", "prob_"),
+    _without("prob_cat"),
+)
+_differs(
+    "a file without labels", "no `label` in `b/b.csv`", ("b/b.", "column label"), _without("label")
+)
 _differs("a file with a class of its own", "`prob_whale` in `b/b.csv` alone", ("prob_whale", "b/b."),
     lambda rest: {**rest, "prob_whale": [0.0] * len(rest["label"])})  # fmt: skip
 _differs("a wrong cell in the second file", "a probability of 7", ("b/b.", "row 3"),
@@ -76,7 +98,9 @@ def _(kit: Kit, form: str) -> Call:
 def _(kit: Kit, form: str) -> Call:
     home = _in_two(kit, form, lambda rest: {**rest, "site": ["1"] * len(rest["label"])})
     first = home / f"a.{form}"
-    first.write_text("".join(f'{line[:-1]}, "site": 1}}\n' for line in first.read_text().splitlines()))
+    first.write_text(
+        "".join(f'{line[:-1]}, "site": 1}}\n' for line in first.read_text().splitlines())
+    )
     return kit.estimate(None, home, "--by", "site")
 
 
@@ -87,7 +111,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home)
 
 
-@trial(FOLDERS, "a folder of other files", "`notes.txt`", REFUSED, "predictions files in the folder")
+@trial(
+    FOLDERS, "a folder of other files", "`notes.txt`", REFUSED, "predictions files in the folder"
+)
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("notes")
     home.mkdir(exist_ok=True)
@@ -121,7 +147,9 @@ def _heard(*words: str) -> Any:
     def check(found: Outcome) -> str | None:
         lines = found.stderr.strip().splitlines()
         return (
-            None if len(lines) == 1 and all(word in lines[0] for word in words) else f"standard error: {found.stderr}"
+            None
+            if len(lines) == 1 and all(word in lines[0] for word in words)
+            else f"standard error: {found.stderr}"
         )
 
     return check
@@ -133,7 +161,9 @@ def _once(name: str, came: str, words: str, link: Any) -> None:
         home = _in_two(kit, form)
         if not (home / f"again.{form}").exists() and not (home / "again").is_symlink():
             link(home, form)
-        return kit.estimate(None, home, process=form == "csv", check=_heard(words) if form == "csv" else None)
+        return kit.estimate(
+            None, home, process=form == "csv", check=_heard(words) if form == "csv" else None
+        )
 
 
 _once("a link that leads back", "`lake/again -> lake`", "is read already",
@@ -163,7 +193,13 @@ def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
     kit.put("sites/site=A/a.csv", {**columns, "site": ["B"] * len(columns["label"])})
     return kit.estimate(
-        None, home, "--by", "site", clean=None, process=True, check=_heard("site=A", "'B'", "the column counts")
+        None,
+        home,
+        "--by",
+        "site",
+        clean=None,
+        process=True,
+        check=_heard("site=A", "'B'", "the column counts"),
     )
 
 
@@ -180,7 +216,11 @@ def _in_run_folder(name: str, came: str, must: str, words: Any, change: Any) -> 
         found = kit.estimate(None, home, "--run-folder", str(run))
 
         def mine(_: Outcome) -> str | None:
-            return None if kit.path("mine").read_text() == "mine" else "a file outside of the folder was written"
+            return (
+                None
+                if kit.path("mine").read_text() == "mine"
+                else "a file outside of the folder was written"
+            )
 
         return replace(found, check=mine)
 
@@ -210,10 +250,26 @@ def _where(name: str, condition: str, words: Any) -> None:
 
 
 _where("a condition on a column that is not there", "ages > 5", ("no column ages", "ages > 5"))
-_where("a condition with a value of another type", "prob_cat > high", ("a.", "prob_cat holds numbers", "'high'"))
-_where("a condition that holds of no row", "prob_cat > 2", ("expected rows where prob_cat > 2", "got none"))
-_where("what is no condition", "prob_cat about 5", ("expected a condition such as", "'prob_cat about 5'"))
-_where("two conditions by another sign", "prob_cat > 0.1 && prob_dog > 0.1", ("'&&' at character 16", "and"))
+_where(
+    "a condition with a value of another type",
+    "prob_cat > high",
+    ("a.", "prob_cat holds numbers", "'high'"),
+)
+_where(
+    "a condition that holds of no row",
+    "prob_cat > 2",
+    ("expected rows where prob_cat > 2", "got none"),
+)
+_where(
+    "what is no condition",
+    "prob_cat about 5",
+    ("expected a condition such as", "'prob_cat about 5'"),
+)
+_where(
+    "two conditions by another sign",
+    "prob_cat > 0.1 && prob_dog > 0.1",
+    ("'&&' at character 16", "and"),
+)
 _where("two conditions of which one is enough", "prob_cat > 0.1 or prob_dog > 0.1",
     ("'or' at character 16", "in (a, b)"))  # fmt: skip
 _where("a comparison of another language", "label !== cat", ("'!==' at character 7",))
@@ -222,7 +278,9 @@ _where("a column beside a column", "prob_cat > prob_dog", ("prob_dog is a column
 
 
 def _dated(name: str, condition: str, must: str, words: Any, days: Any = None) -> None:
-    @trial(FOLDERS, name, f'`--where "{condition}"`', must, words, ("csv",) if must == SAME else FORMS)
+    @trial(
+        FOLDERS, name, f'`--where "{condition}"`', must, words, ("csv",) if must == SAME else FORMS
+    )
     def _(kit: Kit, form: str) -> Call:
         home = kit.path("dated")
         home.mkdir(exist_ok=True)
@@ -235,7 +293,12 @@ def _dated(name: str, condition: str, must: str, words: Any, days: Any = None) -
 
 
 _dated("two days in one condition", "day >= 2026-01-09 and day < 2026-01-12", SAME, ())
-_dated("a day in another form", "day < 12.01.2026", REFUSED, ("day holds dates", "'12.01.2026'", "2026-01-31"))
+_dated(
+    "a day in another form",
+    "day < 12.01.2026",
+    REFUSED,
+    ("day holds dates", "'12.01.2026'", "2026-01-31"),
+)
 _dated("a day beside days in another form", "day < 2026-01-12", REFUSED,
     ("a.", "row 1", "column day", "ISO 8601", "'10.01.2026'"), "10.01.2026")  # fmt: skip
 
@@ -309,11 +372,20 @@ def _words(kit: Kit, verb: str) -> list[str]:
         "fit": ["fit", reference, "--out", str(kit.path("model.oodo")), "--method", "ac"]}[verb]  # fmt: skip
 
 
-@trial(FOLDERS, "a run folder of another command", "one of `estimate`", REFUSED, "with the verb estimate", VERBS)
+@trial(
+    FOLDERS,
+    "a run folder of another command",
+    "one of `estimate`",
+    REFUSED,
+    "with the verb estimate",
+    VERBS,
+)
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("run")
     home.mkdir()
-    _manifest(home, ["a.state"], format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"})
+    _manifest(
+        home, ["a.state"], format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"}
+    )
     return Call([*_words(kit, form), "--run-folder", str(home)])
 
 
@@ -323,16 +395,32 @@ trial(FOLDERS, "an engine that is not there, of another command", "`--engine moo
     lambda kit, form: Call([*_words(kit, form), "--engine", "moon"]))  # fmt: skip
 
 
-@trial(FOLDERS, "standard input beside a run folder", "`- --run-folder run`", REFUSED, "for files", ("backtest", "fit"))
+@trial(
+    FOLDERS,
+    "standard input beside a run folder",
+    "`- --run-folder run`",
+    REFUSED,
+    "for files",
+    ("backtest", "fit"),
+)
 def _(kit: Kit, form: str) -> Call:
     rows, out = kit.clean("reference").read_bytes(), str(kit.path("model.oodo"))
     more = ["--out", out] if form == "fit" else []
     return Call([form, "-", "--run-folder", str(kit.path("run")), *more], stdin=rows, process=True)
 
 
-@trial(FOLDERS, "shifted copies that another run writes", "the same `--out`", REFUSED, "is in use", ("shift",))
+@trial(
+    FOLDERS,
+    "shifted copies that another run writes",
+    "the same `--out`",
+    REFUSED,
+    "is in use",
+    ("shift",),
+)
 def _(kit: Kit, form: str) -> Call:
-    texts = kit.path("texts.jsonl", "".join(json.dumps({"text": f"up we go {i}"}) + "\n" for i in range(30)))
+    texts = kit.path(
+        "texts.jsonl", "".join(json.dumps({"text": f"up we go {i}"}) + "\n" for i in range(30))
+    )
     _held(kit.path(".copies.part"))
     wanted = ["--kind", "casing", "--severity", "0.3", "--severity", "0.6"]
     return Call([*form.split(), str(texts), *wanted, "--out", str(kit.path("copies"))])

@@ -79,8 +79,14 @@ def judge(case: Case, path: Path, folder: Path) -> Case:
             pair = [path, _partner(case, path)]
             told = _asked(*(pair if path.stem == "reference" else pair[::-1]))
         else:
-            judged = record.has("label") and (record.has("probabilities") or record.has("prediction"))
-            told = oodometer.evaluate(path, metrics=["accuracy", "brier"], workers=1) if judged else None
+            judged = record.has("label") and (
+                record.has("probabilities") or record.has("prediction")
+            )
+            told = (
+                oodometer.evaluate(path, metrics=["accuracy", "brier"], workers=1)
+                if judged
+                else None
+            )
     except OodometerError as error:
         message = str(error)
         named = path.name in message or case.pair
@@ -114,7 +120,13 @@ def _asked(reference: Any, target: Any) -> Any:
     import oodometer
 
     return oodometer.estimate(
-        reference, target, methods=METHODS, backtest=None, diagnosis=False, calibrator="none", workers=1
+        reference,
+        target,
+        methods=METHODS,
+        backtest=None,
+        diagnosis=False,
+        calibrator="none",
+        workers=1,
     )
 
 
@@ -170,7 +182,15 @@ def _work(seed: int, numbers: range, at: Any, since: Any, out: Any, keep: str) -
             at.value, since.value = number, time.time()
             case = judge(case, path, folder)
         except BaseException:
-            case = Case(number, FORMATS[number % 5], "", "", False, "fuzzer failed", traceback.format_exc()[-600:])
+            case = Case(
+                number,
+                FORMATS[number % 5],
+                "",
+                "",
+                False,
+                "fuzzer failed",
+                traceback.format_exc()[-600:],
+            )
         since.value = 0.0
         if case.outcome not in GOOD:
             shutil.copytree(folder, Path(keep) / "found" / f"{number}", dirs_exist_ok=True)
@@ -184,7 +204,12 @@ class Worker:
     """A process that works through its numbers, and is begun anew behind a file that hangs or kills it."""
 
     def __init__(self, seed: int, numbers: range, keep: Path) -> None:
-        self.seed, self.numbers, self.keep, self.context = (seed, numbers, keep, multiprocessing.get_context("spawn"))
+        self.seed, self.numbers, self.keep, self.context = (
+            seed,
+            numbers,
+            keep,
+            multiprocessing.get_context("spawn"),
+        )
         self.at, self.since = self.context.Value("q", -1), self.context.Value("d", 0.0)
         self.done = False
         self._begin()
@@ -192,7 +217,9 @@ class Worker:
     def _begin(self) -> None:
         self.pipe, child = self.context.Pipe(duplex=False)
         self.process = self.context.Process(
-            target=_work, args=(self.seed, self.numbers, self.at, self.since, child, str(self.keep)), daemon=True
+            target=_work,
+            args=(self.seed, self.numbers, self.at, self.since, child, str(self.keep)),
+            daemon=True,
         )
         self.since.value = 0.0
         self.process.start()
@@ -207,7 +234,9 @@ class Worker:
                 if one is None:
                     self.done = True
                     break
-                self.numbers = range(one["number"] + self.numbers.step, self.numbers.stop, self.numbers.step)
+                self.numbers = range(
+                    one["number"] + self.numbers.step, self.numbers.stop, self.numbers.step
+                )
                 found.append(one)
         except EOFError:
             pass
@@ -216,17 +245,23 @@ class Worker:
             if late or not self.process.is_alive():
                 self.process.kill()
                 number = self.at.value
-                lost = Case(number, FORMATS[number % 5], "", "", False, "hang" if late else "process died")
+                lost = Case(
+                    number, FORMATS[number % 5], "", "", False, "hang" if late else "process died"
+                )
                 found.append(asdict(lost))
                 folder = self.keep / "found" / f"{number}"
                 folder.mkdir(parents=True, exist_ok=True)
                 make(number, self.seed, folder)
-                self.numbers = range(number + self.numbers.step, self.numbers.stop, self.numbers.step)
+                self.numbers = range(
+                    number + self.numbers.step, self.numbers.stop, self.numbers.step
+                )
                 self._begin()
         return found
 
 
-def fuzz(files: int, seed: int, workers: int = 2, first: int = 0) -> tuple[list[dict[str, Any]], Path, float]:
+def fuzz(
+    files: int, seed: int, workers: int = 2, first: int = 0
+) -> tuple[list[dict[str, Any]], Path, float]:
     """Fuzz so many files; the cases, the folder of reproducers, and the seconds that it took."""
     keep = Path(tempfile.mkdtemp(prefix="oodometer-fuzz-"))
     (keep / "found").mkdir()
@@ -253,11 +288,21 @@ def page(cases: list[dict[str, Any]], seed: int) -> str:
     ]
     for key in ("form", "change"):
         held = Counter((c[key] if "+" not in c[key] else "several", c["outcome"]) for c in cases)
-        out += ["", f"| {key} | files | {' | '.join(outcomes)} |", "|---|" + "--:|" * (len(outcomes) + 1)]
+        out += [
+            "",
+            f"| {key} | files | {' | '.join(outcomes)} |",
+            "|---|" + "--:|" * (len(outcomes) + 1),
+        ]
         for name in sorted({name for name, _ in held}):
             counts = [held[name, o] for o in outcomes]
             out.append(f"| {name} | {sum(counts)} | {' | '.join(map(str, counts))} |")
-    return kit.joined([*out, "", f"Pairs of a reference and a target among them: {sum(c['pair'] for c in cases)}."])
+    return kit.joined(
+        [
+            *out,
+            "",
+            f"Pairs of a reference and a target among them: {sum(c['pair'] for c in cases)}.",
+        ]
+    )
 
 
 def main(files: int, seed: int, workers: int, write_results: bool, first: int = 0) -> int:
@@ -271,7 +316,10 @@ def main(files: int, seed: int, workers: int, write_results: bool, first: int = 
         print(f"{outcome}, {form}: {len(members)} files")
         for c in members[:8]:
             print(f"  {found}/{c['number']} ({c['layout']}, {c['change']}): {c['detail'][-220:]}")
-    print(f"{len(cases)} files in {seconds:.0f} s, {len(bad)} findings" + (f" in {found}" if bad else ""))
+    print(
+        f"{len(cases)} files in {seconds:.0f} s, {len(bad)} findings"
+        + (f" in {found}" if bad else "")
+    )
     if write_results:
         counts = Counter((c["form"], c["outcome"]) for c in cases)
         plain = {"files": len(cases), "seed": seed, "seconds": round(seconds, 1),

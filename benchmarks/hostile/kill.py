@@ -57,7 +57,11 @@ def _pairs(folder: Path) -> None:
         for i in range(160):
             words = [rng.choice(["cat", "dog", "emu", "fox"]) for _ in range(4)]
             said = words[::-1] if i % 3 else rng.sample(words, 4)
-            row = {"input": " ".join(words), "output": " ".join(said), "gold": " ".join(words[::-1])}
+            row = {
+                "input": " ".join(words),
+                "output": " ".join(said),
+                "gold": " ".join(words[::-1]),
+            }
             file.write(json.dumps(row) + "\n")
 
 
@@ -120,7 +124,11 @@ def held(folder: Path) -> dict[str, str]:
         name = str(path.relative_to(folder))
         # when it began and ended, and names that tell where the data lie
         of_a_run = path.name in (MANIFEST, LOCK, FACTS) or path.suffix == ".state"
-        if not (of_a_run or name.startswith(("data/", "tmp/")) or name.endswith((".parquet.lock", "energy.csv"))):
+        if not (
+            of_a_run
+            or name.startswith(("data/", "tmp/"))
+            or name.endswith((".parquet.lock", "energy.csv"))
+        ):
             out[name] = _content(path, folder)
     return out
 
@@ -131,9 +139,13 @@ def _content(path: Path, folder: Path) -> str:
         try:
             whole = path.suffix == ".json"
             lines = [json.loads(line) for line in ([text] if whole else text.splitlines()) if line]
-            if "backtests" in path.parts:  # a cache: the order of its lines depends on who was first
+            if (
+                "backtests" in path.parts
+            ):  # a cache: the order of its lines depends on who was first
                 lines = sorted(lines, key=lambda one: json.dumps(one, sort_keys=True))
-            return hashlib.blake2b(json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8).hexdigest()
+            return hashlib.blake2b(
+                json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8
+            ).hexdigest()
         except ValueError:
             return "broken JSON"
     content = path.read_bytes()
@@ -150,14 +162,18 @@ def _still(value: Any) -> Any:
     if isinstance(value, dict):
         if isinstance(value.get("value"), str) and "checksum" in value:
             said = _still(json.loads(value["value"]))
-            if value.get("kind") == "step":  # hashes of files that tell their time; the files are compared as well
+            if (
+                value.get("kind") == "step"
+            ):  # hashes of files that tell their time; the files are compared as well
                 said["files"] = sorted(said.get("files", {}))
             return said
         return {k: _still(v) for k, v in value.items() if not RESTLESS.search(str(k))}
     return [_still(v) for v in value] if isinstance(value, list) else value
 
 
-def attempt(job: Job, inputs: Path, clean: dict[str, str], moment: float, folder: Path) -> dict[str, Any]:
+def attempt(
+    job: Job, inputs: Path, clean: dict[str, str], moment: float, folder: Path
+) -> dict[str, Any]:
     """Kill at this moment (seconds), look, run again, compare."""
     shutil.copytree(inputs, folder)
     process = start(job, folder)
@@ -167,13 +183,18 @@ def attempt(job: Job, inputs: Path, clean: dict[str, str], moment: float, folder
     if not ended:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    there = {name: _content(folder / name, folder) for name in job.outputs if (folder / name).exists()}
+    there = {
+        name: _content(folder / name, folder) for name in job.outputs if (folder / name).exists()
+    }
     broken = [name for name, content in there.items() if content != clean[name]]
     seconds, said = finish(job, folder)
     after = held(folder)
     differ = [name for name in clean if after.get(name) != clean[name]]
     left = [name for name in after if name not in clean]
-    usual = ("torchinductor_root", f"torchinductor_{os.environ.get('USER', 'root')}")  # torch's own, empty, kept
+    usual = (
+        "torchinductor_root",
+        f"torchinductor_{os.environ.get('USER', 'root')}",
+    )  # torch's own, empty, kept
     left += [f"tmp/{p.name}" for p in (folder / "tmp").iterdir() if p.name not in usual]
     return {"job": job.name, "moment": round(moment, 2), "ended_before": ended,
         "seconds_of_the_second_run": round(seconds, 2), "failed": said, "broken": broken, "differ": differ,
@@ -209,7 +230,9 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         unsteady = [name for name in clean if other.get(name) != clean[name]]
         print(f"{job.name}: {seconds:.1f} s undisturbed", flush=True)
         if unsteady:
-            raise RuntimeError(f"{job.name} differs without a kill, in {unsteady}: nothing can be said of a killed one")
+            raise RuntimeError(
+                f"{job.name} differs without a kill, in {unsteady}: nothing can be said of a killed one"
+            )
         known[job.name] = clean, seconds
     for i in range(times):
         job = jobs[i % len(jobs)]
@@ -219,7 +242,10 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         found.append(one)
         said = verdict(one)
         detail = one["failed"] or ", ".join([*one["broken"], *one["differ"], *one["left"]][:4])
-        print(f"{job.name} killed at {one['moment']} s: {said}" + (f": {detail}" if detail else ""), flush=True)
+        print(
+            f"{job.name} killed at {one['moment']} s: {said}" + (f": {detail}" if detail else ""),
+            flush=True,
+        )
         if said == "as an undisturbed run":
             shutil.rmtree(folder, ignore_errors=True)
     if all(verdict(one) == "as an undisturbed run" for one in found):
@@ -229,7 +255,10 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
 
 def page(result: kit.Result) -> str:
     found = result["runs"]
-    kinds = ["as an undisturbed run", *sorted({verdict(one) for one in found} - {"as an undisturbed run"})]
+    kinds = [
+        "as an undisturbed run",
+        *sorted({verdict(one) for one in found} - {"as an undisturbed run"}),
+    ]
     out = [
         f"# {len(found)} runs ended by kill -9",
         "",
@@ -252,6 +281,10 @@ def page(result: kit.Result) -> str:
 
 def main(times: int, seed: int, wanted: list[str] | None, write_results: bool) -> int:
     found = run(times, seed, wanted)
-    result = {"times": times, "seed": seed, "runs": [{**one, "verdict": verdict(one)} for one in found]}
+    result = {
+        "times": times,
+        "seed": seed,
+        "runs": [{**one, "verdict": verdict(one)} for one in found],
+    }
     print(kit.save(RESULTS / "hostile_kill", result, page) if write_results else page(result))
     return int(any(verdict(one) != "as an undisturbed run" for one in found))

@@ -19,16 +19,26 @@ def _holed(columns: Columns, name: str, word: Any) -> Columns:
 
 def _audit(kit: Kit, labels: Columns, form: str) -> Call:
     files = [str(kit.clean("reference")), str(kit.clean("target", kit.target("prob_*")))]
-    return Call(["audit", *files, "--labels", str(kit.put(f"labels.{form}", labels)), "--json", "-"])
+    return Call(
+        ["audit", *files, "--labels", str(kit.put(f"labels.{form}", labels)), "--json", "-"]
+    )
 
 
 for _word in ("NA", "None", "<NA>", "#N/A", "?", "nan"):
 
-    @trial(LABELS, f"a missing label written {_word}", f"`{_word}` in every fifth label", (SAME, WARNED), _word, FORMS)
+    @trial(
+        LABELS,
+        f"a missing label written {_word}",
+        f"`{_word}` in every fifth label",
+        (SAME, WARNED),
+        _word,
+        FORMS,
+    )
     def _(kit: Kit, form: str, word: str = _word) -> Call:
         two = {"prediction": ["no", "yes", "yes"] * 40, "label": ["no", "yes"] * 60}
         return kit.evaluate(
-            kit.put(f"p.{form}", _holed(two, "label", word)), clean=kit.clean("right", _holed(two, "label", None))
+            kit.put(f"p.{form}", _holed(two, "label", word)),
+            clean=kit.clean("right", _holed(two, "label", None)),
         )
 
 
@@ -36,25 +46,55 @@ trial(LABELS, "a class that the model does not know", "`owl` in every fifth labe
     lambda kit, form: _audit(kit, _holed({"label": kit.target()["label"]}, "label", "owl"), form))  # fmt: skip
 
 
-@trial(LABELS, "such a class in the file itself", "`owl` in every fifth `label`", WARNED, "'owl'", FORMS)
+@trial(
+    LABELS,
+    "such a class in the file itself",
+    "`owl` in every fifth `label`",
+    WARNED,
+    "'owl'",
+    FORMS,
+)
 def _(kit: Kit, form: str) -> Call:
     file = str(kit.put(f"p.{form}", _holed(kit.reference(), "label", "owl")))
     return Call(["compare", file, file, "--name", "a", "--name", "b", "--json", "-"])
 
 
-@trial(LABELS, "predictions that could not be parsed", "null in every fifth `prediction`", WARNED, "wrong", FORMS)
+@trial(
+    LABELS,
+    "predictions that could not be parsed",
+    "null in every fifth `prediction`",
+    WARNED,
+    "wrong",
+    FORMS,
+)
 def _(kit: Kit, form: str) -> Call:
     two = {"prediction": ["no", "yes", "yes"] * 40, "label": ["no", "yes"] * 60}
-    return Call(["evaluate", str(kit.put(f"p.{form}", _holed(two, "prediction", None))), "--json", "-"])
+    return Call(
+        ["evaluate", str(kit.put(f"p.{form}", _holed(two, "prediction", None))), "--json", "-"]
+    )
 
 
-@trial(LABELS, "labels of confirmed cases alone", "only rows of class cat are labelled", WARNED, "random", FORMS)
+@trial(
+    LABELS,
+    "labels of confirmed cases alone",
+    "only rows of class cat are labelled",
+    WARNED,
+    "random",
+    FORMS,
+)
 def _(kit: Kit, form: str) -> Call:
     rows = [i for i, v in enumerate(kit.target()["label"]) if v == "cat"]
     return _audit(kit, {"row": rows, "label": ["cat"] * len(rows)}, form)
 
 
-@trial(LABELS, "a metric of a class without labelled rows", "no reference row is of class emu", WARNED, "'emu'", FORMS)
+@trial(
+    LABELS,
+    "a metric of a class without labelled rows",
+    "no reference row is of class emu",
+    WARNED,
+    "'emu'",
+    FORMS,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
     rows = [i for i in range(ROWS) if columns["label"][i] != "emu"]
@@ -101,7 +141,11 @@ def _rows(
     """
     out = []
     for number in range(rows):
-        row: dict[str, Any] = {"input": f"q {number}", "output": f"o {number % 3}", "gold": f"o {number % 2}"}
+        row: dict[str, Any] = {
+            "input": f"q {number}",
+            "output": f"o {number % 3}",
+            "gold": f"o {number % 2}",
+        }
         said = {} if judge is None else {f"p_correct_{judge}": round(number / rows, 3)}
         row |= dict(changes or {}) if number == 2 else {}
         kept = {name: row[old] for old, name in zip(_NAMES, names, strict=True) if name is not None}
@@ -115,7 +159,9 @@ def _pairs(name: str, came: str, text: str, words: str | tuple[str, ...]) -> Non
             str(kit.path("new"))]))  # fmt: skip
 
 
-def _judged_outputs(name: str, came: str, text: str, words: str | tuple[str, ...], dev: str | None = None) -> None:
+def _judged_outputs(
+    name: str, came: str, text: str, words: str | tuple[str, ...], dev: str | None = None
+) -> None:
     @trial(GROUP, name, came, REFUSED, words, ("discriminate predict",))
     def _(kit: Kit, form: str) -> Call:
         more = [] if dev is None else ["--calibrate", str(kit.path("dev.jsonl", dev))]
@@ -124,13 +170,35 @@ def _judged_outputs(name: str, came: str, text: str, words: str | tuple[str, ...
 
 _JUDGED = _rows(names=("input", "output", None), judge="a")
 
-_pairs("pairs without inputs", "columns output and gold", _rows(names=(None, "output", "gold")), "column input")
-_pairs("pairs without gold", "`truth` in the place of `gold`", _rows(names=("input", "output", "truth")), "column gold")
-_pairs("names in capitals", "Input, Output, Gold", _rows(names=("Input", "Output", "Gold")), "--map Input=input")
+_pairs(
+    "pairs without inputs",
+    "columns output and gold",
+    _rows(names=(None, "output", "gold")),
+    "column input",
+)
+_pairs(
+    "pairs without gold",
+    "`truth` in the place of `gold`",
+    _rows(names=("input", "output", "truth")),
+    "column gold",
+)
+_pairs(
+    "names in capitals",
+    "Input, Output, Gold",
+    _rows(names=("Input", "Output", "Gold")),
+    "--map Input=input",
+)
 _pairs("an empty input", '`"input": ""` in row 3', _rows({"input": ""}), ("row 3", "column input"))
 _pairs("a number as output", "5 in row 3", _rows({"output": 5}), ("row 3", "column output"))
-_pairs("an object as gold", '`{"x": 1}` in row 3', _rows({"gold": {"x": 1}}), ("row 3", "column gold"))
-_pairs("a conversation", '`{"messages": []}`', '{"messages": []}\n', "expected columns input, output and gold")
+_pairs(
+    "an object as gold", '`{"x": 1}` in row 3', _rows({"gold": {"x": 1}}), ("row 3", "column gold")
+)
+_pairs(
+    "a conversation",
+    '`{"messages": []}`',
+    '{"messages": []}\n',
+    "expected columns input, output and gold",
+)
 _judged_outputs("thresholds on a file without gold", "no column gold", _JUDGED, ("dev.jsonl", "labelled outputs"),
     _JUDGED)  # fmt: skip
 _judged_outputs(
@@ -144,7 +212,9 @@ _judged_outputs("judges of another panel", "p_correct_b for p_correct_a", _JUDGE
 _judged_outputs(
     "a probability of 1.5", "p_correct_a in row 3", _rows({"p_correct_a": 1.5}, judge="a"), ("row 3", "p_correct_a"),
     _rows(judge="a"))  # fmt: skip
-_judged_outputs("outputs that no judge was asked of", "no p_correct column", _rows(), "judges", _rows(judge="a"))
+_judged_outputs(
+    "outputs that no judge was asked of", "no p_correct column", _rows(), "judges", _rows(judge="a")
+)
 
 
 LOGS = "Logs of evaluation harnesses"
@@ -155,18 +225,35 @@ def _log(rows: Sequence[Row]) -> str:
     lines = []
     for number, row in enumerate(rows):
         own = ("doc_id", "target", "arguments", "filtered_resps", "filter")
-        whole = {"doc_id": number, "doc": {}, "target": "0", "arguments": {}, "resps": [], "filtered_resps": ["x"]}
+        whole = {
+            "doc_id": number,
+            "doc": {},
+            "target": "0",
+            "arguments": {},
+            "resps": [],
+            "filtered_resps": ["x"],
+        }
         lines.append({**whole, "metrics": [name for name in row if name not in own], **row})
     return "".join(json.dumps(one) + "\n" for one in lines)
 
 
 def _choices(scores: Sequence[Any], **more: Any) -> Row:
     asked = {f"gen_args_{i}": {"arg_0": "Q", "arg_1": f" o{i}"} for i in range(len(scores))}
-    return {"filtered_resps": [[str(one), "False"] for one in scores], "arguments": asked, "filter": "none", **more}
+    return {
+        "filtered_resps": [[str(one), "False"] for one in scores],
+        "arguments": asked,
+        "filter": "none",
+        **more,
+    }
 
 
 def _samples(
-    name: str, came: str, rows: Sequence[Row], words: str | tuple[str, ...], *more: str, must: str = REFUSED
+    name: str,
+    came: str,
+    rows: Sequence[Row],
+    words: str | tuple[str, ...],
+    *more: str,
+    must: str = REFUSED,
 ) -> None:
     @trial(LOGS, name, came, must, words, ("read",))
     def _(kit: Kit, form: str) -> Call:
@@ -198,7 +285,15 @@ def _marked(
         ]
         about = {"task": "t", "model": "m", "dataset": {}}
         log = {"version": 2, "status": "success", "eval": about, "samples": samples}
-        return Call([form, str(kit.path("log.json", json.dumps(log))), "--out", str(kit.path("p.parquet")), *more])
+        return Call(
+            [
+                form,
+                str(kit.path("log.json", json.dumps(log))),
+                "--out",
+                str(kit.path("p.parquet")),
+                *more,
+            ]
+        )
 
 
 _samples("several metrics, one of them 0 or 1", "`pass@1` 0.2, `pass@5` 1",
@@ -213,11 +308,16 @@ _samples("a metric over all rows", '`bleu: ["x", "y"]`', [{"filter": "none", "bl
 _samples("filters that are not named", "each document twice, as release 0.4.5 wrote them",
     [{"doc_id": i % 3, "exact_match": float(i > 2)} for i in range(6)], (), must=DONE)  # fmt: skip
 _samples(
-    "a log-likelihood that is no number", "`nan`", [_choices([-1.0, "nan"], acc=1.0)], ("row 1", "a log-likelihood")
+    "a log-likelihood that is no number",
+    "`nan`",
+    [_choices([-1.0, "nan"], acc=1.0)],
+    ("row 1", "a log-likelihood"),
 )
 _marked("several scorers, one of them 0 or 1", "`quality` 0.5, `format_ok` C",
     [{"quality": i / 4, "format_ok": "C"} for i in range(5)], (), must=DONE)  # fmt: skip
-_marked("marks from 1 to 5", "`judge: 4`", [{"judge": mark} for mark in (1, 2, 4, 5)], (), must=DONE)
+_marked(
+    "marks from 1 to 5", "`judge: 4`", [{"judge": mark} for mark in (1, 2, 4, 5)], (), must=DONE
+)
 _marked("a score that is no number", "`banana`", [{"judge": mark} for mark in (1, "banana")],
     ("row 2: column judge", "a number", "banana"))  # fmt: skip
 _marked("a threshold of another scale", "`--metric 'judge>=0.5'` of marks from 1 to 5",
@@ -232,7 +332,14 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, *[log] * (1 if form == "evaluate" else 2)])
 
 
-@trial(LOGS, "logs of two kinds in a folder", "options that were scored, and texts", DONE, (), ("read",))
+@trial(
+    LOGS,
+    "logs of two kinds in a folder",
+    "options that were scored, and texts",
+    DONE,
+    (),
+    ("read",),
+)
 def _(kit: Kit, form: str) -> Call:
     (kit.folder / "logs").mkdir()
     kit.path("logs/samples_a.jsonl", _log([_choices([-1.0, -2.0], acc=1.0)]))
@@ -240,12 +347,17 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, str(kit.folder / "logs"), "--out", str(kit.path("p.parquet"))])
 
 
-def _totals(name: str, came: str, must: str, words: tuple[str, ...], mean: float, asked: int) -> None:
+def _totals(
+    name: str, came: str, must: str, words: tuple[str, ...], mean: float, asked: int
+) -> None:
     """A log of two rows, of which one is right, beside a results file that says other figures."""
 
     @trial(LOGS, name, came, must, words, ("read",))
     def _(kit: Kit, form: str) -> Call:
-        whole = {"results": {"t": {"acc,none": mean}}, "n-samples": {"t": {"original": asked, "effective": asked}}}
+        whole = {
+            "results": {"t": {"acc,none": mean}},
+            "n-samples": {"t": {"original": asked, "effective": asked}},
+        }
         kit.path("results_2026-01-02T03-04-05.6.json", json.dumps(whole))
         rows = [_choices([-1.0, -2.0], acc=float(right), target=str(1 - right)) for right in (0, 1)]
         log = kit.path("samples_t_2026-01-02T03-04-05.6.jsonl", _log(rows))
@@ -276,4 +388,6 @@ def _(kit: Kit, form: str) -> Call:
         value = json.loads(answer.read_text())["accuracy"]["value"]
         return None if value == 0.5 else f"accuracy {value}"
 
-    return Call([form, str(log), "--out", str(kit.path("p.parquet")), "--json", str(answer)], check=wrong)
+    return Call(
+        [form, str(log), "--out", str(kit.path("p.parquet")), "--json", str(answer)], check=wrong
+    )

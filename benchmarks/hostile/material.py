@@ -40,9 +40,13 @@ def _drawn(seed: int, rows: int, shift: float) -> Columns:
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(rows, len(FEATURES))) * np.array([1.0, 2.0, 0.5, 1.5])
     features[:, 0] += shift
-    truth = rng.choice(3, size=rows, p=np.array([0.5, 0.3, 0.2]) if not shift else np.array([0.25, 0.35, 0.4]))
+    truth = rng.choice(
+        3, size=rows, p=np.array([0.5, 0.3, 0.2]) if not shift else np.array([0.25, 0.35, 0.4])
+    )
     scores = rng.normal(size=(rows, 3)) * 1.1
-    scores[np.arange(rows), truth] += np.clip(2.2 - 0.7 * features[:, 0], 0.1, None) + 0.2 * features[:, 1]
+    scores[np.arange(rows), truth] += (
+        np.clip(2.2 - 0.7 * features[:, 0], 0.1, None) + 0.2 * features[:, 1]
+    )
     logits = scores.round(6)
     probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
     probabilities = (probabilities / probabilities.sum(axis=1, keepdims=True)).round(9)
@@ -52,7 +56,10 @@ def _drawn(seed: int, rows: int, shift: float) -> Columns:
     out |= {f"prob_{name}": probabilities[:, k].tolist() for k, name in enumerate(CLASSES)}
     out |= {"label": names[truth].tolist(), "prediction": names[predicted].tolist()}
     out |= {f"logit_{name}": logits[:, k].tolist() for k, name in enumerate(CLASSES)}
-    out |= {"confidence": probabilities.max(axis=1).tolist(), "correct": (predicted == truth).tolist()}
+    out |= {
+        "confidence": probabilities.max(axis=1).tolist(),
+        "correct": (predicted == truth).tolist(),
+    }
     out |= {f"feature_{name}": features[:, j].round(6).tolist() for j, name in enumerate(FEATURES)}
     for j, name in enumerate(MEMBERS):
         other = np.where(rng.random(rows) < 0.9 - 0.12 * j, predicted, rng.integers(3, size=rows))
@@ -73,7 +80,11 @@ def select(columns: Columns, *wanted: str) -> Columns:
     """The columns of these names; a name that ends in `*` stands for all that begin so. Order is that of the names."""
     found: Columns = {}
     for name in wanted:
-        found |= {k: v for k, v in columns.items() if k == name or (name[-1] == "*" and k.startswith(name[:-1]))}
+        found |= {
+            k: v
+            for k, v in columns.items()
+            if k == name or (name[-1] == "*" and k.startswith(name[:-1]))
+        }
     return found
 
 
@@ -112,14 +123,19 @@ def csv_text(columns: Mapping[str, Sequence[Any]], delimiter: str = ",", lines: 
     writer = csv.writer(out, delimiter=delimiter, lineterminator=lines)
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row])
+        writer.writerow(
+            ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row]
+        )
     return out.getvalue()
 
 
 def jsonl_text(columns: Mapping[str, Sequence[Any]]) -> str:
     """The columns as a JSON object a line."""
     names = list(columns)
-    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in zip(*columns.values(), strict=True))
+    return "".join(
+        json.dumps(dict(zip(names, row, strict=True))) + "\n"
+        for row in zip(*columns.values(), strict=True)
+    )
 
 
 def arrays_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -159,7 +175,9 @@ def write(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
 
 def npz_with(path: Path, arrays: Mapping[str, Any], compress: bool = False, **raw: bytes) -> Path:
     """An NPZ file of arrays, with further members of any bytes: `name=b"..."`."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(
+        path, "w", zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    ) as archive:
         for name, array in arrays.items():
             out = io.BytesIO()
             np.lib.format.write_array(out, np.asarray(array), allow_pickle=True)

@@ -14,7 +14,16 @@ PLAIN, FRAMES = "Dictionaries and arrays in Python", "Frames and tensors in Pyth
 OPTIONS = "Options in Python"
 
 
-def _dict(name: str, came: str, must: Any, words: Any, change: Any, *, close: float = 1e-9, group: str = PLAIN) -> None:
+def _dict(
+    name: str,
+    came: str,
+    must: Any,
+    words: Any,
+    change: Any,
+    *,
+    close: float = 1e-9,
+    group: str = PLAIN,
+) -> None:
     @trial(group, name, came, must, words, ("library",))
     def _(kit: Kit, form: str) -> Call:
         held = change(arrays(kit.target()))
@@ -22,7 +31,11 @@ def _dict(name: str, came: str, must: Any, words: Any, change: Any, *, close: fl
 
 
 def _turned(held: dict[str, Any]) -> dict[str, Any]:
-    return {**held, "probabilities": held["probabilities"][:, [2, 0, 1]], "classes": ["emu", "cat", "dog"]}
+    return {
+        **held,
+        "probabilities": held["probabilities"][:, [2, 0, 1]],
+        "classes": ["emu", "cat", "dog"],
+    }
 
 
 def _masked(held: dict[str, Any], name: str, row: int) -> dict[str, Any]:
@@ -34,13 +47,43 @@ def _masked(held: dict[str, Any], name: str, row: int) -> dict[str, Any]:
 _dict("`classes` in another order, with their columns", "emu, cat, dog", SAME, (), _turned)
 _dict("`classes` that the reference never had", "cat, dog, owl", REFUSED, "owl", lambda a: {**a,
     "classes": ["cat", "dog", "owl"], "label": np.where(a["label"] == "emu", "owl", a["label"])})  # fmt: skip
-_dict("`classes` as a set", "{'cat', 'dog', 'emu'}", REFUSED, "set", lambda a: {**a, "classes": set(CLASSES)})
-_dict("too few `classes`", "2 names for 3 columns", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog"]})
-_dict("a class twice", "cat, dog, cat", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog", "cat"]})
-_dict("a class of None", "cat, None, emu", REFUSED, "classes", lambda a: {**a, "classes": ["cat", None, "emu"]})
+_dict(
+    "`classes` as a set",
+    "{'cat', 'dog', 'emu'}",
+    REFUSED,
+    "set",
+    lambda a: {**a, "classes": set(CLASSES)},
+)
+_dict(
+    "too few `classes`",
+    "2 names for 3 columns",
+    REFUSED,
+    "classes",
+    lambda a: {**a, "classes": ["cat", "dog"]},
+)
+_dict(
+    "a class twice",
+    "cat, dog, cat",
+    REFUSED,
+    "classes",
+    lambda a: {**a, "classes": ["cat", "dog", "cat"]},
+)
+_dict(
+    "a class of None",
+    "cat, None, emu",
+    REFUSED,
+    "classes",
+    lambda a: {**a, "classes": ["cat", None, "emu"]},
+)
 _dict("a masked probability", "`numpy.ma` with one row masked", REFUSED, ("row 7", "probabilities"),
     lambda a: _masked(a, "probabilities", 6))  # fmt: skip
-_dict("big-endian numbers", "`>f8`", SAME, (), lambda a: {**a, "probabilities": a["probabilities"].astype(">f8")})
+_dict(
+    "big-endian numbers",
+    "`>f8`",
+    SAME,
+    (),
+    lambda a: {**a, "probabilities": a["probabilities"].astype(">f8")},
+)
 _dict("columns before rows in memory", "Fortran order", SAME, (),
     lambda a: {**a, "probabilities": np.asfortranarray(a["probabilities"])})  # fmt: skip
 _dict("a view with negative strides", "`p[::-1][::-1]`", SAME, (),
@@ -57,20 +100,50 @@ _dict("complex numbers", "`complex128`", REFUSED, "probabilities",
     lambda a: {**a, "probabilities": a["probabilities"].astype(complex)})  # fmt: skip
 _dict("a generator", "`(row for row in p)`", (REFUSED, SAME), "probabilities",
     lambda a: {**a, "probabilities": (r for r in a["probabilities"])})  # fmt: skip
-_dict("text for an array", "`'hello'`", REFUSED, "probabilities", lambda a: {**a, "probabilities": "hello"})
-_dict("a number for an array", "`0.5`", REFUSED, "probabilities", lambda a: {**a, "probabilities": 0.5})
+_dict(
+    "text for an array",
+    "`'hello'`",
+    REFUSED,
+    "probabilities",
+    lambda a: {**a, "probabilities": "hello"},
+)
+_dict(
+    "a number for an array",
+    "`0.5`",
+    REFUSED,
+    "probabilities",
+    lambda a: {**a, "probabilities": 0.5},
+)
 _dict("an axis too many", "(1, sample, class)", REFUSED, "probabilities",
     lambda a: {**a, "probabilities": a["probabilities"][None]})  # fmt: skip
 _dict("one axis, three classes", "(sample,)", REFUSED, "probabilities",
     lambda a: {**a, "probabilities": a["probabilities"][:, 0]})  # fmt: skip
 _dict("rows of other lengths", "[[0.9, 0.1], [1.0]]", REFUSED, "probabilities",
     lambda a: {**a, "probabilities": [[0.9, 0.06, 0.04], [1.0]] * 120})  # fmt: skip
-_dict("arrays of other lengths", "239 labels for 240 rows", REFUSED, "label", lambda a: {**a, "label": a["label"][:-1]})
+_dict(
+    "arrays of other lengths",
+    "239 labels for 240 rows",
+    REFUSED,
+    "label",
+    lambda a: {**a, "label": a["label"][:-1]},
+)
 _dict("nothing", "`{}`", REFUSED, (), lambda a: {})
 _dict("no rows", "shape (0, 3)", REFUSED, "row",
     lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)})  # fmt: skip
-_dict("None for everything", "`{'probabilities': None}`", REFUSED, (), lambda a: {"probabilities": None})
-_dict("a name that is no field", "`{'matrix': ...}`", REFUSED, "matrix", lambda a: {"matrix": a["probabilities"]})
+_dict(
+    "None for everything",
+    "`{'probabilities': None}`",
+    REFUSED,
+    (),
+    lambda a: {"probabilities": None},
+)
+_dict(
+    "a name that is no field",
+    "`{'matrix': ...}`",
+    REFUSED,
+    "matrix",
+    lambda a: {"matrix": a["probabilities"]},
+)
 _dict(
     "a usual name for a field",
     "`{'probs': ...}`",
@@ -79,9 +152,23 @@ _dict(
     lambda a: {"probs": a["probabilities"], "label": a["label"]},
 )
 _dict("a number for the data", "`estimate(reference, 3)`", REFUSED, "int", lambda a: 3)
-_dict("a list of numbers for the data", "`estimate(reference, [1, 2])`", REFUSED, (), lambda a: [1, 2])
-_dict("a folder without data", "`estimate(reference, 'src')`", REFUSED, "folder", lambda a: str(Path(__file__).parent))
-_dict("a file that is not there", "`estimate(reference, 'none.csv')`", REFUSED, "none.csv", lambda a: "none.csv")
+_dict(
+    "a list of numbers for the data", "`estimate(reference, [1, 2])`", REFUSED, (), lambda a: [1, 2]
+)
+_dict(
+    "a folder without data",
+    "`estimate(reference, 'src')`",
+    REFUSED,
+    "folder",
+    lambda a: str(Path(__file__).parent),
+)
+_dict(
+    "a file that is not there",
+    "`estimate(reference, 'none.csv')`",
+    REFUSED,
+    "none.csv",
+    lambda a: "none.csv",
+)
 
 
 def _read_only(array: Any) -> Any:
@@ -90,7 +177,14 @@ def _read_only(array: Any) -> Any:
     return out
 
 
-@trial(PLAIN, "masked labels in the reference", "`numpy.ma` with every fourth label masked", SAME, (), ("library",))
+@trial(
+    PLAIN,
+    "masked labels in the reference",
+    "`numpy.ma` with every fourth label masked",
+    SAME,
+    (),
+    ("library",),
+)
 def _(kit: Kit, form: str) -> Call:
     import oodometer
 
@@ -115,7 +209,9 @@ def _(kit: Kit, form: str) -> Call:
     known = {"probabilities": held["probabilities"][~mask], "label": codes[~mask]}
 
     def run(data: Any) -> Any:
-        return lambda: {"metrics": oodometer.evaluate(data, metrics=["accuracy"]).to_dict()["metrics"]}
+        return lambda: {
+            "metrics": oodometer.evaluate(data, metrics=["accuracy"]).to_dict()["metrics"]
+        }
 
     return Call(run(masked), Call(run(known)))
 
@@ -124,11 +220,23 @@ def _(kit: Kit, form: str) -> Call:
     (), ("library",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     held = arrays(kit.reference())
-    halves = [{k: v if k == "classes" else v[s] for k, v in held.items()} for s in (slice(0, 120), slice(120, 240))]
-    return Call(kit.library(reference=[halves[0], _turned(halves[1])]), Call(kit.library(reference=halves)))
+    halves = [
+        {k: v if k == "classes" else v[s] for k, v in held.items()}
+        for s in (slice(0, 120), slice(120, 240))
+    ]
+    return Call(
+        kit.library(reference=[halves[0], _turned(halves[1])]), Call(kit.library(reference=halves))
+    )
 
 
-@trial(PLAIN, "both in another order of classes", "emu, cat, dog in reference and target", SAME, (), ("library",))
+@trial(
+    PLAIN,
+    "both in another order of classes",
+    "emu, cat, dog in reference and target",
+    SAME,
+    (),
+    ("library",),
+)
 def _(kit: Kit, form: str) -> Call:
     methods = ["ac", "atc", "bbse", "sld", "dis2"]
     return Call(kit.library(_turned(arrays(kit.reference())), _turned(arrays(kit.target())), methods=methods),
@@ -143,7 +251,13 @@ def _(kit: Kit, form: str) -> Call:
 
 
 def _frame(
-    name: str, came: str, must: Any, words: Any, change: Any, forms: Any = ("pandas", "polars"), close: float = 1e-9
+    name: str,
+    came: str,
+    must: Any,
+    words: Any,
+    change: Any,
+    forms: Any = ("pandas", "polars"),
+    close: float = 1e-9,
 ) -> None:
     @trial(FRAMES, name, came, must, words, forms)
     def _(kit: Kit, form: str) -> Call:
@@ -156,7 +270,13 @@ def _frame(
 
 
 _frame("a plain frame", "columns as in a file", SAME, (), lambda f: f)
-_frame("columns in another order", "`prob_emu` first", SAME, (), lambda f: f[[*reversed(list(f.columns))]])
+_frame(
+    "columns in another order",
+    "`prob_emu` first",
+    SAME,
+    (),
+    lambda f: f[[*reversed(list(f.columns))]],
+)
 _frame("a column twice", "`prob_cat` twice", REFUSED, "prob_cat",
     lambda f: f[["prob_cat", "prob_cat", "prob_dog", "prob_emu"]], ("pandas",))  # fmt: skip
 _frame("an index that is not in order", "sorted by a probability, then back", SAME, (),
@@ -198,11 +318,30 @@ def _tensor(name: str, came: str, must: Any, words: Any, change: Any, close: flo
 
 
 _tensor("a tensor", "`torch.float64`", SAME, (), lambda p, t: p)
-_tensor("a tensor that asks for its gradient", "`requires_grad`", SAME, (), lambda p, t: p.clone().requires_grad_())
-_tensor("a tensor of bfloat16", "`torch.bfloat16`", (REFUSED, SAME), "bfloat16", lambda p, t: p.to(t.bfloat16), 2e-2)
+_tensor(
+    "a tensor that asks for its gradient",
+    "`requires_grad`",
+    SAME,
+    (),
+    lambda p, t: p.clone().requires_grad_(),
+)
+_tensor(
+    "a tensor of bfloat16",
+    "`torch.bfloat16`",
+    (REFUSED, SAME),
+    "bfloat16",
+    lambda p, t: p.to(t.bfloat16),
+    2e-2,
+)
 _tensor("a tensor without numbers", "device `meta`", REFUSED, "meta", lambda p, t: p.to("meta"))
 _tensor("a sparse tensor", "`to_sparse()`", (REFUSED, SAME), "sparse", lambda p, t: p.to_sparse())
-_tensor("a quantised tensor", "`quantize_per_tensor`", REFUSED, "probabilities", lambda p, t: _quantised(p, t))
+_tensor(
+    "a quantised tensor",
+    "`quantize_per_tensor`",
+    REFUSED,
+    "probabilities",
+    lambda p, t: _quantised(p, t),
+)
 _tensor("a list of tensors", "one a row", (REFUSED, SAME), "probabilities", lambda p, t: list(p))
 
 
@@ -228,7 +367,13 @@ _option("a negative seed", "`seed=-1`", "seed", seed=-1)
 _option("a huge seed", "`seed=10**40`", "seed", (REFUSED, DONE), seed=10**40)
 _option("no seed", "`seed=None`: one is drawn", "seed", DONE, seed=None)
 _option("a seed in text", "`seed='zero'`", "seed", seed="zero")
-_option("a generator for a seed", "`seed=default_rng(0)`", "seed", (REFUSED, DONE), seed=np.random.default_rng(0))
+_option(
+    "a generator for a seed",
+    "`seed=default_rng(0)`",
+    "seed",
+    (REFUSED, DONE),
+    seed=np.random.default_rng(0),
+)
 _option("a fraction for a seed", "`seed=0.5`", "seed", seed=0.5)
 _option("workers in text", "`workers='two'`", "worker", workers="two")
 _option("no worker", "`workers=0`", "worker", workers=0)
@@ -240,8 +385,15 @@ _option("methods of numbers", "`methods=[3]`", (), methods=[3])
 _option("an unknown method", "`methods=['act']`", "atc", methods=["act"])
 _option("a mapping that is a number", "`mapping=5`", "mapping", mapping=5)
 _option("a mapping of numbers", "`mapping={1: 2}`", (), mapping={1: 2})
-_option("a mapping of a column that is not there", "`mapping={'y': 'label'}`", "y", mapping={"y": "label"})
-_option("`classes` as a set", "`classes={'cat', 'dog', 'emu'}`", "set", classes={"cat", "dog", "emu"})
+_option(
+    "a mapping of a column that is not there",
+    "`mapping={'y': 'label'}`",
+    "y",
+    mapping={"y": "label"},
+)
+_option(
+    "`classes` as a set", "`classes={'cat', 'dog', 'emu'}`", "set", classes={"cat", "dog", "emu"}
+)
 _option("`classes` as one text", "`classes='cat'`", "classes", classes="cat")
 _option("`classes` as a number", "`classes=3`", "classes", classes=3)
 _option("an engine that is not there", "`engine='moon'`", "moon", engine="moon")

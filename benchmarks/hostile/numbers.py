@@ -24,26 +24,38 @@ def _target(kit: Kit, form: str, columns: Columns, **call: Any) -> Call:
     return kit.estimate(target=kit.put(f"t.{form}", columns), **call)
 
 
-def _bad_cell(name: str, came: str, value: Any, words: str | tuple[str, ...] = (), forms: Any = FORMATS) -> None:
+def _bad_cell(
+    name: str, came: str, value: Any, words: str | tuple[str, ...] = (), forms: Any = FORMATS
+) -> None:
     said = (words,) if isinstance(words, str) else words
 
     trial(VALUES, name, came, REFUSED, ("row 7", *said), forms,
         lambda kit, form: _target(kit, form, _with(kit.target(), "prob_dog", 6, value)))  # fmt: skip
 
 
-_bad_cell("not a number", "`nan` in one cell", float("nan"), ("prob_dog",), ("parquet", "arrow", "npz", "csv"))
+_bad_cell(
+    "not a number",
+    "`nan` in one cell",
+    float("nan"),
+    ("prob_dog",),
+    ("parquet", "arrow", "npz", "csv"),
+)
 _bad_cell("infinite", "`inf` in one cell", float("inf"))
 _bad_cell("negative", "-0.1 in one cell", -0.1)
 _bad_cell("above one", "1.7 in one cell", 1.7)
 _bad_cell("a row that does not sum to 1", "0.999 in place of a small probability", 0.999)
 _bad_cell("a huge number", "1e300 in one cell", 1e300)
 _bad_cell("an empty cell", "nothing in one cell", None, ("prob_dog",), ("csv", "jsonl"))
-_bad_cell("text for a number", "`high` in one cell", "high", ("prob_dog", "'high'"), ("csv", "jsonl"))
+_bad_cell(
+    "text for a number", "`high` in one cell", "high", ("prob_dog", "'high'"), ("csv", "jsonl")
+)
 _bad_cell("a percent sign", "`70%` in one cell", "70%", ("prob_dog",), ("csv",))
 _bad_cell("digits that are not plain", "`1_0` in one cell", "1_0", ("prob_dog",), ("csv",))
 
 
-@trial(VALUES, "true for a number", "`true`, 0, 0 in row 7", REFUSED, ("row 7", "prob_cat"), ("jsonl",))
+@trial(
+    VALUES, "true for a number", "`true`, 0, 0 in row 7", REFUSED, ("row 7", "prob_cat"), ("jsonl",)
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
     for name, value in (("prob_cat", True), ("prob_dog", 0.0), ("prob_emu", 0.0)):
@@ -58,7 +70,11 @@ trial(VALUES, "null in one cell of a binary file", "null among the numbers", REF
 @trial(VALUES, "percents", "90.1, 5.2, 4.7", REFUSED, "divide them by 100", FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
-    return _target(kit, form, {k: [100 * x for x in v] if k.startswith("prob_") else v for k, v in columns.items()})
+    return _target(
+        kit,
+        form,
+        {k: [100 * x for x in v] if k.startswith("prob_") else v for k, v in columns.items()},
+    )
 
 
 trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit_", FORMATS,
@@ -66,10 +82,21 @@ trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit
         {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()}))  # fmt: skip
 
 
-@trial(VALUES, "log-probabilities in probability columns", "-0.1, -2.9, -3.4", REFUSED, "logits", FORMATS)
+@trial(
+    VALUES,
+    "log-probabilities in probability columns",
+    "-0.1, -2.9, -3.4",
+    REFUSED,
+    "logits",
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
-    return _target(kit, form, {k: np.log(v).tolist() if k.startswith("prob_") else v for k, v in columns.items()})
+    return _target(
+        kit,
+        form,
+        {k: np.log(v).tolist() if k.startswith("prob_") else v for k, v in columns.items()},
+    )
 
 
 @trial(VALUES, "probabilities in logit columns of the target", "0.9, 0.06, 0.04 under `logit_cat`, ...",
@@ -81,24 +108,49 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(reference, kit.put(f"t.{form}", target), clean=clean)
 
 
-@trial(VALUES, "logits are as good as probabilities", "`logit_cat`, ... in both files", SAME, (), FORMATS)
+@trial(
+    VALUES,
+    "logits are as good as probabilities",
+    "`logit_cat`, ... in both files",
+    SAME,
+    (),
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     methods = ("source", "ac", "atc", "bbse")
     return kit.estimate(kit.put(f"r.{form}", kit.reference("logit_*", "label")),
         kit.put(f"t.{form}", kit.target("logit_*", "label")), methods=methods, close=1e-5)  # fmt: skip
 
 
-@trial(VALUES, "probabilities rounded to three digits", "0.333, 0.333, 0.333", (SAME, WARNED), "round", FORMATS)
+@trial(
+    VALUES,
+    "probabilities rounded to three digits",
+    "0.333, 0.333, 0.333",
+    (SAME, WARNED),
+    "round",
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
-    rounded = {k: [round(x, 3) for x in v] if k.startswith("prob_") else v for k, v in columns.items()}
+    rounded = {
+        k: [round(x, 3) for x in v] if k.startswith("prob_") else v for k, v in columns.items()
+    }
     return _target(kit, form, rounded, methods=("source", "ac", "bbse"), close=2e-2)
 
 
-@trial(VALUES, "probabilities rounded to two digits", "0.33, 0.33, 0.33", (SAME, WARNED), "round", FORMATS)
+@trial(
+    VALUES,
+    "probabilities rounded to two digits",
+    "0.33, 0.33, 0.33",
+    (SAME, WARNED),
+    "round",
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
-    rounded = {k: [round(x, 2) for x in v] if k.startswith("prob_") else v for k, v in columns.items()}
+    rounded = {
+        k: [round(x, 2) for x in v] if k.startswith("prob_") else v for k, v in columns.items()
+    }
     return _target(kit, form, rounded, methods=("source", "ac", "bbse"), close=6e-2)
 
 
@@ -117,7 +169,12 @@ def _confidence(name: str, came: str, value: float, forms: Any = FORMATS) -> Non
 
 _confidence("confidence above one", "`confidence` 1.5", 1.5)
 _confidence("confidence below zero", "`confidence` -0.5", -0.5)
-_confidence("confidence that is not a number", "`confidence` nan", float("nan"), ("parquet", "arrow", "npz", "csv"))
+_confidence(
+    "confidence that is not a number",
+    "`confidence` nan",
+    float("nan"),
+    ("parquet", "arrow", "npz", "csv"),
+)
 
 
 @trial(VALUES, "token log-probabilities above zero", "`token_logprobs` [0.9, ...]", REFUSED, "token_logprobs",
@@ -143,7 +200,14 @@ def _(kit: Kit, form: str) -> Call:
         methods=methods, clean=clean, close=1e-7)  # fmt: skip
 
 
-@trial(NAMES, "logit columns in another order", "`logit_emu`, `logit_cat`, `logit_dog`", SAME, (), FORMATS)
+@trial(
+    NAMES,
+    "logit columns in another order",
+    "`logit_emu`, `logit_cat`, `logit_dog`",
+    SAME,
+    (),
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     reference = kit.clean("reference", kit.reference("logit_*", "label"))
     clean = kit.estimate(reference, kit.clean("target", kit.target("logit_*", "label")), clean=None)
@@ -155,7 +219,14 @@ trial(NAMES, "a class missing in the target", "no column `prob_emu`", REFUSED, "
     lambda kit, form: _target(kit, form, kit.target("prob_cat", "prob_dog", "label")))  # fmt: skip
 
 
-@trial(NAMES, "a class that the reference never had", "a column `prob_fox`", REFUSED, "prob_fox", FORMATS)
+@trial(
+    NAMES,
+    "a class that the reference never had",
+    "a column `prob_fox`",
+    REFUSED,
+    "prob_fox",
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
     return _target(kit, form, {**columns, "prob_fox": [0.0] * len(columns["label"])})
@@ -186,7 +257,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put(f"r.{form}", {**columns, "label": kit.reference()["label"]}))
 
 
-@trial(NAMES, "labels off by one", "each label is the next class", WARNED, ("label", "chance"), FORMATS)
+@trial(
+    NAMES, "labels off by one", "each label is the next class", WARNED, ("label", "chance"), FORMATS
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
     columns["label"] = [CLASSES[(CLASSES.index(v) + 1) % 3] for v in columns["label"]]
@@ -218,7 +291,9 @@ trial(NAMES, "no label at all in the reference", "no column `label`", REFUSED, "
 @trial(NAMES, "labels of one class only", "`label` is cat in every row", WARNED, "class", FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
-    return kit.estimate(kit.put(f"r.{form}", {**columns, "label": ["cat"] * len(columns["label"])}), clean=None)
+    return kit.estimate(
+        kit.put(f"r.{form}", {**columns, "label": ["cat"] * len(columns["label"])}), clean=None
+    )
 
 
 trial(NAMES, "labels that mix text and numbers", "cat, 1, dog", REFUSED, "label", ("csv", "jsonl"),
@@ -236,7 +311,14 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put(f"r.{form}", _with(columns, "correct", 6, 2)))
 
 
-@trial(NAMES, "true and false for the classes 0 and 1", "`label` True beside `prob_0`, `prob_1`", SAME, (), FORMATS)
+@trial(
+    NAMES,
+    "true and false for the classes 0 and 1",
+    "`label` True beside `prob_0`, `prob_1`",
+    SAME,
+    (),
+    FORMATS,
+)
 def _(kit: Kit, form: str) -> Call:
     columns, plain = _binary(kit, lambda y: bool(y)), _binary(kit, int)
     return kit.evaluate(kit.put(f"r.{form}", columns), clean=kit.put("plain.parquet", plain))
@@ -267,10 +349,21 @@ def _panel(kind: str) -> None:
 
     def call(kit: Kit, form: str, target: Columns) -> Call:
         reference = kit.clean("reference", kit.reference(*wanted))
-        clean = kit.estimate(reference, kit.clean("target", kit.target(*wanted)), methods=methods, clean=None)
-        return kit.estimate(reference, kit.put(f"t.{form}", target), methods=methods, clean=clean, close=1e-7)
+        clean = kit.estimate(
+            reference, kit.clean("target", kit.target(*wanted)), methods=methods, clean=None
+        )
+        return kit.estimate(
+            reference, kit.put(f"t.{form}", target), methods=methods, clean=clean, close=1e-7
+        )
 
-    @trial(group, f"`{prefix}` columns in another order", f"`{first}` first, `{second}` last", SAME, (), FORMATS)
+    @trial(
+        group,
+        f"`{prefix}` columns in another order",
+        f"`{first}` first, `{second}` last",
+        SAME,
+        (),
+        FORMATS,
+    )
     def _(kit: Kit, form: str) -> Call:
         columns = kit.target(*wanted)
         turned = {k: columns[k] for k in reversed(columns)}
@@ -282,7 +375,14 @@ def _panel(kind: str) -> None:
         lambda kit, form: call(kit, form,
             {f"{prefix}other" if k == first else k: v for k, v in kit.target(*wanted).items()}))  # fmt: skip
 
-    @trial(group, f"`{prefix}` columns: one more", f"`{prefix}other` beside the others", REFUSED, kind, FORMATS)
+    @trial(
+        group,
+        f"`{prefix}` columns: one more",
+        f"`{prefix}other` beside the others",
+        REFUSED,
+        kind,
+        FORMATS,
+    )
     def _(kit: Kit, form: str) -> Call:
         columns = kit.target(*wanted)
         return call(kit, form, {**columns, f"{prefix}other": columns[second]})
@@ -299,9 +399,13 @@ for _kind in PANELS:
     REFUSED, ("feature_age", "row 7"), FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     wanted = ("prob_*", "label", "feature_*")
-    columns = _with(kit.target(*wanted), "feature_age", 6, None if form == "jsonl" else float("nan"))
+    columns = _with(
+        kit.target(*wanted), "feature_age", 6, None if form == "jsonl" else float("nan")
+    )
     return kit.estimate(
-        kit.clean("reference", kit.reference(*wanted)), kit.put(f"t.{form}", columns), methods=("importance",)
+        kit.clean("reference", kit.reference(*wanted)),
+        kit.put(f"t.{form}", columns),
+        methods=("importance",),
     )
 
 
@@ -322,7 +426,14 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {**columns, **select(as_lists(columns), "probabilities")})
 
 
-@trial(VALUES, "numbers in quotes", '`"0.9"` in JSON, a string column elsewhere', (REFUSED, SAME), "prob_", TABULAR)
+@trial(
+    VALUES,
+    "numbers in quotes",
+    '`"0.9"` in JSON, a string column elsewhere',
+    (REFUSED, SAME),
+    "prob_",
+    TABULAR,
+)
 def _(kit: Kit, form: str) -> Call:
     columns = {k: [str(x) for x in v] for k, v in kit.target().items()}
     return _target(kit, form, columns)
@@ -330,7 +441,9 @@ def _(kit: Kit, form: str) -> Call:
 
 @trial(VALUES, "semicolons and decimal commas", "`0,9;0,06;0,04;cat`", SAME, (), ("csv",))
 def _(kit: Kit, form: str) -> Call:
-    text = csv_text({k: [str(x).replace(".", ",") for x in v] for k, v in kit.target().items()}, ";")
+    text = csv_text(
+        {k: [str(x).replace(".", ",") for x in v] for k, v in kit.target().items()}, ";"
+    )
     return kit.estimate(target=kit.path("t.csv", text))
 
 

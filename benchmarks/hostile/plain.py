@@ -27,9 +27,32 @@ SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 UNKNOWN = ("", "nan", "null")
-UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}  # signs in names that nobody sees
+UNSEEN = {
+    0xA0: " ",
+    0x2007: " ",
+    0x202F: " ",
+    0x200B: None,
+    0xFEFF: None,
+}  # signs in names that nobody sees
 PRINTED = re.compile(r"\[[\s\d.eE+-]*\]", re.ASCII)  # a list as numpy prints it
-NO_LABEL = {"", "nan", "null", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "-nan", "nat", "nil"}
+NO_LABEL = {
+    "",
+    "nan",
+    "null",
+    "?",
+    "-",
+    "--",
+    ".",
+    "na",
+    "n/a",
+    "#n/a",
+    "#na",
+    "<na>",
+    "none",
+    "-nan",
+    "nat",
+    "nil",
+}
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
 
@@ -51,7 +74,9 @@ class Plain:
 def read_plain(path: Path, form: str) -> Plain:
     """The file's content; `Unreadable` where it has none that could be told without a guess."""
     try:
-        table = {"csv": _csv, "jsonl": _jsonl, "parquet": _arrow, "arrow": _arrow, "npz": _npz}[form](path)
+        table = {"csv": _csv, "jsonl": _jsonl, "parquet": _arrow, "arrow": _arrow, "npz": _npz}[
+            form
+        ](path)
     except Unreadable:
         raise
     except Exception as error:
@@ -72,12 +97,20 @@ def read_plain(path: Path, form: str) -> Plain:
         elif name in ("label", "prediction", "confidence", "correct", "group"):
             found.single[name] = [_cell(name, v) for v in cells]
         elif name in WIDE.values() or (raw.strip() == "prob_" and any(map(_is_listed, cells))):
-            ours = name if name in WIDE.values() else WIDE[name]  # "prob_" names no class, and its lists have them all
+            ours = (
+                name if name in WIDE.values() else WIDE[name]
+            )  # "prob_" names no class, and its lists have them all
             lists = [_list(v, ours) for v in cells]
             if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
                 raise Unreadable(f"{name}: lists of other lengths")
-            axis = [str(n) for n in stated] if stated and ours in ("probabilities", "logits") else range(len(lists[0]))
-            found.named[ours] = {str(n): [_cell(ours, row[i]) for row in lists] for i, n in enumerate(axis)}
+            axis = (
+                [str(n) for n in stated]
+                if stated and ours in ("probabilities", "logits")
+                else range(len(lists[0]))
+            )
+            found.named[ours] = {
+                str(n): [_cell(ours, row[i]) for row in lists] for i, n in enumerate(axis)
+            }
         elif prefix is not None:
             here = found.named.setdefault(WIDE[prefix], {})
             here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
@@ -93,19 +126,27 @@ def read_plain(path: Path, form: str) -> Plain:
             raise Unreadable("classes beside candidates")
         for name in CODED:
             for cell, row in zip(found.single.get(name, []), found.scores, strict=False):
-                if cell is not None and not (_name(cell).isdecimal() and int(_name(cell)) < len(row)):
+                if cell is not None and not (
+                    _name(cell).isdecimal() and int(_name(cell)) < len(row)
+                ):
                     raise Unreadable(f"{name}: {cell!r} is no place among {len(row)} candidates")
             if name in found.single:  # places are numbers, as 01 is 1
-                found.single[name] = [None if cell is None else int(_name(cell)) for cell in found.single[name]]
+                found.single[name] = [
+                    None if cell is None else int(_name(cell)) for cell in found.single[name]
+                ]
     elif "label" in found.single:
         axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
         # Words and -1 in the place of a label are unknown, unless a class is called so.
-        classes = {_name(one) for names in axes for one in names} or set(map(_name, found.single.get("prediction", [])))
+        classes = {_name(one) for names in axes for one in names} or set(
+            map(_name, found.single.get("prediction", []))
+        )
         held = {str(v) for v in found.single["label"] if v is not None} - {"-1"}
         counts = len(held) > 1 and all(one.isdecimal() for one in held)
         missing = NO_LABEL | {"-1"} if counts else NO_LABEL
         found.single["label"] = [
-            None if isinstance(v, str) and v.strip().lower() in missing and _name(v) not in classes else v
+            None
+            if isinstance(v, str) and v.strip().lower() in missing and _name(v) not in classes
+            else v
             for v in found.single["label"]
         ]
     return found
@@ -123,7 +164,9 @@ def _csv(path: Path) -> dict[str, list[Any]]:
         raise Unreadable("a column twice")
     return {
         name: [
-            None if cell.strip().lower() in (("",) if name.strip() == "group" else UNKNOWN) else _Text(cell)
+            None
+            if cell.strip().lower() in (("",) if name.strip() == "group" else UNKNOWN)
+            else _Text(cell)
             for cell in cells
         ]
         for name, cells in zip(header, zip(*body, strict=True), strict=True)
@@ -182,8 +225,22 @@ def _npz(path: Path) -> dict[str, list[Any]]:
     with np.load(path, allow_pickle=False) as archive:
         if len(set(archive.files)) < len(archive.files):
             raise Unreadable("an array twice")
-        ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values(), SCORES, OFFSETS)
-        arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
+        ours = (
+            "label",
+            "prediction",
+            "confidence",
+            "correct",
+            "group",
+            "classes",
+            *WIDE.values(),
+            SCORES,
+            OFFSETS,
+        )
+        arrays = {
+            n: archive[n]
+            for n in archive.files
+            if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))
+        }
         for name in archive.files:
             if name not in arrays:
                 with contextlib.suppress(Exception):  # of no name of ours: it need not be readable
@@ -208,7 +265,11 @@ def _cell(name: str, value: Any) -> Any:
         return None
     if name == "features" and isinstance(value, bool | np.bool_):
         return float(value)  # an indicator
-    if name == "features" and isinstance(value, _Text) and value.strip() in ("True", "False", "true", "false"):
+    if (
+        name == "features"
+        and isinstance(value, _Text)
+        and value.strip() in ("True", "False", "true", "false")
+    ):
         return float(value.strip().lower() == "true")
     if name in ("probabilities", "logits", "confidence", "features"):
         return _number(value)
@@ -255,9 +316,12 @@ def differs(plain: Plain, record: Any) -> str:
         return f"{record.rows} rows for {plain.rows}"
     if plain.scores:
         held = record.candidate_scores
-        rows = [] if held is None else [v.tolist() for v in np.split(held.values, held.offsets[1:-1])]
+        rows = (
+            [] if held is None else [v.tolist() for v in np.split(held.values, held.offsets[1:-1])]
+        )
         if len(rows) != len(plain.scores) or any(
-            len(a) != len(b) or not all(map(_equal, a, b)) for a, b in zip(rows, plain.scores, strict=True)
+            len(a) != len(b) or not all(map(_equal, a, b))
+            for a, b in zip(rows, plain.scores, strict=True)
         ):
             return "candidate_scores differ"
     most = max(map(len, plain.scores), default=0)
@@ -275,7 +339,9 @@ def differs(plain: Plain, record: Any) -> str:
             said = [None if v is None else str(v) for v in got.tolist()]
         else:
             said = got.tolist()
-        wrong = next((i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b)), None)
+        wrong = next(
+            (i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b)), None
+        )
         if wrong is not None:
             return f"{name}, row {wrong + 1}: {said[wrong]!r} for {cells[wrong]!r}"
     for name, columns in plain.named.items():
@@ -292,7 +358,9 @@ def _axis_differs(name: str, columns: dict[str, list[Any]], record: Any, classes
     by_column = got if name in ("members", "views", "votes") else got.T
     axis = {"members": "model", "views": "view", "votes": "judge", "features": "feature"}.get(name)
     held = record.names.get(axis) if axis else None
-    names = classes if axis is None else list(held) if held else [str(i) for i in range(len(by_column))]
+    names = (
+        classes if axis is None else list(held) if held else [str(i) for i in range(len(by_column))]
+    )
     if sorted(names) != sorted(map(_name, columns)):
         return f"{name}: columns {names} for {list(columns)}"
     for key, cells in columns.items():
@@ -302,7 +370,14 @@ def _axis_differs(name: str, columns: dict[str, list[Any]], record: Any, classes
         slack = 1e-6
         if name == "probabilities":  # rounded rows may be scaled to sum to 1
             slack += 2 * max(abs(sum(row) - 1) for row in zip(*columns.values(), strict=True))
-        wrong = next((i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b, slack)), None)
+        wrong = next(
+            (
+                i
+                for i, (a, b) in enumerate(zip(said, cells, strict=True))
+                if not _equal(a, b, slack)
+            ),
+            None,
+        )
         if wrong is not None:
             return f"{name}[{key}], row {wrong + 1}: {said[wrong]!r} for {cells[wrong]!r}"
     return ""
@@ -346,12 +421,18 @@ def accuracy_and_brier(plain: Plain) -> tuple[float, float] | None:
     if plain.scores:
         # the same over the softmax of the candidates of each row
         right, squares = [], []
-        for i, (cell, row) in enumerate(zip(plain.single.get("label", []), plain.scores, strict=False)):
+        for i, (cell, row) in enumerate(
+            zip(plain.single.get("label", []), plain.scores, strict=False)
+        ):
             if cell is None:
                 continue
             powers = np.exp(np.array(row) - max(row))
             truth = int(_name(cell))
-            said = int(_name(plain.single["prediction"][i])) if "prediction" in plain.single else int(np.argmax(row))
+            said = (
+                int(_name(plain.single["prediction"][i]))
+                if "prediction" in plain.single
+                else int(np.argmax(row))
+            )
             right.append(said == truth)
             squares.append(float(((powers / powers.sum() - np.eye(len(row))[truth]) ** 2).sum()))
         return (float(np.mean(right)), float(np.mean(squares))) if right else None

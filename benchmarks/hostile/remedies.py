@@ -12,7 +12,17 @@ FOREIGN = frozenset(
     ("--log_samples", "--output_path", "--logprobs", "--top-logprobs", "--head")
 )  # of harnesses, and of `ray start`
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-_MANY = ("--map", "--where", "--method", "--metric", "--keep", "--input", "--kind", "--severity", "--features")
+_MANY = (
+    "--map",
+    "--where",
+    "--method",
+    "--metric",
+    "--keep",
+    "--input",
+    "--kind",
+    "--severity",
+    "--features",
+)
 # Options outside of backquotes, where a word before them says that they are to be typed as they stand.
 _TOLD = re.compile(
     r"(?:with|name|such as|example|say|give|take|is|:) ((?:--[a-z][\w-]* (?:'[^']*'|(?!or\b|and\b)[^\s,;:()]+) ?)+)"
@@ -33,7 +43,11 @@ def options_of_commands() -> dict[str, frozenset[str]]:
     def walk(command: object, name: str) -> None:
         for word, one in getattr(command, "commands", {}).items():
             walk(one, f"{name} {word}".strip())
-        own = frozenset(word for one in getattr(command, "params", ()) for word in (*one.opts, *one.secondary_opts))
+        own = frozenset(
+            word
+            for one in getattr(command, "params", ())
+            for word in (*one.opts, *one.secondary_opts)
+        )
         found[name] = own | {"--help", "--help-all", "--verbose", "--quiet", "--debug", "--config", "--no-config",
             "--version", *(("--sample",) if samples.offered(name) else ())}  # fmt: skip
 
@@ -53,10 +67,13 @@ def wrong_options(message: str, arguments: Sequence[str]) -> list[str]:
     known = options_of_commands()
     own, typed = known[command_of(arguments)], {word.partition("=")[0] for word in arguments}
     named = [
-        command_of(shlex.split(text, posix=False)) for text in re.findall(r"oodometer ((?:[a-z]+ ?){1,2})", message)
+        command_of(shlex.split(text, posix=False))
+        for text in re.findall(r"oodometer ((?:[a-z]+ ?){1,2})", message)
     ]
     theirs = frozenset().union(*(known[name] for name in named if name))
-    ours = re.sub(r"`(?!oodometer |--)[^`]*`", "", message)  # commands of other programs have their own
+    ours = re.sub(
+        r"`(?!oodometer |--)[^`]*`", "", message
+    )  # commands of other programs have their own
     return [one for one in _OPTION.findall(ours) if one not in own | theirs | FOREIGN | typed]
 
 
@@ -68,7 +85,9 @@ def remedies(message: str, arguments: Sequence[str]) -> list[list[str]]:
     if advice:
         texts.append(f"oodometer {advice[1]}")
     rest = re.sub(
-        r"^oodometer: |`[^`]*`|try: oodometer .*|usage: .*|.*No such option.*|fit the reference again .*", "", message
+        r"^oodometer: |`[^`]*`|try: oodometer .*|usage: .*|.*No such option.*|fit the reference again .*",
+        "",
+        message,
     )
     texts += [found[1] for found in _TOLD.finditer(rest)]
     for text in texts:
@@ -99,7 +118,9 @@ def _with(arguments: list[str], words: Sequence[str]) -> list[str]:
     return [*arguments, *words]
 
 
-def not_carried_out(message: str, arguments: Sequence[str], run: Callable[[list[str]], tuple[int, str]]) -> list[str]:
+def not_carried_out(
+    message: str, arguments: Sequence[str], run: Callable[[list[str]], tuple[int, str]]
+) -> list[str]:
     """Remedies that lead to the same message again, or to no line at all; ``run`` gives code and message."""
     faults = []
     for words in remedies(message, arguments):

@@ -21,7 +21,21 @@ from typing import Any
 
 from benchmarks.kit import argv
 
-from .base import DIFFERENT, DONE, FAILED, HANG, REFUSED, SAME, SILENT, STOPPED, TRACEBACK, WARNED, Call, Outcome, Trial
+from .base import (
+    DIFFERENT,
+    DONE,
+    FAILED,
+    HANG,
+    REFUSED,
+    SAME,
+    SILENT,
+    STOPPED,
+    TRACEBACK,
+    WARNED,
+    Call,
+    Outcome,
+    Trial,
+)
 
 
 def perform(call: Call) -> Outcome:
@@ -58,7 +72,9 @@ def _library(run: Callable[[], Any]) -> Outcome:
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("error")
-        warnings.filterwarnings("always", category=UserWarning)  # ours; those of libraries beneath are faults
+        warnings.filterwarnings(
+            "always", category=UserWarning
+        )  # ours; those of libraries beneath are faults
         try:
             found = run()
         except OodometerError as error:
@@ -95,21 +111,39 @@ def _in_process_of_its_own(call: Call) -> Outcome:
         os.close(master)
         code = process.wait()
         text = seen.decode(errors="replace")
-        kind = REFUSED if code == 2 else DONE if code == 0 else TRACEBACK if "Traceback (" in text else FAILED
+        kind = (
+            REFUSED
+            if code == 2
+            else DONE
+            if code == 0
+            else TRACEBACK
+            if "Traceback (" in text
+            else FAILED
+        )
         return Outcome(kind, code, "", stdout=text)
     if call.memory:
         command = ["prlimit", f"--as={call.memory << 20}", *command]
     pipe = subprocess.PIPE
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL if call.stdin is None else pipe, stdout=pipe, stderr=pipe, env=environment
+        command,
+        stdin=subprocess.DEVNULL if call.stdin is None else pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env=environment,
     )
     try:
         if call.send is not None:
             assert process.stdin is not None
-            process.stdin.write(call.stdin or b"")  # the pipe stays open: the program waits for more
+            process.stdin.write(
+                call.stdin or b""
+            )  # the pipe stays open: the program waits for more
             process.stdin.flush()
             end = time.monotonic() + call.seconds / 2
-            while call.send_when is not None and not any(call.send_when.iterdir()) and time.monotonic() < end:
+            while (
+                call.send_when is not None
+                and not any(call.send_when.iterdir())
+                and time.monotonic() < end
+            ):
                 time.sleep(0.1)
             time.sleep(0.5)
             process.send_signal(call.send)
@@ -121,7 +155,9 @@ def _in_process_of_its_own(call: Call) -> Outcome:
         process.kill()
         process.communicate()
         return Outcome(HANG, None, f"no answer in {call.seconds:.0f} s")
-    return _told(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), arguments)
+    return _told(
+        process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), arguments
+    )
 
 
 def _told(code: int, out: str, err: str, arguments: list[str]) -> Outcome:
@@ -138,9 +174,13 @@ def _told(code: int, out: str, err: str, arguments: list[str]) -> Outcome:
     elif code not in (0, 3):
         found.kind = FAILED
     elif "--json" in arguments[:-1]:
-        where = arguments[len(arguments) - arguments[::-1].index("--json")]  # of two, the last counts
+        where = arguments[
+            len(arguments) - arguments[::-1].index("--json")
+        ]  # of two, the last counts
         try:
-            found.answer = json.loads(out if where == "-" else Path(where).read_text(encoding="utf-8"))
+            found.answer = json.loads(
+                out if where == "-" else Path(where).read_text(encoding="utf-8")
+            )
             found.message = ""
         except (OSError, ValueError) as error:
             found.complaint = f"no JSON was written: {error}"
@@ -203,7 +243,10 @@ def difference(one: Any, other: Any, close: float) -> str:
 def judged(trial: Trial, call: Call, found: Outcome, clean: Outcome | None) -> Outcome:
     """Set what happened against what must happen: ``kind`` becomes the outcome, ``complaint`` says what is wrong."""
     if found.kind == REFUSED and any(word not in found.message for word in trial.words):
-        found.complaint = found.complaint or f"the message lacks {[w for w in trial.words if w not in found.message]}"
+        found.complaint = (
+            found.complaint
+            or f"the message lacks {[w for w in trial.words if w not in found.message]}"
+        )
     elif found.kind == DONE:
         _judge_answer(trial, call, found, clean)
     if found.kind not in trial.must:
@@ -214,7 +257,11 @@ def judged(trial: Trial, call: Call, found: Outcome, clean: Outcome | None) -> O
 
 
 def _judge_answer(trial: Trial, call: Call, found: Outcome, clean: Outcome | None) -> None:
-    said = [w for w in warnings_of(found.answer) if trial.words and all(word in w for word in trial.words)]
+    said = [
+        w
+        for w in warnings_of(found.answer)
+        if trial.words and all(word in w for word in trial.words)
+    ]
     if trial.must == (REFUSED,):
         found.kind, found.complaint = "accepted", f"must be {REFUSED}"
         return
@@ -222,7 +269,11 @@ def _judge_answer(trial: Trial, call: Call, found: Outcome, clean: Outcome | Non
         return
     wrong = ""
     if clean is not None:
-        wrong = difference(found.answer, clean.answer, call.close) if clean.kind == DONE else f"clean: {clean.message}"
+        wrong = (
+            difference(found.answer, clean.answer, call.close)
+            if clean.kind == DONE
+            else f"clean: {clean.message}"
+        )
     if wrong and not (WARNED in trial.must and said):
         found.kind, found.complaint = DIFFERENT, wrong
     elif WARNED in trial.must and trial.words and said:

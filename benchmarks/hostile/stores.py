@@ -27,11 +27,21 @@ def _written(kit: Kit) -> Path:
     return path
 
 
-def _bad(name: str, came: str, words: Any, make: Callable[[Kit], Path | str], forms: tuple[str, ...] = BOTH) -> None:
+def _bad(
+    name: str,
+    came: str,
+    words: Any,
+    make: Callable[[Kit], Path | str],
+    forms: tuple[str, ...] = BOTH,
+) -> None:
     @trial(STORES, name, came, REFUSED, words, forms)
     def _(kit: Kit, form: str) -> Call:
         store = make(kit)
-        return kit.estimate(None, None, "--store", str(store)) if form == "estimate" else Call(["history", str(store)])
+        return (
+            kit.estimate(None, None, "--store", str(store))
+            if form == "estimate"
+            else Call(["history", str(store)])
+        )
 
 
 def _changed(*statements: str) -> Callable[[Kit], Path]:
@@ -82,7 +92,12 @@ for _said, _name, _statement in (
     ("version", "a store that does not say its version", "DELETE FROM oodometer_store"),
     ("no such table", "a store without one of its tables", "DROP TABLE oodometer_parts"),
 ):
-    _bad(_name, f"`{_statement}`", ("runs.sqlite", _said, "choose another path"), _changed(_statement))
+    _bad(
+        _name,
+        f"`{_statement}`",
+        ("runs.sqlite", _said, "choose another path"),
+        _changed(_statement),
+    )
 
 
 def _cut_page(kit: Kit) -> Path:
@@ -107,16 +122,38 @@ for _address in (
     "postgresql://me@corp:half@host/db",
     "mysql://me@corp:ha/lf@host/db",
 ):
-    _bad("a password with @ in an address", f"`{_address}`", "postgresql://user@host", lambda kit, a=_address: a)
+    _bad(
+        "a password with @ in an address",
+        f"`{_address}`",
+        "postgresql://user@host",
+        lambda kit, a=_address: a,
+    )
 _bad("a store that is not there", "`history none.sqlite`", ("none.sqlite", "no such file"),
      lambda kit: kit.path("none.sqlite"), ("history",))  # fmt: skip
 _bad("a store in a folder that is not there", "`nowhere/runs.sqlite`", ("no folder", "choose a file in a folder"),
      lambda kit: kit.path("nowhere") / "runs.sqlite", ("estimate",))  # fmt: skip
-_bad("a folder as a store", "`--store .`", "a folder; name a file in it", lambda kit: kit.folder, ("estimate",))
-_bad("a store of another kind", "`mysql://host/db`", "postgresql://user@host/database", lambda kit: "mysql://host/db")
+_bad(
+    "a folder as a store",
+    "`--store .`",
+    "a folder; name a file in it",
+    lambda kit: kit.folder,
+    ("estimate",),
+)
+_bad(
+    "a store of another kind",
+    "`mysql://host/db`",
+    "postgresql://user@host/database",
+    lambda kit: "mysql://host/db",
+)
 
 
-@trial(STORES, "a store that another program holds", "locked while it writes", REFUSED, ("locked", "wait until"))
+@trial(
+    STORES,
+    "a store that another program holds",
+    "locked while it writes",
+    REFUSED,
+    ("locked", "wait until"),
+)
 def _(kit: Kit, form: str) -> Call:
     def run() -> Any:
         from oodometer.histories import base
@@ -134,7 +171,14 @@ def _(kit: Kit, form: str) -> Call:
     return Call(run)
 
 
-@trial(STORES, "the target as a store", "`--store target.csv`", REFUSED, "would write over the input", ("estimate",))
+@trial(
+    STORES,
+    "the target as a store",
+    "`--store target.csv`",
+    REFUSED,
+    "would write over the input",
+    ("estimate",),
+)
 def _(kit: Kit, form: str) -> Call:
     path = str(kit.put("t.csv", kit.target()))
     return kit.estimate(None, path, "--store", path)
@@ -156,16 +200,35 @@ def _shift(kit: Kit, *more: str, broken: bool = False, **call: Any) -> Call:
     home = kit.path("photos")
     home.mkdir(exist_ok=True)
     for number in range(3):
-        Image.fromarray(np.full((8, 8, 3), 40 * number, dtype=np.uint8)).save(home / f"{number}.png")
+        Image.fromarray(np.full((8, 8, 3), 40 * number, dtype=np.uint8)).save(
+            home / f"{number}.png"
+        )
     if broken:
         (home / "1.png").write_bytes(b"no image")
     home = home
-    words = ["shift", "image", str(home), "--kind", "fog", "--severity", "1", "--out", str(kit.path("shifted"))]
+    words = [
+        "shift",
+        "image",
+        str(home),
+        "--kind",
+        "fog",
+        "--severity",
+        "1",
+        "--out",
+        str(kit.path("shifted")),
+    ]
     return Call([*words, *more], **call)
 
 
 def _refused(name: str, came: str, words: Any, *more: str) -> None:
-    trial(TASKS, name, came, REFUSED, words, make=lambda kit, form: _shift(kit, *more, check=_nothing_left(kit)))
+    trial(
+        TASKS,
+        name,
+        came,
+        REFUSED,
+        words,
+        make=lambda kit, form: _shift(kit, *more, check=_nothing_left(kit)),
+    )
 
 
 def _nothing_left(kit: Kit) -> Callable[[Outcome], str | None]:
@@ -186,7 +249,13 @@ trial(TASKS, "an image that a worker cannot decode", "`no image` in `1.png`, `--
     make=lambda kit, form: _shift(kit, "--workers", "2", broken=True, check=_nothing_left(kit)))  # fmt: skip
 
 
-@trial(TASKS, "a model that cannot travel", "a function of a session, `workers=2`", REFUSED, "by their paths")
+@trial(
+    TASKS,
+    "a model that cannot travel",
+    "a function of a session, `workers=2`",
+    REFUSED,
+    "by their paths",
+)
 def _(kit: Kit, form: str) -> Call:
     import oodometer
 
@@ -205,19 +274,27 @@ def _predicted(kit: Kit, model: str, data: Path | None = None) -> Call:
     rows, out = kit.path("texts.csv", "text\na\nb\n"), kit.path("p.csv")
     return Call(
         ["predict", model, str(data or rows), "--out", str(out)],
-        check=lambda found: "something was written" if out.exists() or kit.path("ran").exists() else None,
+        check=lambda found: (
+            "something was written" if out.exists() or kit.path("ran").exists() else None
+        ),
     )
 
 
 def _model(kit: Kit, config: dict[str, Any]) -> str:
     home = kit.path("model")
     home.mkdir(exist_ok=True)
-    (home / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"], **config}))
+    (home / "config.json").write_text(
+        json.dumps({"architectures": ["BertForSequenceClassification"], **config})
+    )
     (home / "pytorch_model.bin").write_bytes(b"a pickle")
     (home / "theirs.py").write_text(f"open({str(kit.path('ran'))!r}, 'w')\nclass Theirs: ...\n")
-    vocabulary = {word: i for i, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"))}
+    vocabulary = {
+        word: i for i, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"))
+    }
     pieces = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
-    (home / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": pieces}))
+    (home / "tokenizer.json").write_text(
+        json.dumps({"version": "1.0", "added_tokens": [], "model": pieces})
+    )
     return str(home)
 
 
@@ -238,12 +315,20 @@ def _(kit: Kit, form: str) -> Call:
     return _predicted(kit, f"{name}:model")
 
 
-@trial(MODELS, "an image of too many pixels", "a PNG of 30,000 x 30,000", REFUSED, ("more pixels", "make it smaller"))
+@trial(
+    MODELS,
+    "an image of too many pixels",
+    "a PNG of 30,000 x 30,000",
+    REFUSED,
+    ("more pixels", "make it smaller"),
+)
 def _(kit: Kit, form: str) -> Call:
     chunks = b"IHDR" + struct.pack(">IIBBBBB", 30_000, 30_000, 8, 0, 0, 0, 0), b"IDAT"
     photos = kit.path("photos")
     photos.mkdir(exist_ok=True)
-    packed = [struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks]
+    packed = [
+        struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks
+    ]
     (photos / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(packed))
     kit.path("lights.py", "def answers(images): return [[0.5, 0.5]] * len(images)\n")
     sys.path.append(str(kit.folder))
@@ -260,7 +345,9 @@ def _fitted(kit: Kit, name: str = "model.oodo") -> Path:
     import oodometer
 
     path = kit.path(name)
-    oodometer.fit(str(kit.clean("reference")), out=path, methods=list(METHODS), backtest=None, workers=1)
+    oodometer.fit(
+        str(kit.clean("reference")), out=path, methods=list(METHODS), backtest=None, workers=1
+    )
     return path
 
 
@@ -272,14 +359,18 @@ def _sealed(body: bytes) -> bytes:
     return body + blake2b(body, digest_size=_DIGEST // 2).hexdigest().encode()
 
 
-def _refitted(name: str, came: str, words: str | tuple[str, ...], change: Callable[[bytes], bytes]) -> None:
+def _refitted(
+    name: str, came: str, words: str | tuple[str, ...], change: Callable[[bytes], bytes]
+) -> None:
     @trial(GROUP, name, came, REFUSED, words, ("estimate", "audit", "backtest", "diagnose"))
     def _(kit: Kit, form: str) -> Call:
         path = kit.path("bad.oodo", change(_fitted(kit).read_bytes()))
         return Call([form, str(path), *([] if form == "backtest" else [str(kit.clean("target"))])])
 
 
-_refitted("cut off", "the first half of it", "cut off or damaged", lambda body: body[: len(body) // 2])
+_refitted(
+    "cut off", "the first half of it", "cut off or damaged", lambda body: body[: len(body) // 2]
+)
 _refitted(
     "one bit another", "a bit of a number in the middle", "cut off or damaged",
     lambda body: body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 1]) + body[len(body) // 2 + 1 :])  # fmt: skip
@@ -293,19 +384,35 @@ _refitted(
     "a class that is not ours",
     "`os:system` in the place of an estimator",
     "damaged",
-    lambda body: _sealed(re.sub(rb"[a-z_.]+:SourceAccuracy", lambda one: b"os:system".ljust(len(one[0])), body)),
+    lambda body: _sealed(
+        re.sub(rb"[a-z_.]+:SourceAccuracy", lambda one: b"os:system".ljust(len(one[0])), body)
+    ),
 )
 trial(GROUP, "the reference's place", "a whole file, no options", SAME, (), ("estimate",),
     lambda kit, form: kit.estimate(_fitted(kit)))  # fmt: skip
 
 
-@trial(GROUP, "a target of other classes", "`prob_fox` in the place of `prob_emu`", REFUSED, "prob_emu", ("estimate",))
+@trial(
+    GROUP,
+    "a target of other classes",
+    "`prob_fox` in the place of `prob_emu`",
+    REFUSED,
+    "prob_emu",
+    ("estimate",),
+)
 def _(kit: Kit, form: str) -> Call:
     columns = {("prob_fox" if k == "prob_emu" else k): v for k, v in kit.target("prob_*").items()}
     return kit.estimate(_fitted(kit), kit.put("t.parquet", columns))
 
 
-@trial(GROUP, "a target without the clusters of the fit", "no column passage", REFUSED, "--map", ("estimate", "audit"))
+@trial(
+    GROUP,
+    "a target without the clusters of the fit",
+    "no column passage",
+    REFUSED,
+    "--map",
+    ("estimate", "audit"),
+)
 def _(kit: Kit, form: str) -> Call:
     import oodometer
 
@@ -349,15 +456,23 @@ for _name, _section in (
 
         archive = Archive.open(_fitted(kit))
         about = json.loads(archive._entry("oodometer.json"))
-        files = [one for one in archive._entries if one.endswith(".json") and "oodometer" not in one]
+        files = [
+            one for one in archive._entries if one.endswith(".json") and "oodometer" not in one
+        ]
         sections = dict.fromkeys([one.removesuffix(".json") for one in files], json.loads(section))
-        extra = {key: value for key, value in about.items() if key not in ("oodometer", "format", "arrays")}
+        extra = {
+            key: value
+            for key, value in about.items()
+            if key not in ("oodometer", "format", "arrays")
+        }
         arrays = [_array("<U0", MANY, b""), _array("|u1", 1 << 20, bytes(1 << 20))]
         path = str(kit.path("evil.oodo", archive_of(extra, sections, arrays)))
         return Call([form, path, str(kit.clean("target"))], process=True, memory=3000)
 
 
-def _other_piece(name: str, came: str, where: tuple[str, ...], value: object, remedy: str = "fit it again") -> None:
+def _other_piece(
+    name: str, came: str, where: tuple[str, ...], value: object, remedy: str = "fit it again"
+) -> None:
     @trial(GROUP, name, came, REFUSED, ("odd.oodo", remedy), ("estimate",))
     def _(kit: Kit, form: str) -> Call:
         import json
@@ -371,17 +486,28 @@ def _other_piece(name: str, came: str, where: tuple[str, ...], value: object, re
         for key in where[:-1]:
             piece = piece[key]
         piece[where[-1]] = value
-        extra = {key: told for key, told in about.items() if key not in ("oodometer", "format", "arrays")}
+        extra = {
+            key: told for key, told in about.items() if key not in ("oodometer", "format", "arrays")
+        }
         path = kit.path("odd.oodo", archive_of(extra, sections, archive.arrays))
         return Call([form, str(path), str(kit.clean("target"))])
 
 
-_other_piece("a text for a score", "`_score` of a method", ("plan", "v", "methods", "atc", "v", "_score"), "2026")
+_other_piece(
+    "a text for a score",
+    "`_score` of a method",
+    ("plan", "v", "methods", "atc", "v", "_score"),
+    "2026",
+)
 _other_piece("a number for what was asked", "`options.methods`", ("options", "methods"), [10**9])
-_other_piece("a number for the drawings", "`figures`", ("figures",), -1, "write it again with `oodometer fit")
+_other_piece(
+    "a number for the drawings", "`figures`", ("figures",), -1, "write it again with `oodometer fit"
+)
 
 
-@trial(GROUP, "a pipe", "`mkfifo model.oodo`", REFUSED, ("a pipe or device",), ("estimate", "library"))
+@trial(
+    GROUP, "a pipe", "`mkfifo model.oodo`", REFUSED, ("a pipe or device",), ("estimate", "library")
+)
 def _(kit: Kit, form: str) -> Call:
     path = kit.path("pipe.oodo")
     if not path.exists():

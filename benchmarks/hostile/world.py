@@ -50,10 +50,14 @@ def _installed(folder: Path, **faults: str) -> dict[str, str]:
     (home / "hostile_guest.py").write_text(_PLUGIN.format(**{**_FINE, **faults}))
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hostile-guest\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[oodometer.estimators]\nguest = hostile_guest:Guest\n")
-    return {"PYTHONPATH": os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])}
+    return {
+        "PYTHONPATH": os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])
+    }
 
 
-def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: bool = False, **faults: str) -> None:
+def _plugin(
+    name: str, came: str, must: Any, words: Any = "guest", *, asked: bool = False, **faults: str
+) -> None:
     """A class in which a plugin misbehaves; all other methods must answer as if it were not there."""
 
     @trial(PLUGINS, name, came, must, words, ("process",))
@@ -62,7 +66,9 @@ def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: boo
         out = kit.path("answer.json")
         more = [w for m in ("guest", "ac", "atc") for w in ("--method", m)]
         arguments = (
-            ["estimate", *files, "--backtest", "none", *more, "--json", str(out)] if asked else ["methods", "--json"]
+            ["estimate", *files, "--backtest", "none", *more, "--json", str(out)]
+            if asked
+            else ["methods", "--json"]
         )
 
         def named(found: Outcome) -> str | None:
@@ -73,7 +79,11 @@ def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: boo
             if found.stderr.count("\n") > 2:
                 return f"{found.stderr.count(chr(10))} lines on standard error"
             if not asked:
-                return None if '"ac"' in found.stdout and '"atc"' in found.stdout else "methods of ours are missing"
+                return (
+                    None
+                    if '"ac"' in found.stdout and '"atc"' in found.stdout
+                    else "methods of ours are missing"
+                )
             methods = {e["method"] for e in found.answer["estimates"]}
             return None if {"ac", "atc"} <= methods else f"only {sorted(methods)} answered"
 
@@ -81,17 +91,39 @@ def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: boo
 
 
 _plugin("a good plugin", "answers 0.5", DONE, asked=True)
-_plugin("an import that fails", "`raise ImportError`", DONE, before="raise ImportError('no such thing')")
+_plugin(
+    "an import that fails", "`raise ImportError`", DONE, before="raise ImportError('no such thing')"
+)
 _plugin("an import that leaves", "`sys.exit(3)` at import", DONE, before="import sys; sys.exit(3)")
 _plugin("a syntax error", "`def (`", DONE, before="def (")
-_plugin("a fit that fails", "`raise RuntimeError` in `fit`", DONE, fit="raise RuntimeError('a guest fell')", asked=True)
+_plugin(
+    "a fit that fails",
+    "`raise RuntimeError` in `fit`",
+    DONE,
+    fit="raise RuntimeError('a guest fell')",
+    asked=True,
+)
 _plugin("a summary that fails", "`1 / 0` in `summarize`", DONE, summarize="1 / 0", asked=True)
-_plugin("a finish that fails", "`KeyError` in `finish`", DONE, finish="return {}['none']", asked=True)
+_plugin(
+    "a finish that fails", "`KeyError` in `finish`", DONE, finish="return {}['none']", asked=True
+)
 _plugin("an estimate that is not a number", "nan", DONE, finish="return self._estimate(state, float('nan'), 0.0, 1.0)",
     asked=True)  # fmt: skip
 _plugin("an estimate that is nothing", "`return None`", DONE, finish="return None", asked=True)
-_plugin("a plugin that leaves", "`raise SystemExit` in `fit`", DONE, fit="raise SystemExit(7)", asked=True)
-_plugin("a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True)
+_plugin(
+    "a plugin that leaves",
+    "`raise SystemExit` in `fit`",
+    DONE,
+    fit="raise SystemExit(7)",
+    asked=True,
+)
+_plugin(
+    "a plugin that prints",
+    "`print('hello')` in `fit`",
+    DONE,
+    fit="print('guest says hello')",
+    asked=True,
+)
 
 
 def _signal(name: str, came: str, which: str, code: int) -> None:
@@ -126,13 +158,17 @@ ESCAPE = "\x1b]0;title\x07\x1b[31mred"
 def _(kit: Kit, form: str) -> Call:
     def renamed(columns: Columns) -> Columns:
         return {
-            k.replace("emu", ESCAPE): [str(v).replace("emu", ESCAPE) if isinstance(v, str) else v for v in cells]
+            k.replace("emu", ESCAPE): [
+                str(v).replace("emu", ESCAPE) if isinstance(v, str) else v for v in cells
+            ]
             for k, cells in columns.items()
         }
 
     target = renamed(kit.target("prob_*", "group"))
     target["group"] = [ESCAPE + v for v in target["group"]]
-    reference = kit.put("r.parquet", renamed(kit.reference()) if form == "accepted" else kit.reference())
+    reference = kit.put(
+        "r.parquet", renamed(kit.reference()) if form == "accepted" else kit.reference()
+    )
     files = [str(reference), str(kit.put(f"t{ESCAPE}.parquet", target))]
 
     def check(found: Outcome) -> str | None:
@@ -148,7 +184,11 @@ LIMIT = 1800  # MB of address space for a bomb's process: enough for the librari
 
 def _bounded(found: Outcome) -> str | None:
     words = ("MemoryError", "Unable to allocate", "out of memory", "malloc", "bad_alloc")
-    return "memory ran out before a bound was met" if any(word in found.message for word in words) else None
+    return (
+        "memory ran out before a bound was met"
+        if any(word in found.message for word in words)
+        else None
+    )
 
 
 def _gzip_of(head: bytes, block: bytes, times: int, tail: bytes) -> bytes:
@@ -158,28 +198,54 @@ def _gzip_of(head: bytes, block: bytes, times: int, tail: bytes) -> bytes:
     return gzip.compress(head) + gzip.compress(block, 9) * times + gzip.compress(tail)
 
 
-@trial(BOMBS, "gzip that unpacks to one cell of 3 GB", "3 MB of `t.csv.gz`", REFUSED, "t.csv.gz", ("process",))
+@trial(
+    BOMBS,
+    "gzip that unpacks to one cell of 3 GB",
+    "3 MB of `t.csv.gz`",
+    REFUSED,
+    "t.csv.gz",
+    ("process",),
+)
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(b"prob_cat,prob_dog,prob_emu,label\n1,0,0,", b"a" * (10 << 20), 300, b"\n")
-    return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
+    return kit.estimate(
+        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
+    )
 
 
-@trial(BOMBS, "gzip that unpacks to blank lines", "2 GB of newlines", REFUSED, "t.csv.gz", ("process",))
+@trial(
+    BOMBS, "gzip that unpacks to blank lines", "2 GB of newlines", REFUSED, "t.csv.gz", ("process",)
+)
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(csv_text(kit.target()).encode(), b"\n" * (10 << 20), 200, b"\n")
-    return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
+    return kit.estimate(
+        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
+    )
 
 
-@trial(BOMBS, "a JSONL line of 200 MB", "one object with a text of 200 MB", (REFUSED, SAME), "t.jsonl", ("process",))
+@trial(
+    BOMBS,
+    "a JSONL line of 200 MB",
+    "one object with a text of 200 MB",
+    (REFUSED, SAME),
+    "t.jsonl",
+    ("process",),
+)
 def _(kit: Kit, form: str) -> Call:
     lines = jsonl_text(kit.target()).splitlines(keepends=True)
     lines[6] = lines[6].rstrip()[:-1] + ', "comment": "' + "a" * (200 << 20) + '"}\n'
     return kit.estimate(
-        target=kit.path("t.jsonl", "".join(lines)), process=True, memory=LIMIT, check=_bounded, seconds=30
+        target=kit.path("t.jsonl", "".join(lines)),
+        process=True,
+        memory=LIMIT,
+        check=_bounded,
+        seconds=30,
     )
 
 
-@trial(BOMBS, "a packed NPZ array of 3 GB of zeros", "3 MB of `t.npz`", REFUSED, "t.npz", ("process",))
+@trial(
+    BOMBS, "a packed NPZ array of 3 GB of zeros", "3 MB of `t.npz`", REFUSED, "t.npz", ("process",)
+)
 def _(kit: Kit, form: str) -> Call:
     path = kit.path("t.npz")
     rows = 3 * (1 << 30) // 24
@@ -191,16 +257,27 @@ def _(kit: Kit, form: str) -> Call:
     packed += block * (rows // (1 << 20)) + packer.flush()
     size = len(head) + (rows // (1 << 20)) * (24 << 20)
     info = zipfile.ZipInfo("probabilities.npy")
-    info.compress_type, info.file_size, info.compress_size, info.CRC = (zipfile.ZIP_DEFLATED, size, len(packed), 0)
+    info.compress_type, info.file_size, info.compress_size, info.CRC = (
+        zipfile.ZIP_DEFLATED,
+        size,
+        len(packed),
+        0,
+    )
     # an archive of one member whose packed bytes are given as they are
     name = info.filename.encode()
-    sizes = struct.pack("<IIIHH", info.CRC, info.compress_size, min(info.file_size, 0xFFFFFFFE), len(name), 0)
+    sizes = struct.pack(
+        "<IIIHH", info.CRC, info.compress_size, min(info.file_size, 0xFFFFFFFE), len(name), 0
+    )
     local = struct.pack("<4sHHHHH", b"PK\x03\x04", 20, 0, 8, 0, 33) + sizes + name
     central = (struct.pack("<4sHHHHHH", b"PK\x01\x02", 20, 20, 0, 8, 0, 33) + sizes + struct.pack("<HHHII", 0, 0, 0, 0,
         0) + name)  # fmt: skip
-    end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0)
+    end = struct.pack(
+        "<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0
+    )
     path.write_bytes(local + packed + central + end)
-    return kit.estimate(kit.clean("reference"), path, process=True, memory=LIMIT, check=_bounded, seconds=90)
+    return kit.estimate(
+        kit.clean("reference"), path, process=True, memory=LIMIT, check=_bounded, seconds=90
+    )
 
 
 @trial(BOMBS, "a Parquet column of one repeated text of 16 MB", "240 rows of a dictionary of one entry",
@@ -223,7 +300,14 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(target=path, process=True, memory=LIMIT, check=_bounded, seconds=60)
 
 
-@trial(BOMBS, "a report where memory is limited", "`prlimit --as`, `--report r.html`", DONE, (), ("process",))
+@trial(
+    BOMBS,
+    "a report where memory is limited",
+    "`prlimit --as`, `--report r.html`",
+    DONE,
+    (),
+    ("process",),
+)
 def _(kit: Kit, form: str) -> Call:
     page = kit.path("r.html")
 
@@ -232,7 +316,9 @@ def _(kit: Kit, form: str) -> Call:
             return f"standard error: {found.stderr}"
         return None if found.answer and page.exists() else "a result is not there"
 
-    return kit.estimate(None, None, "--report", str(page), clean=None, process=True, memory=4000, check=there)
+    return kit.estimate(
+        None, None, "--report", str(page), clean=None, process=True, memory=4000, check=there
+    )
 
 
 def _cache(name: str, came: str, change: Any) -> None:
@@ -260,7 +346,9 @@ def _cache(name: str, came: str, change: Any) -> None:
 
 def _digits(content: bytes) -> bytes:
     out = bytearray(content)
-    found = [i for i in range(2, len(out)) if out[i - 2 : i - 1] == b"." and chr(out[i - 1]).isdigit()]
+    found = [
+        i for i in range(2, len(out)) if out[i - 2 : i - 1] == b"." and chr(out[i - 1]).isdigit()
+    ]
     for i in found[::10]:
         out[i - 1] = ord("0") + (out[i - 1] - ord("0") + 3) % 10
     return bytes(out)

@@ -64,7 +64,9 @@ def large() -> Iterator[Asked]:
             continue
         group = "same" if part.group == "same" else "whole" if part.part is None else "parts"
         truth = part.reference - part.fell
-        yield Asked(group, part.series, part.reference, truth, part.interval, part.changed, part.chances)
+        yield Asked(
+            group, part.series, part.reference, truth, part.interval, part.changed, part.chances
+        )
 
 
 def small(folder: Path) -> Iterator[Asked]:
@@ -78,44 +80,83 @@ def small(folder: Path) -> Iterator[Asked]:
         prior = priors().get(truth["source"].partition("-")[0], packaged_prior())
         (folder / "prior.json").write_text(json.dumps(prior.to_dict()), encoding="utf-8")
         labels = pd.read_parquet(case / "labels.parquet")
-        yield from ask("small", case.name, case / "reference.parquet", case / "target.parquet", labels, folder)
+        yield from ask(
+            "small", case.name, case / "reference.parquet", case / "target.parquet", labels, folder
+        )
 
 
 def months(folder: Path) -> Iterator[Asked]:
     """The months of the deployed model, its truth joined by `id`."""
     home = data_folder() / "deployed"
-    names = {"repaid": "label", "y_pred": "prediction", "timestamp": "time", "y_pred_proba": "prob_1"}
+    names = {
+        "repaid": "label",
+        "y_pred": "prediction",
+        "timestamp": "time",
+        "y_pred_proba": "prob_1",
+    }
     tables = {}
     for name in ("reference", "analysis", "analysis_target"):
         table = pd.read_csv(home / f"car_loan_{name}.csv.xz").rename(columns=names)
-        tables[name] = table[[c for c in ("id", "time", "prob_1", "prediction", "label") if c in table]]
-        tables[name] = tables[name].assign(**{"label": table["label"].astype(int)} if "label" in table else {})
+        tables[name] = table[
+            [c for c in ("id", "time", "prob_1", "prediction", "label") if c in table]
+        ]
+        tables[name] = tables[name].assign(
+            **{"label": table["label"].astype(int)} if "label" in table else {}
+        )
         if "time" in table:
             tables[name] = tables[name].assign(time=pd.to_datetime(table["time"]))
     (folder / "prior.json").write_text(json.dumps(packaged_prior().to_dict()), encoding="utf-8")
     yield from ask(
-        "months", "car loans", tables["reference"], tables["analysis"], tables["analysis_target"], folder, "month"
+        "months",
+        "car loans",
+        tables["reference"],
+        tables["analysis"],
+        tables["analysis_target"],
+        folder,
+        "month",
     )
 
 
 def ask(
-    group: str, series: str, reference: Any, target: Any, labels: Any, folder: Path, every: str | None = None
+    group: str,
+    series: str,
+    reference: Any,
+    target: Any,
+    labels: Any,
+    folder: Path,
+    every: str | None = None,
 ) -> Iterator[Asked]:
     """The headline, test and truth of the target, or of each of its chunks."""
     import oodometer
 
-    asked: dict[str, Any] = {"prior": folder / "prior.json", "backtest": folder / "trials", "level": LEVEL}
+    asked: dict[str, Any] = {
+        "prior": folder / "prior.json",
+        "backtest": folder / "trials",
+        "level": LEVEL,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = oodometer.estimate(reference, target, labels=labels, every=every, workers=1, **asked)
-    whole = (found.headline, found.fell_without_labels or found.fell, found.target["accuracy"]["value"])
-    parts = [(c.headline, c.fell_without_labels or c.fell, c.truth.value) for c in found.chunks if c.truth is not None]
+        found = oodometer.estimate(
+            reference, target, labels=labels, every=every, workers=1, **asked
+        )
+    whole = (
+        found.headline,
+        found.fell_without_labels or found.fell,
+        found.target["accuracy"]["value"],
+    )
+    parts = [
+        (c.headline, c.fell_without_labels or c.fell, c.truth.value)
+        for c in found.chunks
+        if c.truth is not None
+    ]
     for headline, fell, truth in parts or [whole]:
         assert fell is not None
         i = headline.interval
         chances = tuple(None for _ in DROPS)
         middle = (i.value, i.lower, i.upper)
-        yield Asked(group, series, found.reference["accuracy"], truth, middle, fell.changed, chances)
+        yield Asked(
+            group, series, found.reference["accuracy"], truth, middle, fell.changed, chances
+        )
 
 
 def fails(part: Asked, drop: float, place: int, rule: str) -> bool:
@@ -125,7 +166,10 @@ def fails(part: Asked, drop: float, place: int, rule: str) -> bool:
     when: Any = rule.partition(",")[0]
     changed = None if rule == "value, chance as well" else part.changed
     chance = part.chances[place]
-    return decide(asked, interval, part.reference, chance=chance, changed=changed, when=when) == "fails"
+    return (
+        decide(asked, interval, part.reference, chance=chance, changed=changed, when=when)
+        == "fails"
+    )
 
 
 def table(parts: Sequence[Asked], group: str) -> list[str]:
@@ -137,9 +181,20 @@ def table(parts: Sequence[Asked], group: str) -> list[str]:
         bound = f"{100 * drop:.0f} below"
         for rule in RULES:
             alarm = np.array([fails(part, drop, place, rule) for part in some])
-            still = float(np.mean([fails(part, drop, place, rule) for part in parts if part.group == "same"]))
+            still = float(
+                np.mean([fails(part, drop, place, rule) for part in parts if part.group == "same"])
+            )
             nights = [night(alarm, fell, still, share) for share in NIGHTS]
-            rows.append([bound, f"{fell.mean():.0%}", rule, str(int(alarm.sum())), *rates(alarm, fell), *nights])
+            rows.append(
+                [
+                    bound,
+                    f"{fell.mean():.0%}",
+                    rule,
+                    str(int(alarm.sum())),
+                    *rates(alarm, fell),
+                    *nights,
+                ]
+            )
             if group == "same":
                 series = sorted({part.series for part in some})
                 raised = {part.series for part, one in zip(some, alarm, strict=True) if one}

@@ -65,7 +65,9 @@ class AskedPart:
         return cls(**{**plain, "interval": (value, low, high), "chances": tuple(plain["chances"])})
 
 
-def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray], rows: int) -> list[AskedPart]:
+def ask(
+    series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray], rows: int
+) -> list[AskedPart]:
     """The whole target and its parts; ``tables`` are reference, target and which target rows are right."""
     import oodometer
 
@@ -74,14 +76,25 @@ def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray
     number = np.minimum(np.arange(len(target)) // rows, count - 1)
     parted, prior = target.assign(part=number), work_folder() / "prior.json"
     prior.write_text(json.dumps(priors().get(source, packaged_prior()).to_dict()), encoding="utf-8")
-    how: dict[str, Any] = {"by": "part", "level": LEVEL, "prior": prior, "backtest": work_folder() / "trials"}
+    how: dict[str, Any] = {
+        "by": "part",
+        "level": LEVEL,
+        "prior": prior,
+        "backtest": work_folder() / "trials",
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [oodometer.estimate(reference, parted, margin=margin, workers=1, **how) for margin in MARGINS]
+        found = [
+            oodometer.estimate(reference, parted, margin=margin, workers=1, **how)
+            for margin in MARGINS
+        ]
     accuracy = found[0].reference["accuracy"]
     spread = float(np.stack(reference["probabilities"].to_numpy()).max(axis=1).std())
     told: list[tuple[int | None, list[Any]]] = [(None, found)]
-    told += [(int(some[0].place["value"]), list(some)) for some in zip(*(f.slices for f in found), strict=True)]
+    told += [
+        (int(some[0].place["value"]), list(some))
+        for some in zip(*(f.slices for f in found), strict=True)
+    ]
     out = []
     for which, said in told:
         inside = np.ones(len(target), bool) if which is None else number == which
@@ -116,7 +129,9 @@ def natural_series() -> Iterator[tuple[str, str, str, Path]]:
         same = bed in ("same", "same4", "same5")
         seen[same] += 1
         if seen[same] % (EVERY_SAME if same else EVERY) == 1:
-            source = json.loads((case / "truth.json").read_text(encoding="utf-8"))["source"].partition("-")[0]
+            source = json.loads((case / "truth.json").read_text(encoding="utf-8"))[
+                "source"
+            ].partition("-")[0]
             yield f"{bed}/{case.name}", source, "same" if same else "natural", case
 
 
@@ -142,13 +157,19 @@ def deployed_tables() -> Iterator[tuple[str, tuple[Any, Any, np.ndarray]]]:
         ("mc", "mc_analysis_gt", "y_true",
          [f"y_pred_proba_{c}_card" for c in ("prepaid", "highstreet", "upmarket")]),
     ):  # fmt: skip
-        here, there = (pd.read_csv(folder / f"{name}_{which}.csv.xz") for which in ("reference", "analysis"))
+        here, there = (
+            pd.read_csv(folder / f"{name}_{which}.csv.xz") for which in ("reference", "analysis")
+        )
         there = there.merge(pd.read_csv(folder / f"{truth}.csv.xz"), on="id", validate="one_to_one")
         names = [column.removeprefix("y_pred_proba_") for column in columns]
         sides = []
         for side in (here, there):
             share = side[columns].to_numpy()
-            share = np.hstack([1 - share, share]) if len(columns) == 1 else share / share.sum(axis=1, keepdims=True)
+            share = (
+                np.hstack([1 - share, share])
+                if len(columns) == 1
+                else share / share.sum(axis=1, keepdims=True)
+            )
             code = side[label].astype(int) if len(columns) == 1 else side[label].map(names.index)
             sides.append(pd.DataFrame({"probabilities": list(share), "label": code}))
         said = np.stack(sides[1]["probabilities"].to_numpy()).argmax(axis=1)
@@ -163,7 +184,10 @@ def measured() -> list[AskedPart]:
         parts = [AskedPart.from_dict(one) for one in json.loads(line)]
         done[parts[0].series] = parts
     jobs = [(*about, partial(natural_tables, case), ROWS) for *about, case in natural_series()]
-    jobs += [(name, name, "deployed", lambda t=tables: t, DEPLOYED_ROWS) for name, tables in deployed_tables()]
+    jobs += [
+        (name, name, "deployed", lambda t=tables: t, DEPLOYED_ROWS)
+        for name, tables in deployed_tables()
+    ]
     start = time.perf_counter()
     with kept.open("a") as file:
         for i, (series, source, group, tables, rows) in enumerate(jobs, 1):
@@ -172,7 +196,11 @@ def measured() -> list[AskedPart]:
                 file.write(json.dumps([asdict(p) for p in done[series]]) + "\n")
                 file.flush()
             if i % 50 == 0:
-                print(f"{i} of {len(jobs)} series, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+                print(
+                    f"{i} of {len(jobs)} series, {time.perf_counter() - start:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
     return [part for parts in done.values() for part in parts]
 
 
@@ -180,7 +208,10 @@ def measured() -> list[AskedPart]:
 def priors() -> dict[str, NaturalShifts]:
     """The prior of each source, fitted without it."""
     shifts, _ = read_shifts(RESULTS / "natural.json")
-    return {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in set(map(source_of, shifts))}
+    return {
+        one: fit_prior([s for s in shifts if source_of(s) != one])
+        for one in set(map(source_of, shifts))
+    }
 
 
 def alarms(parts: Sequence[AskedPart], margin: float) -> np.ndarray:
@@ -197,7 +228,9 @@ def night(alarm: np.ndarray, fell: np.ndarray, still: float, shifted: float) -> 
 
 def still_rate(parts: Sequence[AskedPart], margin: float) -> float:
     """Share of the unshifted parts that raise an alarm."""
-    return float(alarms([p for p in parts if p.group == "same" and p.part is not None], margin).mean())
+    return float(
+        alarms([p for p in parts if p.group == "same" and p.part is not None], margin).mean()
+    )
 
 
 def rates(alarm: np.ndarray, fell: np.ndarray) -> list[str]:
@@ -227,7 +260,12 @@ def table(parts: Sequence[AskedPart]) -> list[str]:
             rows.append([*about, *rates(alarm, fell), *nights, *plain])
     ours = ["detected", "false alarms", "alarms that are right"]
     nightly = [f"the same, {share:.0%} of nights shifted" for share in NIGHTS]
-    others = ["plain rule: detected", "false alarms", "alarms that are right", "detected at our false alarms"]
+    others = [
+        "plain rule: detected",
+        "false alarms",
+        "alarms that are right",
+        "detected at our false alarms",
+    ]
     return kit.table(["parts", "margin in points", "count", "fell", *ours, *nightly, *others], rows)
 
 

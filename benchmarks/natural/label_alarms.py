@@ -50,7 +50,9 @@ Line = dict[str, Any]
 def posterior_of(shift: Shift, prior: NaturalShifts, hits: float, labels: int) -> LabelPosterior:
     """What is believed of a case after so many labels."""
     if _KEPT.get("key") != shift.key:
-        first = LabelPosterior(cdf_without_labels(prior, shift.signs), LabelEvidence(0.0, 0.0, 0, shift.case.rows))
+        first = LabelPosterior(
+            cdf_without_labels(prior, shift.signs), LabelEvidence(0.0, 0.0, 0, shift.case.rows)
+        )
         _KEPT.update(key=shift.key, first=first)
     made = replace(_KEPT["first"], evidence=LabelEvidence(hits, labels, labels, shift.case.rows))
     made.__dict__["spread"] = _KEPT["first"].spread  # it is the same for all labels of a case
@@ -85,7 +87,14 @@ def alarms_of(shift: Shift, prior: NaturalShifts, labels: int) -> Iterator[Line]
         for margin in MARGINS:
             (fell,) = falls_by_labels([posterior], [None], margin, [reference], "natural")
             assert fell is not None
-            about = ({"name": "target"}, rows, {"accuracy": made}, {"accuracy": posterior.below}, fell.changed, {})
+            about = (
+                {"name": "target"},
+                rows,
+                {"accuracy": made},
+                {"accuracy": posterior.below},
+                fell.changed,
+                {},
+            )
             watched = Watched(*about, {"accuracy": posterior.evidence.proof})
             found = judge_alarms(alarm_rules(None, margin), [watched], {"accuracy": source})
             proven = exact(hits, labels, rows)[1] < source - margin
@@ -96,7 +105,12 @@ def alarms_of(shift: Shift, prior: NaturalShifts, labels: int) -> Iterator[Line]
         shares |= {"silent": weight @ (proven & ~rule), "silent_fell": weight @ (proven & ~alarm)}
         shares |= {"coverage": weight @ inside, "width": weight @ width}
         fell_so = source - truth >= margin
-        yield {"labels": labels, "margin": margin, "fell": fell_so, **{k: float(v) for k, v in shares.items()}}
+        yield {
+            "labels": labels,
+            "margin": margin,
+            "fell": fell_so,
+            **{k: float(v) for k, v in shares.items()},
+        }
 
 
 def looks_of(shift: Shift, prior: NaturalShifts, margin: float, seed: int) -> Line:
@@ -111,7 +125,12 @@ def looks_of(shift: Shift, prior: NaturalShifts, margin: float, seed: int) -> Li
         posterior = posterior_of(shift, prior, float(hits[labels - 1]), labels)
         says = said_by_labels(posterior, bound)
         if says is not None:
-            return {"margin": margin, "labels": labels, "wrong": (says == "below") != below, "planned": planned}
+            return {
+                "margin": margin,
+                "labels": labels,
+                "wrong": (says == "below") != below,
+                "planned": planned,
+            }
         if labels == PLANNED:
             planned = decide_by_labels(posterior, bound).needed
     return {"margin": margin, "labels": None, "wrong": False, "planned": planned}
@@ -127,7 +146,9 @@ def measured(shifts: Sequence[Shift]) -> tuple[list[Line], list[Line]]:
         for labels in LABELS:
             alarms += [{**about, **line} for line in alarms_of(shift, prior, labels)]
         for margin in MARGINS:
-            looks += [{**about, **looks_of(shift, prior, margin, 1000 * i + run)} for run in range(RUNS)]
+            looks += [
+                {**about, **looks_of(shift, prior, margin, 1000 * i + run)} for run in range(RUNS)
+            ]
     return alarms, looks
 
 
@@ -136,26 +157,42 @@ def summary(alarms: Sequence[Line], looks: Sequence[Line]) -> dict[str, list[Lin
     by_labels, by_margin = [], []
     for labels in LABELS:
         for margin in MARGINS:
-            some = [a for a in alarms if (a["labels"], a["margin"]) == (labels, margin) and a["group"] != "same"]
+            some = [
+                a
+                for a in alarms
+                if (a["labels"], a["margin"]) == (labels, margin) and a["group"] != "same"
+            ]
             fell, held = ([a for a in some if a["fell"] is side] for side in (True, False))
             raised = sum(a["rule"] for a in some)
             line = {"labels": labels, "margin": margin, "cases": len(some)}
             line |= {what: mean(a[what] for a in some) for what in ("coverage", "width", "proven")}
-            line |= {"silent": max(a["silent"] for a in some), "silent_fell": max(a["silent_fell"] for a in some)}
+            line |= {
+                "silent": max(a["silent"] for a in some),
+                "silent_fell": max(a["silent_fell"] for a in some),
+            }
             line |= {"found": mean(a["rule"] for a in fell), "false": mean(a["rule"] for a in held)}
             line |= {"right": sum(a["rule"] for a in fell) / raised if raised else None}
-            same = [a for a in alarms if (a["labels"], a["margin"]) == (labels, margin) and a["group"] == "same"]
+            same = [
+                a
+                for a in alarms
+                if (a["labels"], a["margin"]) == (labels, margin) and a["group"] == "same"
+            ]
             still = [a for a in same if not a["fell"]]  # some of these targets are worse by chance
             line["unshifted"] = mean(a["rule"] for a in still) if still else None
             by_labels.append(line)
     for margin in MARGINS:
         some = [one for one in looks if one["margin"] == margin]
-        groups = [[o["wrong"] for o in some if o["source"] == source] for source in {o["source"] for o in some}]
+        groups = [
+            [o["wrong"] for o in some if o["source"] == source]
+            for source in {o["source"] for o in some}
+        ]
         both = [o for o in some if o["planned"] is not None and o["labels"] is not None]
         line = {"margin": margin, "runs": len(some), "wrong": mean(o["wrong"] for o in some)}
         line["worst_source"] = max(mean(group) for group in groups)
         for labels in (25, 50, 100, 200, MOST):
-            line[f"decided_{labels}"] = mean(o["labels"] is not None and o["labels"] <= labels for o in some)
+            line[f"decided_{labels}"] = mean(
+                o["labels"] is not None and o["labels"] <= labels for o in some
+            )
         ratio = [(o["labels"] - PLANNED) / o["planned"] for o in both]
         line |= {"planned": len(both), "took": median(ratio) if ratio else None}
         by_margin.append(line)
@@ -178,7 +215,10 @@ def promises(found: dict[str, list[Line]]) -> list[Line]:
 
 
 def page(result: kit.Result) -> str:
-    held = [[o["figure"], o["found"], o["promise"], "yes" if o["holds"] else "**NO**"] for o in result["limits"]]
+    held = [
+        [o["figure"], o["found"], o["promise"], "yes" if o["holds"] else "**NO**"]
+        for o in result["limits"]
+    ]
     lines = [
         "# Labels on natural shifts: alarms, and when to stop",
         "",
@@ -199,7 +239,11 @@ def page(result: kit.Result) -> str:
     ]  # fmt: skip
     heads = ["labels", "margin", "cases", "coverage", "width", "proven", "silent", "silent `fell`", "falls found",
              "false alarms", "alarms that are right", "unshifted, not fallen: alarms"]  # fmt: skip
-    lines += [*kit.table(heads, rows), f"## A look every five labels, {RUNS} orders of each case", ""]
+    lines += [
+        *kit.table(heads, rows),
+        f"## A look every five labels, {RUNS} orders of each case",
+        "",
+    ]
     counts = [25, 50, 100, 200, MOST]
     rows = [
         [f"{100 * a['margin']:.0f}", f"{a['runs']}", f"{a['wrong']:.1%}", f"{a['worst_source']:.1%}",

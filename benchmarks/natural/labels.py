@@ -25,7 +25,13 @@ from benchmarks import kit
 from benchmarks.kit import RESULTS
 from benchmarks.natural.prior import domain_of, priors_without, source_of
 from benchmarks.natural.tables import GROUPS, LEVEL, Shift, read_shifts
-from oodometer.audits.judge import SMALL_TARGET, believed_below, believed_interval, effective_labels, prior_cdf
+from oodometer.audits.judge import (
+    SMALL_TARGET,
+    believed_below,
+    believed_interval,
+    effective_labels,
+    prior_cdf,
+)
 from oodometer.headline.natural_shifts import NaturalShifts, verdict_of
 from oodometer.intervals import clopper_pearson
 
@@ -35,7 +41,9 @@ COVERAGE, LOWEST = 0.88, 0.8  # of all cases, and of the lowest tenth
 MARGINS = (0.01, 0.03, 0.05)
 VERDICTS = ("fell", "holds")
 LIKELY = 1e-6  # chance of a number of hits below which it is left out
-COUNTS = np.unique(np.round(np.geomspace(5, 2000, 60))).astype(int)  # of labels, for what a width is worth
+COUNTS = np.unique(np.round(np.geomspace(5, 2000, 60))).astype(
+    int
+)  # of labels, for what a width is worth
 Case = dict[str, Any]
 
 
@@ -45,7 +53,9 @@ def exact(hits: int, labels: int) -> tuple[float, float]:
     return clopper_pearson(hits, labels, LEVEL)
 
 
-def labelled(shift: Shift, prior: NaturalShifts, labels: int, margins: Sequence[float] = MARGINS) -> Case | None:
+def labelled(
+    shift: Shift, prior: NaturalShifts, labels: int, margins: Sequence[float] = MARGINS
+) -> Case | None:
     """Expected coverage and width of both intervals in a case; None where the target has no more rows than that."""
     rows, truth = shift.case.rows, shift.case.truth
     if rows <= labels:
@@ -59,7 +69,9 @@ def labelled(shift: Shift, prior: NaturalShifts, labels: int, margins: Sequence[
         value, low, high = believed_interval(known, k, labels, LEVEL, small)
         least, most = exact(k, labels)
         inside = low - 1e-9 <= truth <= high + 1e-9
-        out += chance[k] * np.array([inside, high - low, most - least, abs(value - truth), abs(k / labels - truth)])
+        out += chance[k] * np.array(
+            [inside, high - low, most - least, abs(value - truth), abs(k / labels - truth)]
+        )
         if k == int(chance.argmax()):
             said = effective_labels(value, high - low, LEVEL, rows)
     names = ("coverage", "width", "exact_width", "error", "exact_error")
@@ -91,7 +103,10 @@ def exact_widths(truth: float) -> np.ndarray:
     for n in COUNTS.tolist():
         chance = binom.pmf(np.arange(n + 1), n, truth)
         likely = np.flatnonzero(chance > LIKELY)
-        out.append(sum(chance[k] * (exact(k, n)[1] - exact(k, n)[0]) for k in likely.tolist()) / chance[likely].sum())
+        out.append(
+            sum(chance[k] * (exact(k, n)[1] - exact(k, n)[0]) for k in likely.tolist())
+            / chance[likely].sum()
+        )
     return np.array(out)
 
 
@@ -104,7 +119,9 @@ def of_group(task: tuple[str, Sequence[Shift], NaturalShifts, Sequence[float]]) 
         for labels in LABELS if margins else LABELS[:2]:
             case = labelled(shift, prior, labels, margins)
             if case is not None:
-                out.append({"name": name, "group": shift.group, "labels": labels, "widths": widths, **case})
+                out.append(
+                    {"name": name, "group": shift.group, "labels": labels, "widths": widths, **case}
+                )
     return out
 
 
@@ -113,7 +130,9 @@ def figures(cases: Sequence[Case]) -> dict[str, Any]:
     width, whole = mean(c["width"] for c in cases), mean(c["exact_width"] for c in cases)
     curve = np.mean([c["widths"] for c in cases], axis=0)
     worth = float(np.exp(np.interp(-width, -curve, np.log(COUNTS))))
-    coverage, error, plain = (mean(c[what] for c in cases) for what in ("coverage", "error", "exact_error"))
+    coverage, error, plain = (
+        mean(c[what] for c in cases) for what in ("coverage", "error", "exact_error")
+    )
     said = round(float(np.median([c["said"] for c in cases])), 1)
     order = sorted(cases, key=lambda c: c["place"])
     tenth = max(round(len(cases) / 10), 1)
@@ -121,9 +140,13 @@ def figures(cases: Sequence[Case]) -> dict[str, Any]:
     verdicts = {}
     for margin in cases[0]["falls"]:
         for word in VERDICTS:
-            given, right = (mean(c["falls"][margin][what] for c in cases) for what in (word, f"{word}_right"))
+            given, right = (
+                mean(c["falls"][margin][what] for c in cases) for what in (word, f"{word}_right")
+            )
             verdicts[f"{word}_{100 * margin:.0f}"] = round(given, 4)
-            verdicts[f"{word}_right_{100 * margin:.0f}"] = round(right / given, 4) if given > LIKELY else None
+            verdicts[f"{word}_right_{100 * margin:.0f}"] = (
+                round(right / given, 4) if given > LIKELY else None
+            )
     shares = {"coverage": coverage, "lowest": lowest, "highest": highest, "width": width, "exact_width": whole,
         "ratio": width / whole, "error": error, "exact_error": plain}  # fmt: skip
     return {"cases": len(cases), **{name: round(share, 4) for name, share in shares.items()},
@@ -131,9 +154,13 @@ def figures(cases: Sequence[Case]) -> dict[str, Any]:
         **verdicts}  # fmt: skip
 
 
-def summary(cases: Sequence[Case], without_domain: Sequence[Case]) -> dict[str, list[dict[str, Any]]]:
+def summary(
+    cases: Sequence[Case], without_domain: Sequence[Case]
+) -> dict[str, list[dict[str, Any]]]:
     """Lines by group of beds, by source and by domain."""
-    natural, others = ([c for c in some if c["group"] != "same"] for some in (cases, without_domain))
+    natural, others = (
+        [c for c in some if c["group"] != "same"] for some in (cases, without_domain)
+    )
     few = {"natural shifts": natural} | {g: [c for c in cases if c["group"] == g] for g in GROUPS}
     sources, domains = (
         {name: [c for c in some if c["name"] == name] for name in sorted({c["name"] for c in some})}
@@ -159,7 +186,11 @@ def promises(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             for figure, key, least in (("coverage", "coverage", COVERAGE), ("coverage, lowest tenth", "lowest", LOWEST),
                                        ("worth", "worth", WORTH[line["labels"]])):  # fmt: skip
                 got = f"{line[key]:.0f}" if key == "worth" else f"{line[key]:.3f}"
-                row = {"figure": f"{figure}, {line['labels']} labels", "found": got, "promise": f"at least {least}"}
+                row = {
+                    "figure": f"{figure}, {line['labels']} labels",
+                    "found": got,
+                    "promise": f"at least {least}",
+                }
                 out.append({**row, "holds": line[key] >= least})
     return out
 
@@ -199,7 +230,9 @@ def page(result: kit.Result) -> str:
     rows = []
     for c in result["groups"]:
         shares = [(c[f"{word}_{m}"], c[f"{word}_right_{m}"]) for word, m in pairs]
-        cells = [f"{given:.0%}, {'-' if right is None else f'{right:.0%}'}" for given, right in shares]
+        cells = [
+            f"{given:.0%}, {'-' if right is None else f'{right:.0%}'}" for given, right in shares
+        ]
         rows.append([c["cases of"], str(c["labels"]), *cells])
     header = ["cases of", "labels", *(f"{word}, {m} points" for word, m in pairs)]
     lines += ["## Did the accuracy fall by a margin", "", "How often labels and prior together decide it, and how often"
@@ -213,7 +246,10 @@ def measure(given: argparse.Namespace) -> kit.Result:
     with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
         for group, margins in ((source_of, MARGINS), (domain_of, ())):
             priors = priors_without(shifts, group)
-            tasks = [(name, [s for s in shifts if group(s) == name], prior, margins) for name, prior in priors.items()]
+            tasks = [
+                (name, [s for s in shifts if group(s) == name], prior, margins)
+                for name, prior in priors.items()
+            ]
             cases.append([case for some in pool.map(of_group, tasks) for case in some])
     lines = summary(*cases)
     return {"level": LEVEL, "cases": len(shifts), **lines, "limits": promises(lines["groups"])}

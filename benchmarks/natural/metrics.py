@@ -95,7 +95,9 @@ def written(cases: Sequence[Measured]) -> list[dict[str, Any]]:
         return None if values is None else [None if x is None else round(x, DIGITS) for x in values]
 
     for one in cases:
-        plain = out.setdefault(one.case, {name: getattr(one, name) for name in _OF_CASE} | {"metrics": {}})
+        plain = out.setdefault(
+            one.case, {name: getattr(one, name) for name in _OF_CASE} | {"metrics": {}}
+        )
         said = {name: round(one.said[name], DIGITS) for name in SAID if name in one.said}
         signs = rounded(asdict(one.signs).values())
         plain["metrics"][one.metric] = [
@@ -123,7 +125,9 @@ def read(plain: Sequence[dict[str, Any]]) -> list[Measured]:
 
 
 def scale_of(metric: str, high: float) -> Scale:
-    return Scale.of(-1.0 if metric in ("mcc", "cohen_kappa") else 0.0, float("inf") if metric == "nll" else high)
+    return Scale.of(
+        -1.0 if metric in ("mcc", "cohen_kappa") else 0.0, float("inf") if metric == "nll" else high
+    )
 
 
 def source_of(name: str) -> str:
@@ -142,13 +146,18 @@ def of_case(case: Path) -> list[Measured]:
             case / "reference.parquet", case / "target.parquet", labels=case / "labels.parquet", metrics=METRICS,
             methods=METHODS, level=LEVEL, backtest=None, workers=1)  # fmt: skip
     rows = int(found.reference["rows"])
-    evidence = Evidence(LEVEL, diagnosis=found.diagnosis, source=found.reference["accuracy"], reference_rows=rows)
+    evidence = Evidence(
+        LEVEL, diagnosis=found.diagnosis, source=found.reference["accuracy"], reference_rows=rows
+    )
     source = source_of(told["source"])
     domain = told.get("domain") or DOMAIN_OF.get(source, source)
     kind = found.diagnosis.kind if found.diagnosis else "none given"
     out = []
     for name, one in found.metrics.items():
-        start, label = start_of(one.estimates), next((e for e in one.estimates if e.method == "label-shift"), None)
+        start, label = (
+            start_of(one.estimates),
+            next((e for e in one.estimates if e.method == "label-shift"), None),
+        )
         if one.truth is None or start is None:
             continue
         high = 2.0 if name == "brier" and int(found.reference["classes"]) > 2 else 1.0
@@ -205,16 +214,24 @@ def fit(cases: Sequence[Measured], *, alone: bool = False) -> MetricPrior:
 
 def reference_alone(case: Measured) -> Measured:
     """The case where nothing is known but what the reference says."""
-    return replace(case, start="source", signs=replace(case.signs, value=case.signs.source), refuted=True)
+    return replace(
+        case, start="source", signs=replace(case.signs, value=case.signs.source), refuted=True
+    )
 
 
-def band(case: Measured, prior: MetricPrior, level: float = LEVEL, share: float | None = None) -> Three:
+def band(
+    case: Measured, prior: MetricPrior, level: float = LEVEL, share: float | None = None
+) -> Three:
     """Value and ends that the headline has under a prior."""
-    heard = Hypotheses(prior, case.signs, case.label, case.evidence, 1.0 if case.refuted else PUBLIC)
+    heard = Hypotheses(
+        prior, case.signs, case.label, case.evidence, 1.0 if case.refuted else PUBLIC
+    )
     return heard.band(level, share)
 
 
-def left_out(cases: Sequence[Measured], by: Callable[[Measured], str]) -> Iterator[tuple[Measured, MetricPrior]]:
+def left_out(
+    cases: Sequence[Measured], by: Callable[[Measured], str]
+) -> Iterator[tuple[Measured, MetricPrior]]:
     """Each case with the prior of the parts that it is not in."""
     names = sorted({by(c) for c in cases})
     dealt = np.random.default_rng(0).permutation(len(names)) % PARTS
@@ -226,11 +243,17 @@ def left_out(cases: Sequence[Measured], by: Callable[[Measured], str]) -> Iterat
             yield from ((c, prior) for c in inside)
 
 
-def reach_of(judged: Sequence[tuple[Measured, Three]]) -> tuple[tuple[float, int, float, float], ...]:
+def reach_of(
+    judged: Sequence[tuple[Measured, Three]],
+) -> tuple[tuple[float, int, float, float], ...]:
     """Of bands that reach so far from the value: cases, share of truths inside, of values off by more than 3 points."""
     out, below = [], 0.0
     for most in REACHES:
-        few = [(c, b) for c, b in judged if below < max(b[0] - b[1], b[2] - b[0]) <= most and not c.refuted]
+        few = [
+            (c, b)
+            for c, b in judged
+            if below < max(b[0] - b[1], b[2] - b[0]) <= most and not c.refuted
+        ]
         if few:
             inside = mean(b[1] <= c.truth <= b[2] for c, b in few)
             off = mean(abs(b[0] - c.truth) * (c.scale.width) > FAR for c, b in few)
@@ -250,7 +273,9 @@ class Judged:
 
     @classmethod
     def of(cls, case: Measured, prior: MetricPrior) -> Judged:
-        both = [tuple(map(case.scale.back, band(case, prior, share=share))) for share in (None, 1.0)]
+        both = [
+            tuple(map(case.scale.back, band(case, prior, share=share))) for share in (None, 1.0)
+        ]
         headline, public = ((three[0], three[1], three[2]) for three in both)
         return cls(case, case.scale.back(case.truth), headline, public)
 
@@ -288,7 +313,9 @@ STRATA: dict[str, Callable[[Judged], bool]] = {
     "kind `none` or `unknown`": lambda j: j.case.kind in ("none", "unknown"),
     "value more than 5 points above the reference's": lambda j: _change(j) > 0.05,
     "value more than 5 points below": lambda j: _change(j) < -0.05,
-    "sources of natural5": lambda j: j.case.domain not in DOMAIN_OF.values() and j.case.source not in DOMAIN_OF,
+    "sources of natural5": lambda j: (
+        j.case.domain not in DOMAIN_OF.values() and j.case.source not in DOMAIN_OF
+    ),
     "older sources": lambda j: j.case.source in DOMAIN_OF,
 }
 
@@ -310,7 +337,14 @@ def tables(cases: Sequence[Measured], command: str) -> tuple[str, MetricShifts]:
         natural, same = ([j for j in judged if j.case.same == one] for one in (False, True))
         errors = [_mean_error(natural, method) for method in (*SAID, "")]
         rows.append(
-            [metric, str(len(natural)), *errors, *covered(natural), *covered(natural, public=True), *covered(same)[:2]]
+            [
+                metric,
+                str(len(natural)),
+                *errors,
+                *covered(natural),
+                *covered(natural, public=True),
+                *covered(same)[:2],
+            ]
         )
         for name, inside in STRATA.items():
             some = [j for j in natural if inside(j)]
@@ -342,8 +376,14 @@ def tables(cases: Sequence[Measured], command: str) -> tuple[str, MetricShifts]:
 def measure(given: argparse.Namespace) -> kit.Result:
     folder = work_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    cases = [c for c in chosen(unpack(folder), given.most or None) if not c.parent.name.startswith("mvh-")]
-    found, failed = measure_cases(cases, folder / "done_metrics.jsonl", of_case, given.workers, written, read)
+    cases = [
+        c
+        for c in chosen(unpack(folder), given.most or None)
+        if not c.parent.name.startswith("mvh-")
+    ]
+    found, failed = measure_cases(
+        cases, folder / "done_metrics.jsonl", of_case, given.workers, written, read
+    )
     for one in failed:
         print(f"failed and left out: {one}", file=sys.stderr)
     most = f" --most {given.most}" if given.most else ""

@@ -28,10 +28,34 @@ import numpy as np
 from benchmarks import kit
 from benchmarks.kit import ROOT, data_folder
 from benchmarks.natural.prior import quantile_regression
-from oodometer.headline.natural_differences import NaturalDifferences, PairSigns, group_of, pairs_on_target, scales_of
+from oodometer.headline.natural_differences import (
+    NaturalDifferences,
+    PairSigns,
+    group_of,
+    pairs_on_target,
+    scales_of,
+)
 
 PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_differences.json"
-LEVELS = (0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.65, 0.75, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99)
+LEVELS = (
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.15,
+    0.2,
+    0.25,
+    0.35,
+    0.5,
+    0.65,
+    0.75,
+    0.8,
+    0.85,
+    0.9,
+    0.95,
+    0.975,
+    0.99,
+)
 # The chance from which on an order is called decided: on the suites at most 1 of 20 decided is wrong.
 SURE = {"agree": 0.8, "contradict": 0.95, "alone": 0.9}
 GROUPS = {
@@ -73,11 +97,20 @@ def suites() -> Iterator[Suite]:
     seen = set()
     for path in sorted((data_folder() / "suites").glob("*.npz")):
         with np.load(path, allow_pickle=False) as data:
-            shares = [np.asarray(data[f"{side}_probabilities"], np.float32) for side in ("reference", "target")]
+            shares = [
+                np.asarray(data[f"{side}_probabilities"], np.float32)
+                for side in ("reference", "target")
+            ]
             truth = data["reference_labels"].astype(int), data["target_labels"].astype(int)
-            source = str(data["source"]).removeprefix("inoc-").removeprefix("text-").partition("-")[0]
+            source = (
+                str(data["source"]).removeprefix("inoc-").removeprefix("text-").partition("-")[0]
+            )
         yield made("suite", path.stem, source, shares, truth)
-    packed = [p for name in ("natural", "natural4") for p in sorted((data_folder() / name).glob("*.tar.xz"))]
+    packed = [
+        p
+        for name in ("natural", "natural4")
+        for p in sorted((data_folder() / name).glob("*.tar.xz"))
+    ]
     for path in (p for p in packed if "+features" in p.name):
         for case in trained_cases(path):
             seen.add(case.source)
@@ -86,9 +119,14 @@ def suites() -> Iterator[Suite]:
         yield from (case for case in stored(path) if case.source not in seen)
 
 
-def made(kind: str, name: str, source: str, shares: Sequence[np.ndarray], truth: tuple[Any, Any]) -> Suite:
+def made(
+    kind: str, name: str, source: str, shares: Sequence[np.ndarray], truth: tuple[Any, Any]
+) -> Suite:
     """The suite of these probabilities, (model, row, class)."""
-    classes, tops = [s.argmax(axis=-1) for s in shares], [s.max(axis=-1) / s.sum(axis=-1) for s in shares]
+    classes, tops = (
+        [s.argmax(axis=-1) for s in shares],
+        [s.max(axis=-1) / s.sum(axis=-1) for s in shares],
+    )
     return Suite(kind, name, source, (classes[0], classes[1]), truth, (tops[0], tops[1]))
 
 
@@ -119,9 +157,21 @@ def stored(path: Any) -> Iterator[Suite]:
     """A model and the members beside it, at most eight in all; of a group of the same models the first case."""
     seen = set()
     for case, of in cases_of(path).items():
-        about, members = of["about"], [of.get(f"{side} members") for side in ("reference", "target")]
-        same = (about["group"], members[0].shape) if "reference prediction" in of and members[0] is not None else case
-        if members[0] is None or members[1] is None or members[0].shape[1] != members[1].shape[1] or same in seen:
+        about, members = (
+            of["about"],
+            [of.get(f"{side} members") for side in ("reference", "target")],
+        )
+        same = (
+            (about["group"], members[0].shape)
+            if "reference prediction" in of and members[0] is not None
+            else case
+        )
+        if (
+            members[0] is None
+            or members[1] is None
+            or members[0].shape[1] != members[1].shape[1]
+            or same in seen
+        ):
             continue
         seen.add(same)
         both = []
@@ -133,7 +183,11 @@ def stored(path: Any) -> Iterator[Suite]:
         few = np.sort(rng.permutation(len(both[0]))[:MOST_MODELS])
         truth = of["reference label"][:, 0].astype(int), of["labels label"][:, 0].astype(int)
         yield Suite(
-            "members", f"{path.name.partition('.')[0]}/{case}", source_of(about), (both[0][few], both[1][few]), truth
+            "members",
+            f"{path.name.partition('.')[0]}/{case}",
+            source_of(about),
+            (both[0][few], both[1][few]),
+            truth,
         )
 
 
@@ -150,16 +204,26 @@ def trained_cases(path: Any) -> Iterator[Suite]:
         for size in sorted({min(by_size), max(by_size)}):
             case, of = by_size[size]
             rng = np.random.default_rng(0)
-            x, there = (np.nan_to_num(of[f"{side} features"].astype(float)) for side in ("reference", "target"))
+            x, there = (
+                np.nan_to_num(of[f"{side} features"].astype(float))
+                for side in ("reference", "target")
+            )
             y, truth = of["reference label"][:, 0].astype(int), of["labels label"][:, 0].astype(int)
-            order, rows = rng.permutation(len(y))[:MOST_TRAINED], rng.permutation(len(truth))[:MOST_ROWS]
+            order, rows = (
+                rng.permutation(len(y))[:MOST_TRAINED],
+                rng.permutation(len(truth))[:MOST_ROWS],
+            )
             train, rest = order[: len(order) // 2], order[len(order) // 2 :]
-            shares = ask(x[train], y[train], (x[rest], there[rows]), of["reference probabilities"].shape[1])
+            shares = ask(
+                x[train], y[train], (x[rest], there[rows]), of["reference probabilities"].shape[1]
+            )
             name = f"{path.name.partition('.')[0]}/{case}"
             yield made("trained", name, source_of(of["about"]), shares, (y[rest], truth[rows]))
 
 
-def ask(x: np.ndarray, y: np.ndarray, asked: Sequence[np.ndarray], classes: int) -> list[np.ndarray]:
+def ask(
+    x: np.ndarray, y: np.ndarray, asked: Sequence[np.ndarray], classes: int
+) -> list[np.ndarray]:
     """Probabilities (model, row, class) of seven ordinary models for each of the files."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -224,14 +288,21 @@ def fit(pairs: Sequence[Pair]) -> NaturalDifferences:
         value[:used] = quantile_regression(design[:, :used], goal, weights, 0.5)
         value = np.round(value, 3)
         scales = np.array([scales_of(signs) for _, signs in rows])
-        table = np.array([quantile_regression(scales, goal - design @ value, weights, p) for p in LEVELS])
+        table = np.array(
+            [quantile_regression(scales, goal - design @ value, weights, p) for p in LEVELS]
+        )
         groups[name] = value, np.round(table, 4)
     return NaturalDifferences(np.array(LEVELS), groups, SURE, {}, {})
 
 
-def as_json(prior: NaturalDifferences, decided: Mapping[str, tuple[int, float]], about: Mapping[str, Any]) -> str:
+def as_json(
+    prior: NaturalDifferences, decided: Mapping[str, tuple[int, float]], about: Mapping[str, Any]
+) -> str:
     """The packaged prior."""
-    terms, scales = ("reference", "agreement", "agreement_before"), ("standard_error", "moved", "always")
+    terms, scales = (
+        ("reference", "agreement", "agreement_before"),
+        ("standard_error", "moved", "always"),
+    )
     groups = {
         name: {
             "value": dict(zip(terms, weights.tolist(), strict=True)),
@@ -252,8 +323,12 @@ def judged(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     for source in sorted({pair.suite.source for pair in pairs}):
         prior = fit([pair for pair in pairs if pair.suite.source != source])
         for pair in (pair for pair in pairs if pair.suite.source == source):
-            (interval, chance), (_, two) = (prior.difference(s, 0.9) for s in (pair.signs, alone(pair.signs)))
-            family = pair.suite.name.partition("_")[0] if pair.suite.kind == "suite" else pair.suite.kind
+            (interval, chance), (_, two) = (
+                prior.difference(s, 0.9) for s in (pair.signs, alone(pair.signs))
+            )
+            family = (
+                pair.suite.name.partition("_")[0] if pair.suite.kind == "suite" else pair.suite.kind
+            )
             out.append(
                 {"kind": pair.suite.kind, "family": family, "source": source, "suite": pair.suite.name,
                  "models": pair.models, "truth": pair.truth, "group": group_of(pair.signs), "chance": chance,
@@ -277,7 +352,9 @@ def neighbours(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return out
 
 
-def summary(rows: Sequence[Mapping[str, Any]], answer: str, at: float | None = None) -> dict[str, Any]:
+def summary(
+    rows: Sequence[Mapping[str, Any]], answer: str, at: float | None = None
+) -> dict[str, Any]:
     """Of these pairs: how many an answer decides, how many of those wrongly; how many of all are ordered rightly."""
     known = [row for row in rows if row["truth"] and row.get(answer) is not None]
     right = [(row[answer] > at_half(answer)) == (row["truth"] > 0) for row in known]
@@ -285,11 +362,17 @@ def summary(rows: Sequence[Mapping[str, Any]], answer: str, at: float | None = N
     clear = [
         abs(row[answer]) >= Z
         if answer in ("reference", "confidence")
-        else max(row[answer], 1 - row[answer]) >= (SURE[group or row["group"]] if at is None else at)
+        else max(row[answer], 1 - row[answer])
+        >= (SURE[group or row["group"]] if at is None else at)
         for row in known
     ]
     few = [good for good, sure in zip(right, clear, strict=True) if sure]
-    return {"pairs": len(known), "decided": len(few), "wrong": len(few) - sum(few), "right": sum(right)}
+    return {
+        "pairs": len(known),
+        "decided": len(few),
+        "wrong": len(few) - sum(few),
+        "right": sum(right),
+    }
 
 
 def at_half(answer: str) -> float:
@@ -311,7 +394,9 @@ def measure(options: Namespace) -> kit.Result:
     kit.write(PACKAGED, as_json(prior, decided, about))
     named = {"all suites": [row for row in rows if row["kind"] == "suite"]}
     for key in ("family", "kind"):
-        for name in dict.fromkeys(row[key] for row in rows if (row["kind"] == "suite") == (key == "family")):
+        for name in dict.fromkeys(
+            row[key] for row in rows if (row["kind"] == "suite") == (key == "family")
+        ):
             named[KINDS.get(name, name)] = [row for row in rows if row[key] == name]
     tables = []
     for name, few in named.items():
@@ -332,8 +417,16 @@ def measure(options: Namespace) -> kit.Result:
     of = tables[0]["chance"]
     share, wrong = of["decided"] / of["pairs"], of["wrong"] / max(of["decided"], 1)
     limits = [
-        {"limit": "suites: share of pairs decided, at least 0.4", "value": share, "holds": share >= 0.4},
-        {"limit": "suites: wrong of the decided, at most 0.05", "value": wrong, "holds": wrong <= 0.05},
+        {
+            "limit": "suites: share of pairs decided, at least 0.4",
+            "value": share,
+            "holds": share >= 0.4,
+        },
+        {
+            "limit": "suites: wrong of the decided, at most 0.05",
+            "value": wrong,
+            "holds": wrong <= 0.05,
+        },
     ]
     return {**about, "sure": SURE, "limits": limits, "tables": tables, "by_source": sources}
 
@@ -341,7 +434,10 @@ def measure(options: Namespace) -> kit.Result:
 def cells(of: Mapping[str, Any]) -> list[str]:
     if not of["pairs"]:
         return ["-", "-"]
-    return [f"{of['decided'] / of['pairs']:.0%}", f"{of['wrong'] / of['decided']:.1%}" if of["decided"] else "-"]
+    return [
+        f"{of['decided'] / of['pairs']:.0%}",
+        f"{of['wrong'] / of['decided']:.1%}" if of["decided"] else "-",
+    ]
 
 
 def page(result: kit.Result) -> str:
@@ -352,7 +448,9 @@ def page(result: kit.Result) -> str:
         rows.append([line["of"], str(line["chance"]["pairs"]), str(line["sources"]), f"{right:.0%}",
                      *(cell for name in answers for cell in cells(line[name])),
                      f"{line['coverage']:.0%}", f"{line['width']:.1f}"])  # fmt: skip
-        chances.append([line["of"], *(cell for of in line["chances"].values() for cell in cells(of))])
+        chances.append(
+            [line["of"], *(cell for of in line["chances"].values() for cell in cells(of))]
+        )
     for line in result["by_source"]:
         by_source.append([line["source"], ", ".join(line["kinds"]), str(line["pairs"]), *cells(line),
                           *cells(line["reference"])])  # fmt: skip

@@ -61,7 +61,13 @@ DROP = 0.03  # of the rule `--fail-drop`
 STRENGTHS = (100.0, 200.0, 300.0, 400.0, 600.0, 1000.0)
 HETEROGENEITIES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 LEASTS = (0.02, 0.05, 0.1, 0.2, 0.5, 5.0)  # of the last, all chunks take about the same
-SEASONS = {"pjme": 4, "bikes": 12, "pm25": 12, "elec2": 13, "flights-gate": 13}  # periods that hold the seasons
+SEASONS = {
+    "pjme": 4,
+    "bikes": 12,
+    "pm25": 12,
+    "elec2": 13,
+    "flights-gate": 13,
+}  # periods that hold the seasons
 SAME_SOURCE = {"flights-gate": "flights"}  # of the packaged prior
 SEVERE = "spam"
 MOST_REFERENCE = 6000
@@ -105,8 +111,15 @@ class Asked:
             own = part["seen"]["own"]
             seen = SeenPart(**{**part["seen"], "own": None if own is None else OwnRows(**own)})
             parts.append(Found(**{**part, "seen": seen, "said": tuple(part["said"])}))
-        signs = {**plain["signs"], "still": None if plain["signs"]["still"] is None else tuple(plain["signs"]["still"])}
-        changes = {"signs": ShiftSigns(**signs), "rest": Rest(**plain["rest"]), "parts": tuple(parts)}
+        signs = {
+            **plain["signs"],
+            "still": None if plain["signs"]["still"] is None else tuple(plain["signs"]["still"]),
+        }
+        changes = {
+            "signs": ShiftSigns(**signs),
+            "rest": Rest(**plain["rest"]),
+            "parts": tuple(parts),
+        }
         return cls(**{**plain, **changes})
 
     @property
@@ -155,7 +168,11 @@ def natural_jobs(beds: Path) -> Iterator[Job]:
     rng = np.random.default_rng(SEED)
     for bed in sorted(path for path in beds.iterdir() if path.is_dir()):
         still, features = bed.name in ("same", "same4"), (beds / f"{bed.name}+features").is_dir()
-        if "+members" in bed.name or bed.name == "small-target" or bed.name.startswith(CLASSES_ALONE):
+        if (
+            "+members" in bed.name
+            or bed.name == "small-target"
+            or bed.name.startswith(CLASSES_ALONE)
+        ):
             continue
         cases = sorted(path.parent for path in bed.glob("*/truth.json"))
         drawn = [cases[i] for i in rng.permutation(len(cases))]
@@ -166,7 +183,9 @@ def natural_jobs(beds: Path) -> Iterator[Job]:
             source, kind = about["source"].partition("-")[0], "none" if still else "natural"
             key = f"{bed.name}/{case.name}"
             if still and rows >= LARGE:
-                yield Job(f"{key}/{MANY}", source, kind, f"{MANY} of probabilities", str(case), MANY)
+                yield Job(
+                    f"{key}/{MANY}", source, kind, f"{MANY} of probabilities", str(case), MANY
+                )
             if named and not bed.name.endswith("+features"):
                 yield Job(f"{key}/column", source, kind, "column", str(case))
             elif not still and not named and (bed.name.endswith("+features") or not features):
@@ -179,16 +198,33 @@ def temporal_jobs() -> Iterator[Job]:
     for path in sorted((data_folder() / "history").glob("*.npz")):
         name = path.stem
         table = np.load(path)
-        last, models = int(table["period"].max()), [key[2:] for key in table.files if key.startswith("p_")]
+        last, models = (
+            int(table["period"].max()),
+            [key[2:] for key in table.files if key.startswith("p_")],
+        )
         if name in (SEVERE, "car-loan"):
             continue
         for model in models:
             place, source = f"{path}|{model}", SAME_SOURCE.get(name, name)
-            yield Job(f"{name}-{model}/periods", source, "periods", "time", place, 0, (0,), tuple(range(1, last + 1)))
+            yield Job(
+                f"{name}-{model}/periods",
+                source,
+                "periods",
+                "time",
+                place,
+                0,
+                (0,),
+                tuple(range(1, last + 1)),
+            )
             year = SEASONS.get(name)
             if year is not None and last > year:
-                held, asked = tuple(range(year + 1)), tuple(range(year + 1, min(last, 3 * year) + 1))
-                yield Job(f"{name}-{model}/seasons", source, "seasons", "time", place, 0, held, asked)
+                held, asked = (
+                    tuple(range(year + 1)),
+                    tuple(range(year + 1, min(last, 3 * year) + 1)),
+                )
+                yield Job(
+                    f"{name}-{model}/seasons", source, "seasons", "time", place, 0, held, asked
+                )
 
 
 def groups_of(reference: Any, target: Any, job: Job) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +256,11 @@ def tables_of(job: Job) -> tuple[Any, Any, np.ndarray]:
     table = np.load(path)
     share, label, period = table[f"p_{model}"], table["y"].astype(int), table["period"]
     share = np.column_stack([1 - share, share]) if share.ndim == 1 else share
-    said = table[f"pred_{model}"].astype(int) if f"pred_{model}" in table.files else share.argmax(axis=1)
+    said = (
+        table[f"pred_{model}"].astype(int)
+        if f"pred_{model}" in table.files
+        else share.argmax(axis=1)
+    )
     frame = pd.DataFrame({"probabilities": list(share), "prediction": said, "label": label})
     if f"pred_{model}" not in table.files:
         frame = frame.drop(columns="prediction")
@@ -246,7 +286,9 @@ def asked_of(job: Job, reference: Any, target: Any, right: np.ndarray, every: st
     by = "part" if "part" in target else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = oodometer.Oodometer(level=LEVEL, backtest=work_folder() / "trials").fit(reference, by=by)
+        fitted = oodometer.Oodometer(level=LEVEL, backtest=work_folder() / "trials").fit(
+            reference, by=by
+        )
         found = fitted.estimate(target, by=by, every=None if by else every, workers=1)
     parts = found.slices or found.chunks
     method = own_method([part.estimates for part in parts])
@@ -259,7 +301,9 @@ def asked_of(job: Job, reference: Any, target: Any, right: np.ndarray, every: st
         one = next(e for e in part.estimates if e.method == method)
         side = sides.get(value)
         moved = None if by and side is None else part.signs.get("moved")
-        seen = SeenPart(part.rows, one.value, error_of(one), None if side is None else side.rows, moved)
+        seen = SeenPart(
+            part.rows, one.value, error_of(one), None if side is None else side.rows, moved
+        )
         inside = members == (value if by else part.name.partition(" (")[0])
         assert int(inside.sum()) == part.rows
         fell = part.fell_without_labels or part.fell
@@ -289,13 +333,20 @@ def _chunk_of(time: Any, every: str) -> np.ndarray:
 def deployed() -> Asked:
     """The car loans of NannyML's sample data, with the decisions of the deployed model, by month."""
     folder = data_folder() / "deployed"
-    here, there = (pd.read_csv(folder / f"car_loan_{which}.csv.xz") for which in ("reference", "analysis"))
-    there = there.merge(pd.read_csv(folder / "car_loan_analysis_target.csv.xz"), on="id", validate="one_to_one")
+    here, there = (
+        pd.read_csv(folder / f"car_loan_{which}.csv.xz") for which in ("reference", "analysis")
+    )
+    there = there.merge(
+        pd.read_csv(folder / "car_loan_analysis_target.csv.xz"), on="id", validate="one_to_one"
+    )
     sides = []
     for side in (here, there):
         share = side["y_pred_proba"].to_numpy()
         frame = pd.DataFrame({"probabilities": list(np.column_stack([1 - share, share]))})
-        frame["prediction"], frame["time"] = side["y_pred"].astype(int), pd.to_datetime(side["timestamp"])
+        frame["prediction"], frame["time"] = (
+            side["y_pred"].astype(int),
+            pd.to_datetime(side["timestamp"]),
+        )
         sides.append(frame.assign(label=side["repaid"].astype(int)))
     right = (sides[1]["prediction"] == sides[1]["label"]).to_numpy()
     job = Job("car_loan/month", "car-loan", "deployed", "time", "")
@@ -309,18 +360,28 @@ def deployed() -> Asked:
 def priors() -> dict[str, NaturalShifts]:
     """The prior of each source, fitted without it."""
     shifts, _ = read_shifts(RESULTS / "natural.json")
-    return {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in set(map(source_of, shifts))}
+    return {
+        one: fit_prior([s for s in shifts if source_of(s) != one])
+        for one in set(map(source_of, shifts))
+    }
 
 
 def made_again(
-    asked: Asked, strength: float = STRENGTH, heterogeneity: float = HETEROGENEITY, least_moved: float = LEAST_MOVED
+    asked: Asked,
+    strength: float = STRENGTH,
+    heterogeneity: float = HETEROGENEITY,
+    least_moved: float = LEAST_MOVED,
 ) -> list[SharedPart]:
     """The parts by a prior that has not seen the source, and by these constants."""
     prior = priors().get(asked.source, packaged_prior())
     signs = asked.signs
     evidence = Evidence(LEVEL, source=signs.source, reference_rows=signs.reference_rows)
     whole = seen_whole(prior.value(signs), signs, evidence, prior)
-    how: dict[str, Any] = {"strength": strength, "heterogeneity": heterogeneity, "least_moved": least_moved}
+    how: dict[str, Any] = {
+        "strength": strength,
+        "heterogeneity": heterogeneity,
+        "least_moved": least_moved,
+    }
     seen = [part.seen for part in asked.parts]
     return share_correction(whole, seen, like_reference=asked.in_time, rest=asked.rest, **how)
 
@@ -363,7 +424,9 @@ def scores_of(every: Sequence[Asked]) -> Scores:
                 pairs = list(zip(asked.parts, made_again(asked, strength, spread), strict=True))
                 at = intervals.setdefault((strength, spread), {}).setdefault(asked.source, [])
                 at.append(mean(interval_score(*pair) for pair in pairs))
-            off = mean(100 * abs(shared.value - part.truth) for part, shared in pairs)  # whatever the spread
+            off = mean(
+                100 * abs(shared.value - part.truth) for part, shared in pairs
+            )  # whatever the spread
             errors.setdefault(strength, {}).setdefault(asked.source, []).append(off)
     return Scores(
         {one: {source: mean(some) for source, some in by.items()} for one, by in errors.items()},
@@ -377,7 +440,9 @@ def errors_of_chunks(every: Sequence[Asked]) -> list[list[str]]:
     for kind in ("periods", "seasons"):
         some = [asked for asked in every if asked.kind == kind]
         errors = [
-            mean(mean(Judged(a, tuple(made_again(a, least_moved=least))).errors(value)) for a in some)
+            mean(
+                mean(Judged(a, tuple(made_again(a, least_moved=least))).errors(value)) for a in some
+            )
             for least in LEASTS
         ]
         rows.append([kind, *(f"{error:.2f}" for error in errors)])
@@ -418,7 +483,10 @@ class Judged:
 
     def alarms(self, margin: float) -> list[bool]:
         """Parts that are said to have fallen by a margin, by more than chance."""
-        return [verdict_of(p.chance_below(p.reference - margin)) == "fell" and _is_changed(f) for f, p in self.pairs]
+        return [
+            verdict_of(p.chance_below(p.reference - margin)) == "fell" and _is_changed(f)
+            for f, p in self.pairs
+        ]
 
     @property
     def drops(self) -> list[bool]:
@@ -510,12 +578,16 @@ def judged(every: Sequence[Asked]) -> tuple[list[Judged], Scores]:
 
 def limits(some: Sequence[Judged]) -> list[dict[str, Any]]:
     """What is promised, what was measured, and whether it holds."""
-    still = [one for one in some if one.asked.kind == "none" and one.asked.groups.startswith(str(MANY))]
+    still = [
+        one for one in some if one.asked.kind == "none" and one.asked.groups.startswith(str(MANY))
+    ]
     natural = [one for one in some if one.asked.kind == "natural"]
     seasons = [one for one in some if one.asked.kind == "seasons"]
     loans = [one for one in some if one.asked.kind == "deployed"]
     calm, moved, held, lent = (figures(few) for few in (still, natural, seasons, loans))
-    ours, cbpe, mean_confidence = (moved[name] for name in ("rank", "rank of cbpe", "rank of confidence"))
+    ours, cbpe, mean_confidence = (
+        moved[name] for name in ("rank", "rank of cbpe", "rank of confidence")
+    )
     errors = [rank_error(natural, beside) for beside in (estimate, confidence)]
     still_ratio, alarm, drop = calm["error"] / calm["cbpe"], calm["any alarm"], calm["any drop"]
     promised = [
@@ -523,11 +595,31 @@ def limits(some: Sequence[Judged]) -> list[dict[str, Any]]:
         ("the same by --fail-drop 0.03", drop, drop <= 0.05),
         ("15 groups, no shift: error, at most 1.15 of cbpe's", still_ratio, still_ratio <= 1.15),
         ("15 groups, no shift: width, at most 20 points", calm["width"], calm["width"] <= 20),
-        ("natural shifts: rank correlation, at least cbpe's but for chance", ours - cbpe, ours - cbpe >= -errors[0]),
-        ("the same of mean confidence's", ours - mean_confidence, ours - mean_confidence >= -errors[1]),
-        ("natural shifts: coverage, 0.86 to 0.94", moved["coverage"], 0.86 <= moved["coverage"] <= 0.94),
-        ("seasons that the reference holds: coverage, at least 0.84", held["coverage"], held["coverage"] >= 0.84),
-        ("car loans by month, if only the inputs changed: error, at most 0.45", lent["cbpe"], lent["cbpe"] <= 0.45),
+        (
+            "natural shifts: rank correlation, at least cbpe's but for chance",
+            ours - cbpe,
+            ours - cbpe >= -errors[0],
+        ),
+        (
+            "the same of mean confidence's",
+            ours - mean_confidence,
+            ours - mean_confidence >= -errors[1],
+        ),
+        (
+            "natural shifts: coverage, 0.86 to 0.94",
+            moved["coverage"],
+            0.86 <= moved["coverage"] <= 0.94,
+        ),
+        (
+            "seasons that the reference holds: coverage, at least 0.84",
+            held["coverage"],
+            held["coverage"] >= 0.84,
+        ),
+        (
+            "car loans by month, if only the inputs changed: error, at most 0.45",
+            lent["cbpe"],
+            lent["cbpe"] <= 0.45,
+        ),
         ("car loans by month, headline: error, at most 1.3", lent["error"], lent["error"] <= 1.3),
     ]
     return [{"limit": name, "value": found, "holds": bool(good)} for name, found, good in promised]
@@ -588,7 +680,9 @@ def measure(given: argparse.Namespace) -> kit.Result:
     jobs: list[Any] = [*natural_jobs(unpack(folder, SETS)), *temporal_jobs()]
     order = np.random.default_rng(SEED).permutation(len(jobs))
     jobs = [jobs[i] for i in order][: given.most or None]
-    found, failed = measure_cases(jobs, folder / "parts.jsonl", ask, given.workers, Asked.to_dict, Asked.from_dict)
+    found, failed = measure_cases(
+        jobs, folder / "parts.jsonl", ask, given.workers, Asked.to_dict, Asked.from_dict
+    )
     for why in failed:
         print(f"failed and left out: {why}")
     every = [*found, deployed()]
@@ -597,5 +691,12 @@ def measure(given: argparse.Namespace) -> kit.Result:
 
 if __name__ == "__main__":
     raise SystemExit(
-        kit.command(__doc__, "parts", measure, page, workers=(1, "processes"), most=(0, "only so many targets"))
+        kit.command(
+            __doc__,
+            "parts",
+            measure,
+            page,
+            workers=(1, "processes"),
+            most=(0, "only so many targets"),
+        )
     )

@@ -40,7 +40,10 @@ from oodometer.headline.natural_shifts import (
 
 PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
-LOWER, UPPER = 1.15, 1.05  # times as far from the median as fitted, from the quantiles of 10 and of 90 % outwards
+LOWER, UPPER = (
+    1.15,
+    1.05,
+)  # times as far from the median as fitted, from the quantiles of 10 and of 90 % outwards
 MARGINS = (0.01, 0.03, 0.05)
 REACHES = (0.035, 0.06, 0.08, 0.12, 0.2, 0.3, 1.0)
 
@@ -64,7 +67,9 @@ def fit_prior(shifts: Sequence[Shift]) -> NaturalShifts:
     signs = [s.signs for s in shifts]
     truth = np.array([s.case.truth for s in shifts])
     nothing = np.zeros(len(LEVELS))
-    rule = NaturalShifts(cost=0.0, levels=np.array(LEVELS), chance=nothing, size=nothing, unknown=typical(signs))
+    rule = NaturalShifts(
+        cost=0.0, levels=np.array(LEVELS), chance=nothing, size=nothing, unknown=typical(signs)
+    )
     exposed = np.array([[rule.exposure(one)] for one in signs])
     goal = truth - np.array([rule.value(one) for one in signs])
     rule = replace(rule, cost=round(-float(quantile_regression(exposed, goal, weights, 0.5)[0]), 4))
@@ -83,20 +88,32 @@ def typical(signs: Sequence[ShiftSigns]) -> dict[str, float]:
     """What is taken for a sign that cannot be seen."""
     moved = [one.moved for one in signs if one.moved is not None]
     apart = [one.apart for one in signs if one.apart is not None]
-    both = [(saturated(one.separation), saturated(one.moved)) for one in signs if one.separation and one.moved]
+    both = [
+        (saturated(one.separation), saturated(one.moved))
+        for one in signs
+        if one.separation and one.moved
+    ]
     ratio = float(np.median([v / m for v, m in both])) if both else 0.0
-    found = {"moved": float(np.median(moved)), "separation": ratio, "apart": float(np.median(apart))}
+    found = {
+        "moved": float(np.median(moved)),
+        "separation": ratio,
+        "apart": float(np.median(apart)),
+    }
     return {name: round(value, 5) for name, value in found.items()}
 
 
-def quantile_regression(design: np.ndarray, goal: np.ndarray, weights: np.ndarray, p: float) -> np.ndarray:
+def quantile_regression(
+    design: np.ndarray, goal: np.ndarray, weights: np.ndarray, p: float
+) -> np.ndarray:
     """Weighted linear quantile regression without an intercept (Koenker and Bassett, 1978), by the linear programme
     that is dual to it, which has a line for each column and not for each row.
     """
     from scipy.optimize import linprog
 
     bounds = np.column_stack([np.zeros(len(goal)), weights])
-    found = linprog(-goal, A_eq=design.T, b_eq=(1 - p) * (design.T @ weights), bounds=bounds, method="highs-ds")
+    found = linprog(
+        -goal, A_eq=design.T, b_eq=(1 - p) * (design.T @ weights), bounds=bounds, method="highs-ds"
+    )
     return np.asarray(-found.eqlin.marginals)
 
 
@@ -106,26 +123,40 @@ Group = Callable[[Shift], str]
 
 
 def left_out(
-    shifts: Sequence[Shift], fit: Fit = fit_prior, under: Under | None = None, group: Group = source_of
+    shifts: Sequence[Shift],
+    fit: Fit = fit_prior,
+    under: Under | None = None,
+    group: Group = source_of,
 ) -> list[Shift]:
     """Every case with the headline of a prior that was fitted without its whole source, or domain."""
     under = under or _under
     priors = priors_without(shifts, group, fit)
     bare = [under(s, priors[group(s)]) for s in shifts]
     # what is measured of a band is measured without the group, too
-    made = {one: replace(p, reach=reach_of([s for s in bare if group(s) != one])) for one, p in priors.items()}
+    made = {
+        one: replace(p, reach=reach_of([s for s in bare if group(s) != one]))
+        for one, p in priors.items()
+    }
     return [under(s, made[group(s)]) for s in shifts]
 
 
-def priors_without(shifts: Sequence[Shift], group: Group, fit: Fit = fit_prior) -> dict[str, NaturalShifts]:
+def priors_without(
+    shifts: Sequence[Shift], group: Group, fit: Fit = fit_prior
+) -> dict[str, NaturalShifts]:
     """The prior of all other groups, for each group."""
-    return {one: fit([s for s in shifts if group(s) != one]) for one in sorted(set(map(group, shifts)))}
+    return {
+        one: fit([s for s in shifts if group(s) != one]) for one in sorted(set(map(group, shifts)))
+    }
 
 
 def _under(shift: Shift, prior: NaturalShifts) -> Shift:
-    signs, evidence = shift.signs, Evidence(LEVEL, source=shift.signs.source, reference_rows=shift.signs.reference_rows)
+    signs, evidence = (
+        shift.signs,
+        Evidence(LEVEL, source=shift.signs.source, reference_rows=shift.signs.reference_rows),
+    )
     ends = {
-        asked: spanning(prior.value(signs), prior.interval(signs, asked), evidence, asked) for asked in (LEVEL, 0.5)
+        asked: spanning(prior.value(signs), prior.interval(signs, asked), evidence, asked)
+        for asked in (LEVEL, 0.5)
     }
     trust, _ = trust_of(prior, signs, shift.doubt)
     whole, half = ends[LEVEL], ends[0.5]
@@ -140,7 +171,8 @@ def reach_of(shifts: Sequence[Shift]) -> tuple[tuple[float, int, float, float], 
     out, below, shifts = [], 0.0, [s for s in shifts if not s.doubt]
     for most in REACHES:
         reaches = [
-            max(s.case.headline[0] - s.case.headline[1], s.case.headline[2] - s.case.headline[0]) for s in shifts
+            max(s.case.headline[0] - s.case.headline[1], s.case.headline[2] - s.case.headline[0])
+            for s in shifts
         ]
         few = [s for s, reach in zip(shifts, reaches, strict=True) if below < reach <= most]
         if few:
@@ -160,10 +192,17 @@ def verdicts_of(shifts: Sequence[Shift]) -> tuple[tuple[float, str, int, float],
     priors = priors_without(shifts, domain_of)
     rows = []
     for margin in MARGINS:
-        said = [verdict_of(priors[domain_of(s)].share_below(s.signs, s.signs.source - margin)) for s in shifts]
+        said = [
+            verdict_of(priors[domain_of(s)].share_below(s.signs, s.signs.source - margin))
+            for s in shifts
+        ]
         fell = [s.signs.source - s.case.truth >= margin for s in shifts]
         for verdict in ("fell", "holds"):
-            right = [one == (verdict == "fell") for one, word in zip(fell, said, strict=True) if word == verdict]
+            right = [
+                one == (verdict == "fell")
+                for one, word in zip(fell, said, strict=True)
+                if word == verdict
+            ]
             if right:
                 rows.append((margin, verdict, len(right), round(mean(right), 3)))
     return tuple(rows)
@@ -178,7 +217,9 @@ def alarm_rows(shifts: Sequence[Shift]) -> list[list[str]]:
     ):
         for margin in MARGINS:
             fell = np.array([s.signs.source - s.case.truth >= margin for s in few])
-            likely = [priors[source_of(s)].share_below(s.signs, s.signs.source - margin) for s in few]
+            likely = [
+                priors[source_of(s)].share_below(s.signs, s.signs.source - margin) for s in few
+            ]
             rung = np.array(likely) >= ALARM
             shares = (rung[fell], rung[~fell], fell[rung])
             cells = [f"{share.mean():.0%}" if len(share) else "-" for share in shares]
@@ -186,23 +227,32 @@ def alarm_rows(shifts: Sequence[Shift]) -> list[list[str]]:
     return out
 
 
-def packaged(shifts: Sequence[Shift], judged: Sequence[Shift], by_domain: Sequence[Shift], date: str) -> NaturalShifts:
+def packaged(
+    shifts: Sequence[Shift], judged: Sequence[Shift], by_domain: Sequence[Shift], date: str
+) -> NaturalShifts:
     """The prior of all cases, with what was measured of it with whole domains left out."""
     about = {"made_by": "python -m benchmarks.natural.prior", "date": date, "cases": len(shifts)}
     about["sources"] = sorted(set(map(source_of, shifts)))
     about["domains"] = sorted(set(map(domain_of, shifts)))
     about["unseen_falls"] = unseen_falls(judged)
-    return replace(fit_prior(shifts), reach=reach_of(by_domain), about=about, verdicts=verdicts_of(shifts))
+    return replace(
+        fit_prior(shifts), reach=reach_of(by_domain), about=about, verdicts=verdicts_of(shifts)
+    )
 
 
-def figures(shifts: Sequence[Shift], by_domain: Sequence[Shift]) -> dict[str, tuple[float, str, bool]]:
+def figures(
+    shifts: Sequence[Shift], by_domain: Sequence[Shift]
+) -> dict[str, tuple[float, str, bool]]:
     """What is promised of natural shifts: figure, promise, whether it holds."""
     groups = grouped(shifts, lambda s: s.group)
     same, everyday = groups["same"], groups["everyday"]
     temporal = [s for s in groups["temporal"] if source_of(s) != SEVERE]
     natural = [s for s in shifts if s.group not in ("same", "everyday", "temporal")]
     half = mean(s.half[1] <= s.case.truth <= s.half[2] for s in natural)
-    apart = min(coverage(few) for few in grouped([s for s in by_domain if s.group != "same"], domain_of).values())
+    apart = min(
+        coverage(few)
+        for few in grouped([s for s in by_domain if s.group != "same"], domain_of).values()
+    )
     high = [s for s in by_domain if s.case.trust == "high" and s.group != "same"]
     off = mean(map(is_off, high)) if high else 0.0
     strata = [few for _, few in seen_strata(shifts) if is_large(few)]
@@ -217,12 +267,20 @@ def figures(shifts: Sequence[Shift], by_domain: Sequence[Shift]) -> dict[str, tu
         ("temporal sources: error, of the best fixed method's", best_ratio(temporal)[0], 0.0, 1.0),
         ("no shift: coverage", coverage(same), 0.93, 1.0),
         ("no shift: error, of the best fixed method's", best_ratio(same)[0], 0.0, 1.1),
-        ("visible strata: largest error, of the best fixed method's", max(best_ratio(s)[0] for s in strata), 0.0, 1.03),
+        (
+            "visible strata: largest error, of the best fixed method's",
+            max(best_ratio(s)[0] for s in strata),
+            0.0,
+            1.03,
+        ),
         ("visible strata: least coverage", min(map(coverage, strata)), 0.84, 1.0),
         ("lowest domain, itself left out: coverage", apart, 0.8, 1.0),
         ("off by more than 3 points, trust high, shifted, domains left out", off, 0.0, 0.05),
     ]
-    return {name: (found, _promise(least, most), least <= found <= most) for name, found, least, most in asked}
+    return {
+        name: (found, _promise(least, most), least <= found <= most)
+        for name, found, least, most in asked
+    }
 
 
 def _promise(least: float, most: float) -> str:
@@ -272,7 +330,10 @@ def seen_strata(shifts: Sequence[Shift]) -> list[tuple[str, list[Shift]]]:
         return f"{low} {edges[place]:g}" if place < len(edges) else f"{edges[-1]:g} and more"
 
     cut("kind", lambda s: s.case.kind)
-    cut("move of cbpe, points", lambda s: step(100 * (s.case.estimates["cbpe"][0] - s.reference), (-10, -2, 2, 10)))
+    cut(
+        "move of cbpe, points",
+        lambda s: step(100 * (s.case.estimates["cbpe"][0] - s.reference), (-10, -2, 2, 10)),
+    )
     cut(
         "headline less cbpe, points",
         lambda s: step(100 * (s.case.headline[0] - s.case.estimates["cbpe"][0]), (-15, -5, 0)),
@@ -299,7 +360,11 @@ def _error(shift: Shift) -> float:
 
 def width(shifts: Sequence[Shift]) -> float:
     """Mean width of the intervals in points; NaN of none."""
-    return mean(100 * (s.case.headline[2] - s.case.headline[1]) for s in shifts) if shifts else float("nan")
+    return (
+        mean(100 * (s.case.headline[2] - s.case.headline[1]) for s in shifts)
+        if shifts
+        else float("nan")
+    )
 
 
 def score(shifts: Sequence[Shift]) -> float:
@@ -334,7 +399,10 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShif
     def rows(some: Sequence[Shift], group: Group) -> list[list[str]]:
         return [row(name, few) for name, few in grouped(some, group).items()]
 
-    reach = [[f"{100 * most:g}", str(cases), f"{inside:.0%}", f"{off:.1%}"] for most, cases, inside, off in prior.reach]
+    reach = [
+        [f"{100 * most:g}", str(cases), f"{inside:.0%}", f"{off:.1%}"]
+        for most, cases, inside, off in prior.reach
+    ]
     said = [
         [f"{100 * margin:.0f}", verdict, f"{cases / len(shifts):.0%}", f"{right:.1%}"]
         for margin, verdict, cases, right in prior.verdicts
@@ -361,7 +429,9 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShif
         *kit.table(["source", *header], rows(natural, source_of)),
         "## Domain by domain, the domain left out",
         "",
-        *kit.table(["domain", *header], rows([s for s in by_domain if s.group != "same"], domain_of)),
+        *kit.table(
+            ["domain", *header], rows([s for s in by_domain if s.group != "same"], domain_of)
+        ),
         "## How far the band of 90 % reaches from the value, in points, and how many ended inside; domains left out",
         "",
         *kit.table(["reach up to", "cases", "inside", "value off by more than 3 points"], reach),
@@ -371,7 +441,15 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShif
         f"## Falls that are {ALARM:.0%} likely, sources left out",
         "",
         *kit.table(
-            ["family", "margin in points", "cases", "fell", "found", "false alarms", "alarms that are right"],
+            [
+                "family",
+                "margin in points",
+                "cases",
+                "fell",
+                "found",
+                "false alarms",
+                "alarms that are right",
+            ],
             alarm_rows(shifts),
         ),
         "## The quantiles",
@@ -388,9 +466,13 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShif
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural.prior", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m benchmarks.natural.prior",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for prior.json and prior.md")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder for prior.json and prior.md"
+    )
     parser.add_argument("--date", required=True, help="date of the fit, such as 2026-11-22")
     options = parser.parse_args(arguments)
     shifts, _ = read_shifts(RESULTS / "natural.json")
@@ -400,7 +482,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = figures(judged, by_domain)
     plain = {name: {"found": round(float(value), 4), "promise": asked, "holds": bool(good)}
              for name, (value, asked, good) in found.items()}  # fmt: skip
-    (options.out / "prior.json").write_text(json.dumps({"figures": plain}, indent=1) + "\n", encoding="utf-8")
+    (options.out / "prior.json").write_text(
+        json.dumps({"figures": plain}, indent=1) + "\n", encoding="utf-8"
+    )
     (options.out / "prior.md").write_text(page(judged, by_domain, prior), encoding="utf-8")
     for name, (value, asked, good) in found.items():
         print(f"{'yes' if good else 'NO ':3s}  {name}: {value:.3f} ({asked})")

@@ -31,7 +31,11 @@ from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import doubt_of, signs_of_result
 
 SEED = 0
-SETS: dict[str, dict[str, str]] = {"natural": {}, "natural4": {}, "natural5": {"same4": "same5"}}  # and beds renamed
+SETS: dict[str, dict[str, str]] = {
+    "natural": {},
+    "natural4": {},
+    "natural5": {"same4": "same5"},
+}  # and beds renamed
 EVERY = 3  # periods of a temporal source that are asked: neighbours are alike
 MIXED = {
     "same": 4,
@@ -50,7 +54,9 @@ def unpack(folder: Path, names: Sequence[str] = tuple(SETS)) -> Path:
     """All beds of these sets as folders of cases; those that are there already are left as they are."""
     packed = sorted(path for name in names for path in (data_folder() / name).glob("*.tar.xz"))
     if not packed:
-        raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
+        raise SystemExit(
+            "the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/"
+        )
     beds = folder / "beds"
     beds.mkdir(parents=True, exist_ok=True)
     for path in packed:
@@ -63,7 +69,9 @@ def unpack(folder: Path, names: Sequence[str] = tuple(SETS)) -> Path:
     periods_of = sorted((data_folder() / "history").glob("*.npz")) if names == tuple(SETS) else []
     for path in periods_of:
         with np.load(path) as periods:
-            for model in [name.removeprefix("p_") for name in periods.files if name.startswith("p_")]:
+            for model in [
+                name.removeprefix("p_") for name in periods.files if name.startswith("p_")
+            ]:
                 bed = beds / f"time-{path.stem}-{model}"
                 if not bed.is_dir():
                     with tempfile.TemporaryDirectory(dir=folder) as half:
@@ -79,8 +87,12 @@ def _write_periods(periods: Any, model: str, source: str, bed: Path) -> None:
         probabilities = np.column_stack([1 - probabilities, probabilities])
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     own = f"pred_{model}"
-    predicted = periods[own].astype(np.int64) if own in periods.files else probabilities.argmax(axis=1)
-    rows = pd.DataFrame({"probabilities": list(probabilities), "prediction": predicted, "label": periods["y"]})
+    predicted = (
+        periods[own].astype(np.int64) if own in periods.files else probabilities.argmax(axis=1)
+    )
+    rows = pd.DataFrame(
+        {"probabilities": list(probabilities), "prediction": predicted, "label": periods["y"]}
+    )
     period = periods["period"]
     for number in range(1, int(period.max()) + 1, EVERY):
         case, target = bed / f"{number:02d}", rows[period == number]
@@ -88,7 +100,10 @@ def _write_periods(periods: Any, model: str, source: str, bed: Path) -> None:
         rows[period == 0].reset_index(drop=True).to_parquet(case / "reference.parquet")
         target.drop(columns="label").reset_index(drop=True).to_parquet(case / "target.parquet")
         target[["label"]].reset_index(drop=True).to_parquet(case / "labels.parquet")
-        truth = {"accuracy": float((target["prediction"] == target["label"]).mean()), "source": source}
+        truth = {
+            "accuracy": float((target["prediction"] == target["label"]).mean()),
+            "source": source,
+        }
         (case / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
 
 
@@ -110,7 +125,11 @@ def measure(case: Path, cache: Path) -> Shift:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = oodometer.estimate(
-            case / "reference.parquet", case / "target.parquet", level=LEVEL, backtest=cache, workers=1
+            case / "reference.parquet",
+            case / "target.parquet",
+            level=LEVEL,
+            backtest=cache,
+            workers=1,
         )
     head = found.headline
     kind = "none given" if found.diagnosis is None else found.diagnosis.kind
@@ -121,13 +140,17 @@ def measure(case: Path, cache: Path) -> Shift:
     signs, evidence = signs_of_result(found), Evidence(LEVEL, diagnosis=found.diagnosis)
     assert signs is not None
     three = (still.value, still.lower, still.upper)
-    return Shift(said, truth["source"], found.reference["accuracy"], signs, doubt_of(signs, evidence), three)
+    return Shift(
+        said, truth["source"], found.reference["accuracy"], signs, doubt_of(signs, evidence), three
+    )
 
 
 def measure_all(cases: Sequence[Path], folder: Path, workers: int) -> tuple[list[Shift], list[str]]:
     """All cases and what failed; each is kept on disk as it is done, and not measured again."""
     work = partial(measure, cache=folder / "trials")
-    return measure_cases(cases, folder / "done.jsonl", work, workers, Shift.to_dict, Shift.from_dict)
+    return measure_cases(
+        cases, folder / "done.jsonl", work, workers, Shift.to_dict, Shift.from_dict
+    )
 
 
 def measure_cases(
@@ -144,7 +167,9 @@ def measure_cases(
                 failed.append(why)
                 continue
             done[case.parent.name, case.name] = found
-            file.write(json.dumps({"key": [case.parent.name, case.name], "found": write(found)}) + "\n")
+            file.write(
+                json.dumps({"key": [case.parent.name, case.name], "found": write(found)}) + "\n"
+            )
             file.flush()
     wanted = [(case.parent.name, case.name) for case in cases]
     return [done[key] for key in wanted if key in done], failed
@@ -162,16 +187,28 @@ def _read(kept: Path, read: Callable[[Any], Any]) -> Iterator[tuple[tuple[str, s
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m benchmarks.natural",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("--most", type=int, help="cases of each bed, drawn by a fixed seed; by default all")
-    parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
-    parser.add_argument("--fresh", action="store_true", help="forget what an interrupted run has done")
+    parser.add_argument(
+        "--most", type=int, help="cases of each bed, drawn by a fixed seed; by default all"
+    )
+    parser.add_argument(
+        "--tables", action="store_true", help="measure nothing, make the tables again"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="forget what an interrupted run has done"
+    )
     parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for natural.json and natural.md")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder for natural.json and natural.md"
+    )
     options = parser.parse_args(arguments)
     failed: list[str] = []
-    command = "python -m benchmarks.natural" + ("" if options.most is None else f" --most {options.most}")
+    command = "python -m benchmarks.natural" + (
+        "" if options.most is None else f" --most {options.most}"
+    )
     if options.tables:
         shifts, command = read_shifts(options.out / "natural.json")
     else:
@@ -183,7 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shifts = left_out(shifts)
     write_results(sorted(shifts, key=lambda s: s.key), options.out, command)
     if options.out == RESULTS:
-        GUIDE.write_text(renewed(GUIDE.read_text(encoding="utf-8"), read_shifts(RESULTS / "natural.json")[0]))
+        GUIDE.write_text(
+            renewed(GUIDE.read_text(encoding="utf-8"), read_shifts(RESULTS / "natural.json")[0])
+        )
     for failure in failed:
         print(f"failed and left out: {failure}", file=sys.stderr)
     return int(bool(failed))

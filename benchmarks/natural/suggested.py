@@ -38,7 +38,9 @@ DESIGNS = ("random", "by confidence", "by confidence, share 0.5", "spread")
 def rows_of(case: Path) -> tuple[Correctness, Floats, Floats]:
     """What the reference taught, f on the target rows, and which of them are right."""
     reference = as_source(case / "reference.parquet")
-    target, labels = (as_source(case / f"{name}.parquet", axes=reference.axes) for name in ("target", "labels"))
+    target, labels = (
+        as_source(case / f"{name}.parquet", axes=reference.axes) for name in ("target", "labels")
+    )
     learnt, rows = Correctness.fit(reference.read()), target.read()
     truth = labels.read(["label", "correct"])
     right = rows.predicted == truth.label if truth.correct is None else truth.correct
@@ -87,10 +89,14 @@ def of_case(shift: Shift, case: Path, prior: Floats, seed: int) -> Iterator[dict
             held, wide = [], []
             for _ in range(AUDITS):
                 row, shares = way(), np.full(labels, even)
-                rows = SampledRows(row, right[row], shares, shares * np.nan, np.zeros(0, dtype=np.int64))
+                rows = SampledRows(
+                    row, right[row], shares, shares * np.nan, np.zeros(0, dtype=np.int64)
+                )
                 few = even == 1 and len(score) <= SMALL_TARGET * labels
                 hits, worth, _ = likelihood_labels(rows, score)
-                _, low, high = believed_interval(prior, hits, worth, LEVEL, len(score) if few else None)
+                _, low, high = believed_interval(
+                    prior, hits, worth, LEVEL, len(score) if few else None
+                )
                 held.append(low - 1e-9 <= truth <= high + 1e-9)
                 wide.append(high - low)
             yield {"case": "/".join(shift.key), "group": shift.group, "labels": labels, "design": name, "share": even,
@@ -157,10 +163,16 @@ def measure(given: argparse.Namespace) -> kit.Result:
             cdf = prior_cdf(prior.levels, prior.quantile(shift.signs, prior.levels))
             found += of_case(shift, beds / shift.key[0] / shift.key[1], cdf, i)
     known = list({f["case"]: f["explained"] for f in found if f["group"] != "same"}.values())
-    command = "python -m benchmarks.natural.suggested" + ("" if given.cases == 100 else f" --cases {given.cases}")
+    command = "python -m benchmarks.natural.suggested" + (
+        "" if given.cases == 100 else f" --cases {given.cases}"
+    )
     return {"command": command, "level": LEVEL, "explained": np.quantile(known, [0.1, 0.5, 0.9]).round(4).tolist(),
         "lines": summary(found)}  # fmt: skip
 
 
 if __name__ == "__main__":
-    raise SystemExit(kit.command(__doc__, "suggested", measure, page, cases=(100, "how many, drawn by a fixed seed")))
+    raise SystemExit(
+        kit.command(
+            __doc__, "suggested", measure, page, cases=(100, "how many, drawn by a fixed seed")
+        )
+    )

@@ -13,7 +13,16 @@ import oodometer
 from benchmarks import kit
 from benchmarks.kit import ROOT
 from benchmarks.quality.beds import BEDS
-from benchmarks.quality.tables import HEADLINE, KINDS, LEVEL, TRUSTS, Case, Summary, Triple, error_cell
+from benchmarks.quality.tables import (
+    HEADLINE,
+    KINDS,
+    LEVEL,
+    TRUSTS,
+    Case,
+    Summary,
+    Triple,
+    error_cell,
+)
 from oodometer.headline.natural_shifts import ShiftSigns
 
 GUIDE = ROOT / "docs" / "which_estimator_when.md"
@@ -52,9 +61,15 @@ _EVERYDAY = {
     "things": "airfare cluster computers homes restaurants texas",
     "forecasts": "football pitches",
 }
-_TEMPORAL = {"things": "car", "sensors": "pjme pm25", "texts": "spam"}  # other temporal sources stand above
+_TEMPORAL = {
+    "things": "car",
+    "sensors": "pjme pm25",
+    "texts": "spam",
+}  # other temporal sources stand above
 _SOURCES = (_OLD, _NEW, _EVERYDAY, _TEMPORAL)
-DOMAIN_OF = {source: name for some in _SOURCES for name, words in some.items() for source in words.split()}
+DOMAIN_OF = {
+    source: name for some in _SOURCES for name, words in some.items() for source in words.split()
+}
 EVERYDAY = frozenset(word for words in _EVERYDAY.values() for word in words.split())
 OLD = frozenset(" ".join(_OLD.values()).split())  # sources of the prior before
 NOTHING = ShiftSigns(0.0, 0.0, 1, 1)
@@ -118,12 +133,18 @@ class Shift:
 
     def to_dict(self) -> dict[str, Any]:
         """A plain mapping, numbers of five digits."""
-        signs = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in asdict(self.signs).items()}
+        signs = {
+            k: round(v, DIGITS) if isinstance(v, float) else v
+            for k, v in asdict(self.signs).items()
+        }
         for name in ("error", "separation", "apart"):
             if signs[name] is None:
                 signs.pop(name)
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}
-        bands = {"still": [round(v, DIGITS) for v in self.still], "half": [round(v, DIGITS) for v in self.half]}
+        bands = {
+            "still": [round(v, DIGITS) for v in self.still],
+            "half": [round(v, DIGITS) for v in self.half],
+        }
         return self.case.to_dict() | more | {"signs": signs, "doubt": self.doubt, **bands}
 
     @classmethod
@@ -201,7 +222,14 @@ def trust_table(shifts: Sequence[Shift]) -> list[str]:
         for value in values:
             few = [s for s in some if getattr(s.case, title) == value]
             if few:
-                rows.append([f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)])
+                rows.append(
+                    [
+                        f"{title} `{value}`{where}",
+                        str(len(few)),
+                        f"{error(few):.2f}",
+                        *intervals(few),
+                    ]
+                )
     missed, fell = unseen_falls(shifts)
     return [
         *kit.table(["headline says", "cases", "mean error", *INTERVALS], rows),
@@ -216,7 +244,9 @@ def unseen_falls(shifts: Sequence[Shift]) -> list[int]:
     """Cases with trust `high` whose accuracy fell by `FAR` points or more: in how many of them the headline was off by
     more than that, and how many there are.
     """
-    fell = [s for s in shifts if s.case.trust == "high" and 100 * (s.reference - s.case.truth) >= FAR]
+    fell = [
+        s for s in shifts if s.case.trust == "high" and 100 * (s.reference - s.case.truth) >= FAR
+    ]
     return [sum(100 * abs(s.case.headline[0] - s.case.truth) > FAR for s in fell), len(fell)]
 
 

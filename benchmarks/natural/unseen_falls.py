@@ -28,9 +28,20 @@ from oodometer.audits import judge
 from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
 from oodometer.intervals import clopper_pearson
 
-SIX = [(0.9, 0.02), (0.9, 0.1), (0.8, 0.05), (0.95, 0.05), (0.7, 0.1), (0.9, 0.3)]  # accuracy, how far outputs moved
+SIX = [
+    (0.9, 0.02),
+    (0.9, 0.1),
+    (0.8, 0.05),
+    (0.95, 0.05),
+    (0.7, 0.1),
+    (0.9, 0.3),
+]  # accuracy, how far outputs moved
 ROWS, FALLS, LEVEL, LABELS = 5000, (0.04, 0.08, 0.15), 0.95, (25, 50, 100)
-FAR, EVERY, LEAST = 0.2, 15, 0.05  # a contradiction; of the natural cases every so many; no truth below it
+FAR, EVERY, LEAST = (
+    0.2,
+    15,
+    0.05,
+)  # a contradiction; of the natural cases every so many; no truth below it
 NATURAL = (10, 25)  # labels
 NOW = (judge.FALL, judge.RISE)
 RULES = {
@@ -43,7 +54,9 @@ RULES = {
 Priors = dict[str, NaturalShifts]
 
 
-def on_cases(shifts: Sequence[Shift], priors: Priors, widths: Sequence[np.ndarray]) -> list[dict[str, Any]]:
+def on_cases(
+    shifts: Sequence[Shift], priors: Priors, widths: Sequence[np.ndarray]
+) -> list[dict[str, Any]]:
     """Figures of natural cases and of those without a shift at each number of labels."""
     lines = []
     for labels in NATURAL:
@@ -60,9 +73,17 @@ def on_cases(shifts: Sequence[Shift], priors: Priors, widths: Sequence[np.ndarra
 
 def holding(cdf: np.ndarray, truths: Sequence[float], labels: int, level: float) -> list[float]:
     """Chance that the believed interval holds each truth."""
-    ends = np.array([judge.believed_interval(cdf, float(k), float(labels), level)[1:] for k in range(labels + 1)])
+    ends = np.array(
+        [
+            judge.believed_interval(cdf, float(k), float(labels), level)[1:]
+            for k in range(labels + 1)
+        ]
+    )
     chances = [binom.pmf(np.arange(labels + 1), labels, truth) for truth in truths]
-    return [float(chance @ ((ends[:, 0] <= t) & (t <= ends[:, 1]))) for t, chance in zip(truths, chances, strict=True)]
+    return [
+        float(chance @ ((ends[:, 0] <= t) & (t <= ends[:, 1])))
+        for t, chance in zip(truths, chances, strict=True)
+    ]
 
 
 def after_falls(prior: NaturalShifts) -> list[dict[str, Any]]:
@@ -72,10 +93,17 @@ def after_falls(prior: NaturalShifts) -> list[dict[str, Any]]:
         shares = []
         for source, moved in SIX:
             signs = ShiftSigns(source, source, ROWS, ROWS, moved, moved / 2, separation=moved)
-            cdf, value = judge.prior_cdf(prior.levels, prior.quantile(signs, prior.levels)), prior.value(signs)
+            cdf, value = (
+                judge.prior_cdf(prior.levels, prior.quantile(signs, prior.levels)),
+                prior.value(signs),
+            )
             shares.append(holding(cdf, [value - fall for fall in FALLS], labels, LEVEL))
         lines.append(
-            {"labels": labels, "mean": np.mean(shares, axis=0).tolist(), "least": np.min(shares, axis=0).tolist()}
+            {
+                "labels": labels,
+                "mean": np.mean(shares, axis=0).tolist(),
+                "least": np.min(shares, axis=0).tolist(),
+            }
         )
     return lines
 
@@ -108,7 +136,10 @@ def measure(given: argparse.Namespace) -> kit.Result:
         truths = [source - fall for source, _ in SIX for fall in FALLS]
         chances = [binom.pmf(np.arange(labels + 1), labels, truth) for truth in truths]
         alone.append(
-            mean(float(c @ ((ends[:, 0] <= t) & (t <= ends[:, 1]))) for t, c in zip(truths, chances, strict=True))
+            mean(
+                float(c @ ((ends[:, 0] <= t) & (t <= ends[:, 1])))
+                for t, c in zip(truths, chances, strict=True)
+            )
         )
     return {"cases": len(shifts), "labels": LABELS, "rules": rules, "alone": alone}
 
@@ -125,7 +156,13 @@ def page(result: kit.Result) -> str:
         for line in rule["falls"]:
             far = rule["contradicted"][str(line["labels"])]
             falls.append(
-                [*head[:1], str(line["labels"]), *percent(line["mean"]), *percent(line["least"]), *percent([far])]
+                [
+                    *head[:1],
+                    str(line["labels"]),
+                    *percent(line["mean"]),
+                    *percent(line["least"]),
+                    *percent([far]),
+                ]
             )
     alone = ", ".join(percent(result["alone"]))
     points = [f"{100 * fall:.0f} points" for fall in FALLS]

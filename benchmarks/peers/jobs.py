@@ -54,7 +54,9 @@ def netcal(args: argparse.Namespace) -> None:
     from netcal.metrics import ECE
 
     probabilities, label = arrays(args)
-    probe.report(lambda: float(ECE(bins=15).measure(probabilities, label)), args.runs, ("netcal", "numpy"))
+    probe.report(
+        lambda: float(ECE(bins=15).measure(probabilities, label)), args.runs, ("netcal", "numpy")
+    )
 
 
 def torchmetrics(args: argparse.Namespace) -> None:
@@ -65,7 +67,9 @@ def torchmetrics(args: argparse.Namespace) -> None:
     checks = args.options.get("checks") != "no"
 
     def job() -> float:
-        metric = MulticlassCalibrationError(probabilities.shape[1], n_bins=15, norm="l1", validate_args=checks)
+        metric = MulticlassCalibrationError(
+            probabilities.shape[1], n_bins=15, norm="l1", validate_args=checks
+        )
         metric.update(probabilities, label)
         return float(metric.compute())
 
@@ -82,7 +86,9 @@ def aurc(args: argparse.Namespace) -> None:
 
     probabilities, label = map(torch.from_numpy, arrays(args))
     listed = files("torch-uncertainty") or []
-    path = next(entry for entry in listed if str(entry).endswith("metrics/classification/risk_coverage.py"))
+    path = next(
+        entry for entry in listed if str(entry).endswith("metrics/classification/risk_coverage.py")
+    )
     spec = spec_from_file_location("risk_coverage", str(path.locate()))
     assert spec is not None
     assert spec.loader is not None

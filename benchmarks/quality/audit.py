@@ -49,7 +49,11 @@ def targets(name: str, shift: Shift) -> Iterator[tuple[Correctness, Floats, Floa
         half, rest = rows[: len(rows) // 2], rows[len(rows) // 2 :]
         chosen = rest if not shift.by else rest[redraw(outputs.label[rest], shift.alpha, rng)]
         learnt = Correctness.fit(outputs.record(half, labelled=True))
-        yield learnt, learnt(outputs.record(chosen, labelled=False)), outputs.right[chosen].astype(float)
+        yield (
+            learnt,
+            learnt(outputs.record(chosen, labelled=False)),
+            outputs.right[chosen].astype(float),
+        )
 
 
 def draw(score: Floats, share: float, audits: int, labels: int, rng: np.random.Generator) -> Ints:
@@ -72,7 +76,9 @@ def betting(row: Ints, right: Floats, score: Floats, share: float, slope: float)
     return betting_interval(game, LEVEL, hits / rows, (hits + rows - row.shape[1]) / rows)
 
 
-def audits_of(learnt: Correctness, score: Floats, right: Floats, labels: int, seed: int) -> dict[str, Any]:
+def audits_of(
+    learnt: Correctness, score: Floats, right: Floats, labels: int, seed: int
+) -> dict[str, Any]:
     """The ends of every interval in the audits of one split, and the suggested estimate's mean error."""
     rng = np.random.default_rng([seed, labels, 0xA0E])
     audits, rows, slope = AUDITS // SPLITS, len(score), learnt.slope
@@ -81,7 +87,9 @@ def audits_of(learnt: Correctness, score: Floats, right: Floats, labels: int, se
     found: dict[str, Any] = {"clopper-pearson": (ends[:, 0], ends[:, 1]), "hypergeometric": (ends[:, 2], ends[:, 3]),
         "ppi-betting": betting(row, right, score, 1.0, slope)}  # fmt: skip
     alone = "hypergeometric" if rows <= 100 * labels else "clopper-pearson"
-    found["printed"] = found["ppi-betting" if confidence_pays(score, slope, labels, LEVEL) else alone]
+    found["printed"] = found[
+        "ppi-betting" if confidence_pays(score, slope, labels, LEVEL) else alone
+    ]
     plus = [ppi_plus_plus(right[r], score[r], float(score.mean()), rows, LEVEL) for r in row]
     found[CONTRAST] = (np.array([p[1] for p in plus]), np.array([p[2] for p in plus]))
     share = choose_share(score, slope, labels, LEVEL)
@@ -91,7 +99,9 @@ def audits_of(learnt: Correctness, score: Floats, right: Floats, labels: int, se
     printed = found["suggested, ppi-betting"]
     if share == 1 and not confidence_pays(score, slope, labels, LEVEL):
         ends = np.array([exact(int(k), labels, rows) for k in right[row].sum(axis=1)])
-        printed = (ends[:, 2], ends[:, 3]) if alone == "hypergeometric" else (ends[:, 0], ends[:, 1])
+        printed = (
+            (ends[:, 2], ends[:, 3]) if alone == "hypergeometric" else (ends[:, 0], ends[:, 1])
+        )
     found["suggested, printed"] = printed
     shares = np.full(labels, share)
     found["error"] = sampled_mean(row, right[row], shares, score, slope) - right.mean()
@@ -126,7 +136,11 @@ def of_set(task: tuple[str, Shift, int]) -> dict[str, Any]:
 def page(result: kit.Result) -> str:
     cells = result["cells"]
     lowest = min(c["coverage"][m] for c in cells for m in (*RANDOM, *SUGGESTED))
-    bias = max(abs(c["suggested_bias"] / c["suggested_bias_error"]) for c in cells if c["suggested_bias_error"])
+    bias = max(
+        abs(c["suggested_bias"] / c["suggested_bias_error"])
+        for c in cells
+        if c["suggested_bias_error"]
+    )
     lines = [
         "# Audits: coverage and width of nominal 90 % intervals",
         "",
@@ -146,9 +160,23 @@ def page(result: kit.Result) -> str:
         for c in cells:
             shown = [f"{100 * c[key][m]:.1f}" for m in METHODS]
             if key == "coverage":
-                shown = [s if c[key][m] >= LOWEST else f"**{s}**" for s, m in zip(shown, METHODS, strict=True)]
-            rows.append([f"{c['set']}, {c['shift']}", f"{100 * c['accuracy']:.1f}", str(c["labels"]), *shown])
-        lines += [f"## {title}", "", *kit.table(["set, shift", "accuracy", "labels", *METHODS], rows)]
+                shown = [
+                    s if c[key][m] >= LOWEST else f"**{s}**"
+                    for s, m in zip(shown, METHODS, strict=True)
+                ]
+            rows.append(
+                [
+                    f"{c['set']}, {c['shift']}",
+                    f"{100 * c['accuracy']:.1f}",
+                    str(c["labels"]),
+                    *shown,
+                ]
+            )
+        lines += [
+            f"## {title}",
+            "",
+            *kit.table(["set, shift", "accuracy", "labels", *METHODS], rows),
+        ]
     return kit.joined([*lines, f"Coverage in percent; below {LOWEST:.0%} it is bold."])
 
 

@@ -34,7 +34,12 @@ SEEDS = 3
 DIGIT_SEEDS = 4
 TEXT_SEEDS = 2
 TABLE_MODELS = ("logistic", "forest", "bayes", "neighbors", "network")
-FAR = ((0.0, 0.0, 20.0), (0.0, 0.0, 30.0), (0.0, 0.0, 45.0), (0.0, 8.0, 0.0))  # as in the demo's drift
+FAR = (
+    (0.0, 0.0, 20.0),
+    (0.0, 0.0, 30.0),
+    (0.0, 0.0, 45.0),
+    (0.0, 8.0, 0.0),
+)  # as in the demo's drift
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,11 @@ def make_jobs(groups: Sequence[str] | None = None) -> list[Job]:
         for name in ("imagenet-v2", "cifar10.1")
         for i in range(0, 65 if name == "imagenet-v2" else 30, STEP)
     ]
-    jobs += [Job("outputs", redrawn_and_unseen, (name, seed)) for name in OUTPUTS for seed in range(SEEDS)]
+    jobs += [
+        Job("outputs", redrawn_and_unseen, (name, seed))
+        for name in OUTPUTS
+        for seed in range(SEEDS)
+    ]
     jobs += [Job("outputs", honest_noise, (name, seed)) for name in OUTPUTS for seed in range(2)]
     jobs += [Job("few", redrawn, (name, seed, FEW)) for name in OUTPUTS for seed in range(SEEDS)]
     jobs += [Job("digits", turned_digits, (seed,)) for seed in range(DIGIT_SEEDS)]
@@ -113,7 +122,9 @@ def make_jobs(groups: Sequence[str] | None = None) -> list[Job]:
         for model in TABLE_MODELS
         for seed in range(SEEDS)
     ]
-    jobs += [Job("texts", reviewed, (model, seed)) for model in TEXT_MODELS for seed in range(TEXT_SEEDS)]
+    jobs += [
+        Job("texts", reviewed, (model, seed)) for model in TEXT_MODELS for seed in range(TEXT_SEEDS)
+    ]
     return [job for job in jobs if groups is None or job.group in groups]
 
 
@@ -129,7 +140,11 @@ def judged_model(name: str, model: int) -> Iterator[Situation]:
     for version, target in targets.items():
         truth = float(target.accuracy[model])
         yield Situation(
-            name, f"{version}, {reference.names[model]}", record, target.record(model, labelled=False), truth
+            name,
+            f"{version}, {reference.names[model]}",
+            record,
+            target.record(model, labelled=False),
+            truth,
         )
 
 
@@ -228,7 +243,9 @@ def swap(probabilities: Floats, share: float, rng: np.random.Generator) -> Float
     return out
 
 
-def calibrated_noise(probabilities: Floats, label: Ints, rows: Ints, fall: float, rng: np.random.Generator) -> Floats:
+def calibrated_noise(
+    probabilities: Floats, label: Ints, rows: Ints, fall: float, rng: np.random.Generator
+) -> Floats:
     """Noise on the logits that lowers the accuracy of some rows by `fall`, then `tempered` on these rows."""
     from scipy.optimize import brentq
 
@@ -283,7 +300,11 @@ def turned_digits(seed: int) -> Iterator[Situation]:
         rubbed, noise, turned = drift
         name = f"rubbed {rubbed:.0%}, noise {noise:.0f}, turned {turned:.0f}, seed {seed}"
         yield Situation(
-            "digits drift" if near else "digits far", name, reference, target.without_labels(), target.accuracy
+            "digits drift" if near else "digits far",
+            name,
+            reference,
+            target.without_labels(),
+            target.accuracy,
         )
 
 
@@ -298,7 +319,11 @@ def table(name: str, model: str, seed: int) -> Iterator[Situation]:
     from sklearn.neural_network import MLPClassifier
     from sklearn.preprocessing import StandardScaler
 
-    load = {"cancer": datasets.load_breast_cancer, "wine": datasets.load_wine, "digits": datasets.load_digits}
+    load = {
+        "cancer": datasets.load_breast_cancer,
+        "wine": datasets.load_wine,
+        "digits": datasets.load_digits,
+    }
     x, y = load[name](return_X_y=True)
     x = StandardScaler().fit_transform(x)
     depth = 6 if name == "digits" else 3
@@ -333,5 +358,9 @@ def table(name: str, model: str, seed: int) -> Iterator[Situation]:
         target = record(rows)
         bed = "tables: tiny" if name == "wine" else f"tables: {shift.partition(':')[0]}"
         yield Situation(
-            bed, f"{name}, {model}, {shift}, seed {seed}", reference, target.without_labels(), target.accuracy
+            bed,
+            f"{name}, {model}, {shift}, seed {seed}",
+            reference,
+            target.without_labels(),
+            target.accuracy,
         )

@@ -18,7 +18,16 @@ from tempfile import TemporaryDirectory
 from benchmarks import kit
 from benchmarks.kit import RESULTS, data_folder
 from benchmarks.quality.beds import BEDS, Job, Situation, make_jobs
-from benchmarks.quality.tables import GUIDE, LEVEL, Case, Triple, limits, read_cases, renewed, write_results
+from benchmarks.quality.tables import (
+    GUIDE,
+    LEVEL,
+    Case,
+    Triple,
+    limits,
+    read_cases,
+    renewed,
+    write_results,
+)
 
 GROUPS = tuple(dict.fromkeys(job.group for job in make_jobs()))
 
@@ -26,7 +35,9 @@ GROUPS = tuple(dict.fromkeys(job.group for job in make_jobs()))
 def measure(situation: Situation, cache: Path) -> Case:
     import oodometer
 
-    found = oodometer.estimate(situation.reference, situation.target, level=LEVEL, backtest=cache, workers=1)
+    found = oodometer.estimate(
+        situation.reference, situation.target, level=LEVEL, backtest=cache, workers=1
+    )
     head = found.headline
     three: Triple = (head.interval.value, head.interval.lower, head.interval.upper)
     return Case(
@@ -52,12 +63,20 @@ def do_job(job: Job, cache: Path) -> list[Case]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.quality", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m benchmarks.quality",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("--only", action="append", choices=GROUPS, help="measure this group alone (repeatable)")
-    parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
+    parser.add_argument(
+        "--only", action="append", choices=GROUPS, help="measure this group alone (repeatable)"
+    )
+    parser.add_argument(
+        "--tables", action="store_true", help="measure nothing, make the tables again"
+    )
     parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for quality.json and quality.md")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder for quality.json and quality.md"
+    )
     parser.add_argument("--check", action="store_true", help="exit 1 if a limit does not hold")
     chosen = parser.parse_args(arguments)
     cases: list[Case] = []
@@ -69,7 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         data_folder()  # said before minutes are spent
         jobs, fresh = make_jobs(chosen.only), dict[Job, list[Case]]()
         with TemporaryDirectory() as folder:
-            for job, found, why in kit.spawned(partial(do_job, cache=Path(folder)), jobs, chosen.workers):
+            for job, found, why in kit.spawned(
+                partial(do_job, cache=Path(folder)), jobs, chosen.workers
+            ):
                 fresh[job] = found or []
                 failed += [why] if why else []
         ours = [case for job in jobs for case in fresh[job]]

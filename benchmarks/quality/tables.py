@@ -20,7 +20,9 @@ GUIDE = ROOT / "docs" / "which_estimator_when.md"
 DIGITS = 5
 HEADLINE = "headline"
 # What is promised of the headline.
-FREE_POINT = 1.0  # of accuracy: no harm in being this far from the truth where another method is nearer
+FREE_POINT = (
+    1.0  # of accuracy: no harm in being this far from the truth where another method is nearer
+)
 MOST_RATIO = 0.4
 LEAST_COVERAGE = 0.88
 TRUSTS = ("high", "low", "none")
@@ -117,7 +119,9 @@ class Summary:
     @property
     def chance(self) -> float:
         """Mean error in points of who knows the accuracy of the population, but not of these very rows."""
-        return mean(100 * math.sqrt(2 / math.pi * c.truth * (1 - c.truth) / c.rows) for c in self.cases)
+        return mean(
+            100 * math.sqrt(2 / math.pi * c.truth * (1 - c.truth) / c.rows) for c in self.cases
+        )
 
     def share(self, key: Callable[[Case], bool]) -> float:
         """Share of cases."""
@@ -133,7 +137,9 @@ def summaries(cases: Sequence[Case]) -> list[Summary]:
 def fixed(beds: Sequence[Summary]) -> dict[str, float]:
     """Mean error over beds, each alike, of every method that answered in every case of all of them; best first."""
     everywhere = [m for m in beds[0].errors if all(m in s.errors for s in beds)]
-    return dict(sorted(((m, mean(s.errors[m] for s in beds)) for m in everywhere), key=lambda item: item[1]))
+    return dict(
+        sorted(((m, mean(s.errors[m] for s in beds)) for m in everywhere), key=lambda item: item[1])
+    )
 
 
 def scopes(beds: Sequence[Summary]) -> dict[str, list[Summary]]:
@@ -158,14 +164,19 @@ def limits(cases: Sequence[Case]) -> list[Limit]:
     beds = summaries(cases)
     out = []
     for s in beds:
-        if s.bed.group == "invisible":  # what is near the truth there is so by chance: nothing to be held to
+        if (
+            s.bed.group == "invisible"
+        ):  # what is near the truth there is so by chance: nothing to be held to
             continue
         method, best = s.best
         out.append(Limit(f"{s.bed.name}: error at most the best method's, or {FREE_POINT:.0f} point",
                          f"{s.headline:.2f}, {method} {best:.2f}", s.headline <= max(best, FREE_POINT)))  # fmt: skip
     first = next(iter(scopes(beds).items()), None)
     if first is not None and fixed(first[1]):
-        (method, error), head = next(iter(fixed(first[1]).items())), mean(s.headline for s in first[1])
+        (method, error), head = (
+            next(iter(fixed(first[1]).items())),
+            mean(s.headline for s in first[1]),
+        )
         out.append(Limit(f"{first[0]}: error at most {MOST_RATIO} of the best fixed method's",
                          f"{head:.2f} / {error:.2f} ({method}) = {head / max(error, 1e-9):.2f}",
                          head <= MOST_RATIO * error))  # fmt: skip
@@ -203,7 +214,11 @@ def method_table(cases: Sequence[Case], groups: Sequence[str]) -> list[str]:
         return []
     methods = list(dict.fromkeys(m for s in beds for m in s.cases[0].estimates))
     methods += [m for m in dict.fromkeys(m for s in beds for m in s.errors) if m not in methods]
-    rows = [[m, *(error_cell(s.errors, m) for s in beds)] for m in methods if any(m in s.errors for s in beds)]
+    rows = [
+        [m, *(error_cell(s.errors, m) for s in beds)]
+        for m in methods
+        if any(m in s.errors for s in beds)
+    ]
     rows.append([HEADLINE, *(f"{s.headline:.2f}" for s in beds)])
     return kit.table(["method", *(s.bed.name for s in beds)], rows)
 
@@ -221,9 +236,28 @@ def fixed_table(cases: Sequence[Case]) -> list[str]:
     for name, beds in scopes(summaries(cases)).items():
         head = mean(s.headline for s in beds)
         best = ", ".join(f"`{m}` {e:.2f}" for m, e in list(fixed(beds).items())[:5])
-        hindsight, least = mean(s.best[1] for s in beds), next(iter(fixed(beds).values()), float("nan"))
-        rows.append([name, str(len(beds)), f"{head:.2f}", best, f"{head / max(least, 1e-9):.2f}", f"{hindsight:.2f}"])
-    header = ["beds", "count", "headline", "best fixed methods", "ratio to the best", "best of each bed"]
+        hindsight, least = (
+            mean(s.best[1] for s in beds),
+            next(iter(fixed(beds).values()), float("nan")),
+        )
+        rows.append(
+            [
+                name,
+                str(len(beds)),
+                f"{head:.2f}",
+                best,
+                f"{head / max(least, 1e-9):.2f}",
+                f"{hindsight:.2f}",
+            ]
+        )
+    header = [
+        "beds",
+        "count",
+        "headline",
+        "best fixed methods",
+        "ratio to the best",
+        "best of each bed",
+    ]
     return kit.table(header, rows)
 
 
@@ -257,13 +291,18 @@ def kind_table(cases: Sequence[Case]) -> list[str]:
 
 def limit_table(cases: Sequence[Case]) -> list[str]:
     """Every promise with yes or NO."""
-    rows = [[limit.text, limit.found, "yes" if limit.holds else "**NO**"] for limit in limits(cases)]
+    rows = [
+        [limit.text, limit.found, "yes" if limit.holds else "**NO**"] for limit in limits(cases)
+    ]
     return kit.table(["limit", "found", "holds"], rows)
 
 
 def bed_table(cases: Sequence[Case]) -> list[str]:
     """What the beds are."""
-    rows = [f"| {s.bed.name} | {s.bed.about} | {'yes' if s.bed.known else 'no'} |" for s in summaries(cases)]
+    rows = [
+        f"| {s.bed.name} | {s.bed.about} | {'yes' if s.bed.known else 'no'} |"
+        for s in summaries(cases)
+    ]
     return ["| bed | what it is | family known to the backtest |", "|---|---|---|", *rows, ""]
 
 
@@ -313,7 +352,11 @@ def page(result: kit.Result) -> str:
 
 def write_results(cases: Sequence[Case], folder: Path) -> None:
     """Write quality.json, and quality.md from the digits that it keeps."""
-    head = {"command": "python -m benchmarks.quality", "version": oodometer.__version__, "level": LEVEL}
+    head = {
+        "command": "python -m benchmarks.quality",
+        "version": oodometer.__version__,
+        "level": LEVEL,
+    }
     kit.save(folder / "quality", {**head, "cases": [c.to_dict() for c in cases]}, page)
 
 

@@ -31,7 +31,11 @@ class Situation:
 MODELS = ("bayes", "logistic", "bigrams", "topics")
 TRAINED = 12_500
 REFERENCE = 5_000
-TARGETS = {"sst-2": ("stsa.binary.dev", "stsa.binary.test"), "mr": ("rt-polarity.all",), "cr": ("custrev.all",)}
+TARGETS = {
+    "sst-2": ("stsa.binary.dev", "stsa.binary.test"),
+    "mr": ("rt-polarity.all",),
+    "cr": ("custrev.all",),
+}
 
 Texts = NDArray[np.object_]
 
@@ -74,7 +78,13 @@ def reviewed(model: str, seed: int) -> Iterator[Situation]:
     reference = record(texts[rows], labels[rows])
     for name, (sentences, truth) in _sentences().items():
         target = record(sentences, truth)
-        yield Situation(f"texts: {name}", f"{model}, seed {seed}", reference, target.without_labels(), target.accuracy)
+        yield Situation(
+            f"texts: {name}",
+            f"{model}, seed {seed}",
+            reference,
+            target.without_labels(),
+            target.accuracy,
+        )
 
 
 def _made(model: str, seed: int) -> tuple[Any, Any]:
@@ -93,5 +103,7 @@ def _made(model: str, seed: int) -> tuple[Any, Any]:
         return TfidfVectorizer(min_df=5, ngram_range=(1, 2), sublinear_tf=True), LogisticRegression(
             C=10.0, max_iter=300
         )
-    topics = make_pipeline(TfidfVectorizer(min_df=5, sublinear_tf=True), TruncatedSVD(64, random_state=seed))
+    topics = make_pipeline(
+        TfidfVectorizer(min_df=5, sublinear_tf=True), TruncatedSVD(64, random_state=seed)
+    )
     return topics, LogisticRegression(C=10.0, max_iter=1000)

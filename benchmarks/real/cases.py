@@ -76,13 +76,18 @@ class Line:
 
     def to_dict(self) -> dict[str, Any]:
         """A plain mapping."""
-        figures = {k: round(getattr(self, k), 4) for k in ("mae", "bias", "worst", "coverage", "width")}
+        figures = {
+            k: round(getattr(self, k), 4) for k in ("mae", "bias", "worst", "coverage", "width")
+        }
         return {"method": self.method, "cases": self.cases, **figures}
 
 
 def lines_of(cases: Sequence[Case]) -> list[Line]:
     """One line for each method, in the order of the first case."""
-    return [line_of(method, [(c.estimates[method], c.truth) for c in cases]) for method in cases[0].estimates]
+    return [
+        line_of(method, [(c.estimates[method], c.truth) for c in cases])
+        for method in cases[0].estimates
+    ]
 
 
 def line_of(method: str, results: Sequence[tuple[Triple, float]]) -> Line:
@@ -96,7 +101,13 @@ def line_of(method: str, results: Sequence[tuple[Triple, float]]) -> Line:
     widths = [100 * (high - low) for (_, low, high), _ in results]
     n = len(results)
     return Line(
-        method, n, sum(map(abs, gaps)) / n, sum(gaps) / n, max(map(abs, gaps)), sum(inside) / n, sum(widths) / n
+        method,
+        n,
+        sum(map(abs, gaps)) / n,
+        sum(gaps) / n,
+        max(map(abs, gaps)),
+        sum(inside) / n,
+        sum(widths) / n,
     )
 
 
@@ -187,7 +198,13 @@ def _moved(cases: Sequence[Case]) -> float:
 
 def figures(line: Line) -> list[str]:
     """Cells of one method: MAE, bias, worst, coverage, width."""
-    return [f"{line.mae:.2f}", f"{line.bias:+.2f}", f"{line.worst:.1f}", f"{line.coverage:.0%}", f"{line.width:.1f}"]
+    return [
+        f"{line.mae:.2f}",
+        f"{line.bias:+.2f}",
+        f"{line.worst:.1f}",
+        f"{line.coverage:.0%}",
+        f"{line.width:.1f}",
+    ]
 
 
 def _model_tables(name: str, cases: Sequence[Case]) -> Iterator[str]:
@@ -205,7 +222,9 @@ def _model_tables(name: str, cases: Sequence[Case]) -> Iterator[str]:
         for line in lines_of(few):
             before = BEFORE.get((name, shift, line.method))
             rows.append([line.method, *figures(line), "" if before is None else f"{before:.1f}"])
-        yield from kit.table(["method", "MAE", "bias", "worst", "coverage", "width", "MAE before"], rows)
+        yield from kit.table(
+            ["method", "MAE", "bias", "worst", "coverage", "width", "MAE before"], rows
+        )
 
 
 def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
@@ -217,8 +236,14 @@ def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
             rows = []
             for (name, shift), few in few_of.items():
                 moved = [f"{median_rows(few):,}", f"{100 * _moved(few):.2f}"]
-                rows.append([f"{name}, {shift}", *moved, *(figures(line)[i] for line in lines_of(few))])
-            yield from (f"## {title}", "", *kit.table(["set, shift", "rows", "moved", *methods], rows))
+                rows.append(
+                    [f"{name}, {shift}", *moved, *(figures(line)[i] for line in lines_of(few))]
+                )
+            yield from (
+                f"## {title}",
+                "",
+                *kit.table(["set, shift", "rows", "moved", *methods], rows),
+            )
     yield "`rows` is the median size of the target; `moved` is the mean absolute difference between target and"
     yield from ("reference accuracy, in points.", "", "## By shift, the four sets together", "")
     for shift, few in grouped(cases, lambda c: c.shift).items():
@@ -236,14 +261,23 @@ def _cell(line: Line) -> str:
 
 
 def _across(cases: Sequence[Case], key: Callable[[Case], str]) -> list[str]:
-    columns = {name: {line.method: line for line in lines_of(few)} for name, few in grouped(cases, key).items()}
+    columns = {
+        name: {line.method: line for line in lines_of(few)}
+        for name, few in grouped(cases, key).items()
+    }
     methods = list(cases[0].estimates)
-    return kit.table(["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods])
+    return kit.table(
+        ["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods]
+    )
 
 
 def agreement_table(folder: Path = RESULTS) -> list[str]:
     """Methods that need other models' classes, on five targets."""
-    cases = [c for name in ("cifar10.1", "imagenet-v2") for c in read_cases(folder / f"{file_name(name)}.json")]
+    cases = [
+        c
+        for name in ("cifar10.1", "imagenet-v2")
+        for c in read_cases(folder / f"{file_name(name)}.json")
+    ]
     return _across(cases, lambda c: f"{c.set} {c.shift}")
 
 

@@ -16,7 +16,9 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))  # for `python benchmarks/real/coverage.py`
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent.parent)
+)  # for `python benchmarks/real/coverage.py`
 
 import numpy as np
 
@@ -31,7 +33,11 @@ from oodometer import Predictions
 SIZES = (200, 1000, 5000)
 REPETITIONS = 400
 JUDGED = "resnet_basic_110"  # of the 30 models; its accuracy, 93.5 %, is about their mean
-POOLS = {"cifar10": CONFIDENCE_METHODS, "20news": CONFIDENCE_METHODS, "cifar10-models": AGREEMENT_METHODS}
+POOLS = {
+    "cifar10": CONFIDENCE_METHODS,
+    "20news": CONFIDENCE_METHODS,
+    "cifar10-models": AGREEMENT_METHODS,
+}
 WHAT = {
     "cifar10": "one CIFAR-10 model, 10 classes, 10,000 rows of probabilities",
     "20news": "one 20news model, 20 classes, 7,532 rows of probabilities",
@@ -64,12 +70,22 @@ def cell(task: tuple[str, int, int, int]) -> kit.Result:
             results.setdefault(method, []).append((three, float(right[target].mean())))
     methods = {}
     for method, rows in results.items():
-        of_pool, of_rows = line_of(method, [(three, truth) for three, _ in rows]), line_of(method, rows)
+        of_pool, of_rows = (
+            line_of(method, [(three, truth) for three, _ in rows]),
+            line_of(method, rows),
+        )
         methods[method] = {"pool": round(of_pool.coverage, 4), "rows": round(of_rows.coverage, 4),
             "width": round(of_pool.width, 4), "bias": round(of_pool.bias, 4),
             "mae_rows": round(of_rows.mae, 4)}  # fmt: skip
     first = {m: [round(x, DIGITS) for x in rows[0][0]] for m, rows in results.items()}
-    return {"pool": name, "n_S": n_s, "n_T": n_t, "repetitions": repetitions, "methods": methods, "first": first}
+    return {
+        "pool": name,
+        "n_S": n_s,
+        "n_T": n_t,
+        "repetitions": repetitions,
+        "methods": methods,
+        "first": first,
+    }
 
 
 def page(result: kit.Result) -> str:
@@ -104,13 +120,17 @@ def page(result: kit.Result) -> str:
             for method in few[0]["methods"]:
                 values = [c["methods"][method][figure] for c in few]
                 marks = ["**" if digits == ".0%" and value < low else "" for value in values]
-                rows.append([method, *(f"{m}{v:{digits}}{m}" for m, v in zip(marks, values, strict=True))])
+                rows.append(
+                    [method, *(f"{m}{v:{digits}}{m}" for m, v in zip(marks, values, strict=True))]
+                )
             lines += [f"### {pool}: {title}", "", *kit.table(header, rows)]
     return kit.joined(lines)
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    tasks = [(pool, n_s, n_t, given.repetitions) for pool in POOLS for n_s in SIZES for n_t in SIZES]
+    tasks = [
+        (pool, n_s, n_t, given.repetitions) for pool in POOLS for n_s in SIZES for n_t in SIZES
+    ]
     with ProcessPoolExecutor(given.workers) as workers:
         cells = list(workers.map(cell, tasks))
     command = "python benchmarks/real/coverage.py"

@@ -90,7 +90,9 @@ def load_imagenet(folder: Path) -> tuple[Models, dict[str, Models]]:
 def load_outputs(folder: Path, name: str) -> Outputs:
     """Probabilities of one of the four cleanlab models, in float64: ranks near 1 matter."""
     with np.load(folder / "outputs" / "cleanlab_pyx.npz") as z:
-        return Outputs(name, z[f"{name}_test_set_pyx"], z[f"{name}_test_set_labels"].astype(np.intp))
+        return Outputs(
+            name, z[f"{name}_test_set_pyx"], z[f"{name}_test_set_labels"].astype(np.intp)
+        )
 
 
 SUBGROUPS = 10
@@ -110,7 +112,9 @@ SHIFTS = (Shift("none"), Shift("label, alpha 1", "label", 1.0), Shift("label, al
     Shift("subgroup, alpha 1", "subgroup", 1.0), Shift("subgroup, alpha 0.1", "subgroup", 0.1))  # fmt: skip
 
 
-def subgroups(probabilities: Floats, *, count: int = SUBGROUPS, seed: int = 0, rounds: int = 50) -> Ints:
+def subgroups(
+    probabilities: Floats, *, count: int = SUBGROUPS, seed: int = 0, rounds: int = 50
+) -> Ints:
     """k-means clusters of log-probabilities, shape (sample,): Lloyd's rounds from distant seeded starts.
 
     Written out, because the clusters must not depend on the version of a library.
@@ -145,7 +149,10 @@ def redraw(group: Ints, alpha: float, rng: np.random.Generator) -> Ints:
     total = float(np.min(sizes[present] / np.maximum(shares, 1e-12)))
     wanted = np.floor(total * shares + 1e-9).astype(int)
     return np.concatenate(
-        [rng.choice(np.flatnonzero(group == k), size=n, replace=False) for k, n in zip(present, wanted, strict=True)]
+        [
+            rng.choice(np.flatnonzero(group == k), size=n, replace=False)
+            for k, n in zip(present, wanted, strict=True)
+        ]
     )
 
 
@@ -160,7 +167,13 @@ class Draw:
 
 def draws(outputs: Outputs, shift: Shift, seeds: range) -> Iterator[tuple[int, Draw]]:
     """One draw for each seed: a random half is the reference, the target is drawn from the other half."""
-    groups = outputs.label if shift.by == "label" else subgroups(outputs.probabilities) if shift.by else None
+    groups = (
+        outputs.label
+        if shift.by == "label"
+        else subgroups(outputs.probabilities)
+        if shift.by
+        else None
+    )
     right = outputs.right
     for seed in seeds:
         rng = np.random.default_rng([seed, 0x5EA])

@@ -102,11 +102,16 @@ def drawn(label: Ints, shares: Floats, rng: np.random.Generator) -> Ints:
     sizes = np.bincount(label, minlength=len(shares))
     total = min(float(np.min(sizes[shares > 0.01] / shares[shares > 0.01])), ROWS)
     wanted = np.minimum(np.round(total * shares).astype(int), sizes)
-    return np.concatenate([rng.choice(np.flatnonzero(label == k), n, replace=False) for k, n in enumerate(wanted)])
+    return np.concatenate(
+        [rng.choice(np.flatnonzero(label == k), n, replace=False) for k, n in enumerate(wanted)]
+    )
 
 
 def ask(
-    material: tuple[str, str, Floats | None, Ints, Ints], shares: str, seed: int, assume: str = "natural"
+    material: tuple[str, str, Floats | None, Ints, Ints],
+    shares: str,
+    seed: int,
+    assume: str = "natural",
 ) -> Turned:
     """The headline of one drawn target."""
     name, group, p, predicted, label = material
@@ -120,12 +125,19 @@ def ask(
 
     def record(which: Ints, labelled: bool) -> Predictions:
         fields = {"prediction": predicted[which]} if p is None else {"probabilities": p[which]}
-        return Predictions.from_arrays(**fields, label=label[which] if labelled else None, classes=classes)
+        return Predictions.from_arrays(
+            **fields, label=label[which] if labelled else None, classes=classes
+        )
 
-    truth, source = float((predicted == label)[rows].mean()), float((predicted == label)[half].mean())
+    truth, source = (
+        float((predicted == label)[rows].mean()),
+        float((predicted == label)[half].mean()),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = oodometer.estimate(record(half, True), record(rows, False), level=LEVEL, assume=assume)
+        found = oodometer.estimate(
+            record(half, True), record(rows, False), level=LEVEL, assume=assume
+        )
     head = found.headline
     assert found.diagnosis is not None
     return Turned(name, group, shares, seed, round(source, 5), round(truth, 5),

@@ -12,11 +12,21 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))  # for `python benchmarks/real/run.py`
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent.parent)
+)  # for `python benchmarks/real/run.py`
 
 from benchmarks.kit import RESULTS, data_folder
 from benchmarks.real.cases import Case, file_name, run_case, write_results
-from benchmarks.real.data import OUTPUTS, SHIFTS, Models, draws, load_cifar, load_imagenet, load_outputs
+from benchmarks.real.data import (
+    OUTPUTS,
+    SHIFTS,
+    Models,
+    draws,
+    load_cifar,
+    load_imagenet,
+    load_outputs,
+)
 
 AGREEMENT_METHODS = ("source", "gde", "gde-difference", "agreement")
 CONFIDENCE_METHODS = ("source", "ac", "doc", "atc", "atc-entropy", "threshold:margin", "threshold-classwise", "im",
@@ -71,8 +81,12 @@ def with_progress(name: str, cases: Iterator[Case]) -> Iterator[Case]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
-    parser.add_argument("--only", action="append", choices=SETS, help="measure this set alone (repeatable)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for real_*.json and real_*.md")
+    parser.add_argument(
+        "--only", action="append", choices=SETS, help="measure this set alone (repeatable)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="folder for real_*.json and real_*.md"
+    )
     chosen = parser.parse_args(arguments)
     folder = data_folder()
     for name in chosen.only or SETS:

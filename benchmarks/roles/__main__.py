@@ -52,7 +52,9 @@ def _numbers(numbers: dict[str, float | None]) -> str:
     """Accuracy and ROC AUC, and other numbers with their names."""
     usual = [numbers.get("accuracy"), numbers.get("roc_auc")]
     text = " / ".join("-" if value is None else f"{value:.4f}" for value in usual)
-    return text + "".join(f", {name} {numbers[name]:.4f}" for name in numbers if name in ("truth", "mean_score"))
+    return text + "".join(
+        f", {name} {numbers[name]:.4f}" for name in numbers if name in ("truth", "mean_score")
+    )
 
 
 def _line(row: dict[str, Any]) -> list[str]:
@@ -64,7 +66,10 @@ def _line(row: dict[str, Any]) -> list[str]:
 
 def page(result: Result) -> str:
     rows: list[dict[str, Any]] = result["rows"]
-    counts = {kind: Counter(row["verdict"] for row in rows if bool(row["trap"]) == kind) for kind in (False, True)}
+    counts = {
+        kind: Counter(row["verdict"] for row in rows if bool(row["trap"]) == kind)
+        for kind in (False, True)
+    }
     totals = [
         [str(verdict), *(str(counts[kind][verdict]) for kind in (False, True))]
         for verdict in Verdict
@@ -105,7 +110,11 @@ def main() -> int:
         "roles",
         measure,
         page,
-        only={"action": "append", "default": [], "help": "tables whose tool, name or trap contains this"},
+        only={
+            "action": "append",
+            "default": [],
+            "help": "tables whose tool, name or trap contains this",
+        },
         workers=(2, "processes"),
     )
 

@@ -53,7 +53,11 @@ def numbers_of(answer: Mapping[str, Any]) -> Numbers:
         truth = answer["target"]["accuracy"]
         return found if truth is None else {**found, "truth": truth["value"]}
     metrics = answer["metrics"]
-    return {name: metrics[name]["value"] for name in ("accuracy", "roc_auc", "mean_score") if name in metrics}
+    return {
+        name: metrics[name]["value"]
+        for name in ("accuracy", "roc_auc", "mean_score")
+        if name in metrics
+    }
 
 
 def ask(files: Files, form: str, folder: Path) -> list[Reply]:
@@ -89,7 +93,9 @@ def _written(files: Files, form: str, folder: Path) -> list[str]:
     return ["evaluate", f"p.{form}"]
 
 
-_PRINTED = re.compile(r"(?:try|run|write|use): (oodometer [^\n`]+)|`(oodometer (?:evaluate|estimate) [^`]+)`")
+_PRINTED = re.compile(
+    r"(?:try|run|write|use): (oodometer [^\n`]+)|`(oodometer (?:evaluate|estimate) [^`]+)`"
+)
 _OPTIONS = re.compile(r"(?:the file has [^:]+: |join them by )(--(?:map|key) [^\n;`]+)")
 
 
@@ -120,7 +126,12 @@ def _run(words: list[str]) -> Reply:
 
     typed = [*words, "--json", "-"]
     out, err = io.StringIO(), io.StringIO()
-    with argv(typed), warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        argv(typed),
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         warnings.simplefilter("always")
         try:
             code = main(typed)
@@ -136,7 +147,9 @@ def _run(words: list[str]) -> Reply:
 # ------------------------------------------------------------------------------------------------------------ Python
 
 
-_ARGUMENT = re.compile(r'\b(mapping|positive|classes|key|threshold)=(\{[^}]*\}|\[[^]]*\]|"[^"]*"|[\d.]+)')
+_ARGUMENT = re.compile(
+    r'\b(mapping|positive|classes|key|threshold)=(\{[^}]*\}|\[[^]]*\]|"[^"]*"|[\d.]+)'
+)
 
 
 def _ask_python(files: Files) -> list[Reply]:
@@ -177,7 +190,9 @@ def _call(files: Files, given: Mapping[str, Any]) -> Reply:
             return Reply(asked=asked, code=error.exit_code, said=str(error))
         except Exception:
             return Reply(asked=asked, code=1, said=traceback.format_exc())
-    return Reply(asked=asked, code=0, said="\n".join(answer["warnings"]), numbers=numbers_of(answer))
+    return Reply(
+        asked=asked, code=0, said="\n".join(answer["warnings"]), numbers=numbers_of(answer)
+    )
 
 
 def quiet_environment() -> None:

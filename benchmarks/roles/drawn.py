@@ -109,7 +109,9 @@ def binary(
     p[p == 0.5] += 10.0**-digits  # no tie at the threshold
     true = (rng.random(rows) < (1 - p if worse_than_chance else p)).astype(np.int64)
     probabilities = np.column_stack([(1 - p).round(digits), p])
-    return Model(names=names, true=true, answered=(p > 0.5).astype(np.int64), probabilities=probabilities)
+    return Model(
+        names=names, true=true, answered=(p > 0.5).astype(np.int64), probabilities=probabilities
+    )
 
 
 def several(rng: Rng, rows: int = 300, names: tuple[Any, ...] = ANIMALS) -> Model:

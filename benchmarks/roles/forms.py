@@ -26,7 +26,9 @@ def put(path: Path, columns: Columns) -> None:
     if path.suffix == ".parquet":
         frame(columns).to_parquet(path, index=False)
     elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(columns)), "utf-8")
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(columns)), "utf-8"
+        )
     else:
         as_text = {name: [_text(cell) for cell in values] for name, values in columns.items()}
         frame(as_text).to_csv(path, index=False)
@@ -38,6 +40,9 @@ def _text(cell: Any) -> Any:
 
 
 def _rows(columns: Columns) -> Iterable[dict[str, Any]]:
-    plain = [[cell.item() if isinstance(cell, np.generic) else cell for cell in values] for values in columns.values()]
+    plain = [
+        [cell.item() if isinstance(cell, np.generic) else cell for cell in values]
+        for values in columns.values()
+    ]
     for cells in zip(*plain, strict=True):
         yield dict(zip(columns, cells, strict=True))

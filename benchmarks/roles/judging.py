@@ -90,7 +90,9 @@ def faults(numbers: Numbers, right: Right) -> list[str]:
 
 
 # Lines that name columns without a word about what is the matter with them.
-_NAMES_ALONE = re.compile(r"[^\n]*: read [^\n]* changes it|expected columns of a predictions file .*?, got [^;\n]*")
+_NAMES_ALONE = re.compile(
+    r"[^\n]*: read [^\n]* changes it|expected columns of a predictions file .*?, got [^;\n]*"
+)
 
 
 def names(cause: str, said: str) -> bool:
@@ -137,7 +139,11 @@ def judge(table: Table, forms: Sequence[str] = FORMS) -> Row:
             replies = ask(files, form, Path(folder))
         last = replies[-1]
         verdict = verdict_on(replies, files.right, table.cause)
-        found.append(Judged(form=form, verdict=verdict, numbers=last.numbers, asked=last.asked, said=last.said))
+        found.append(
+            Judged(
+                form=form, verdict=verdict, numbers=last.numbers, asked=last.asked, said=last.said
+            )
+        )
     apart = [difference(found[0], other) for other in found[1:]]
     return Row(
         name=table.name,

@@ -11,7 +11,10 @@ from .drawn import ANIMALS, NO_YES, Rng, ages, binary, days, ids, several
 @table("y_true, y_pred, y_prob", "scikit-learn")
 def _(rng: Rng) -> Files:
     model = binary(rng)
-    return Files(columns={"y_true": model.truth, "y_pred": model.answer, "y_prob": model.score}, right=model.right)
+    return Files(
+        columns={"y_true": model.truth, "y_pred": model.answer, "y_prob": model.score},
+        right=model.right,
+    )
 
 
 @table("proba_<class> of three classes", "scikit-learn")
@@ -23,7 +26,10 @@ def _(rng: Rng) -> Files:
 @table("predict_proba joined to y_test", "scikit-learn")
 def _(rng: Rng) -> Files:
     model = several(rng, names=(0, 1, 2))
-    return Files(columns={**model.wide("{}"), "y_test": model.truth, "y_pred": model.answer}, right=model.right)
+    return Files(
+        columns={**model.wide("{}"), "y_test": model.truth, "y_pred": model.answer},
+        right=model.right,
+    )
 
 
 @table("pipeline with top_k=None", "Hugging Face")
@@ -90,7 +96,9 @@ def _(rng: Rng) -> Files:
 @table("targets and predictions", "MLflow")
 def _(rng: Rng) -> Files:
     model = binary(rng, names=NO_YES)
-    return Files(columns={"targets": model.truth, "predictions": model.answer}, right=model.right_answers)
+    return Files(
+        columns={"targets": model.truth, "predictions": model.answer}, right=model.right_answers
+    )
 
 
 @table("predict, <class>", "H2O")
@@ -144,8 +152,15 @@ def _(rng: Rng) -> Files:
 @table("ML.PREDICT: predicted_<label>_probs", "BigQuery ML")
 def _(rng: Rng) -> Files:
     model = binary(rng, 250, NO_YES)
-    structs = [[{"label": name, "prob": p} for name, p in zip(model.names, row, strict=True)] for row in model.lists]
-    columns = {"predicted_churn": model.answer, "predicted_churn_probs": structs, "churn": model.truth}
+    structs = [
+        [{"label": name, "prob": p} for name, p in zip(model.names, row, strict=True)]
+        for row in model.lists
+    ]
+    columns = {
+        "predicted_churn": model.answer,
+        "predicted_churn_probs": structs,
+        "churn": model.truth,
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -166,7 +181,10 @@ def _(rng: Rng) -> Files:
 @table("batch prediction: instance and prediction", "Vertex AI")
 def _(rng: Rng) -> Files:
     model = several(rng, 200)
-    instances = [{"age": int(age), "kind": name} for age, name in zip(ages(rng, 200), model.truth, strict=True)]
+    instances = [
+        {"age": int(age), "kind": name}
+        for age, name in zip(ages(rng, 200), model.truth, strict=True)
+    ]
     cells = [{"classes": list(model.names), "scores": row} for row in model.lists]
     return Files(columns={"instance": instances, "prediction": cells}, right=model.right)
 
@@ -215,7 +233,11 @@ def _(rng: Rng) -> Files:
 @table("inference pipeline: labels and probabilities alone", "SageMaker")
 def _(rng: Rng) -> Files:
     model = several(rng, 200)
-    columns = {"kind": model.truth, "labels": [list(model.names)] * model.rows, "probabilities": model.lists}
+    columns = {
+        "kind": model.truth,
+        "labels": [list(model.names)] * model.rows,
+        "probabilities": model.lists,
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -227,7 +249,9 @@ def _(rng: Rng) -> Files:
         "kind": model.truth,
         "predicted_label": model.answer,
         "labels": [[model.names[k] for k in row] for row in order],
-        "probabilities": [[float(p[k]) for k in row] for p, row in zip(model.probabilities, order, strict=True)],
+        "probabilities": [
+            [float(p[k]) for k in row] for p, row in zip(model.probabilities, order, strict=True)
+        ],
     }
     return Files(columns=columns, right=model.right)
 
@@ -247,7 +271,11 @@ def _(rng: Rng) -> Files:
 @table("Scored Probabilities_<class>", "Azure ML")
 def _(rng: Rng) -> Files:
     model = several(rng)
-    columns = {"kind": model.truth, **model.wide("Scored Probabilities_{}"), "Scored Labels": model.answer}
+    columns = {
+        "kind": model.truth,
+        **model.wide("Scored Probabilities_{}"),
+        "Scored Labels": model.answer,
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -298,7 +326,12 @@ def _(rng: Rng) -> Files:
 def _(rng: Rng) -> Files:
     model = several(rng, 200)
     loss = -np.log(model.probabilities[np.arange(model.rows), model.true])
-    columns = {"prediction": model.answer, "actual": model.truth, "loss": loss, "probability": model.confidence}
+    columns = {
+        "prediction": model.answer,
+        "actual": model.truth,
+        "loss": loss,
+        "probability": model.confidence,
+    }
     return Files(columns=columns, right=model.right_answers)
 
 
@@ -331,7 +364,11 @@ def _(rng: Rng) -> Files:
 @table("prediction(x), confidence(<class>)", "RapidMiner")
 def _(rng: Rng) -> Files:
     model = binary(rng, names=NO_YES)
-    columns = {"churn": model.truth, "prediction(churn)": model.answer, **model.wide("confidence({})")}
+    columns = {
+        "churn": model.truth,
+        "prediction(churn)": model.answer,
+        **model.wide("confidence({})"),
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -360,7 +397,10 @@ def _(rng: Rng) -> Files:
 @table("PRE_1, PGR_1 of logistic regression", "SPSS")
 def _(rng: Rng) -> Files:
     model = binary(rng)
-    return Files(columns={"default": model.truth, "PRE_1": model.score, "PGR_1": model.answer}, right=model.right)
+    return Files(
+        columns={"default": model.truth, "PRE_1": model.score, "PGR_1": model.answer},
+        right=model.right,
+    )
 
 
 @table("$L-x, $LP-x of the modeler", "SPSS")
@@ -407,7 +447,11 @@ def _(rng: Rng) -> Files:
     numbers = ids(rng, model.rows)
     order = rng.permutation(model.rows)
     labels = {"id": numbers[order], "label": [model.truth[i] for i in order]}
-    return Files(columns={"id": numbers, "prediction": model.answer}, labels=labels, right=model.right_answers)
+    return Files(
+        columns={"id": numbers, "prediction": model.answer},
+        labels=labels,
+        right=model.right_answers,
+    )
 
 
 @table("target, prediction and a column a class", "Evidently")
@@ -432,7 +476,9 @@ def _(rng: Rng) -> Files:
 @table("y, y_hat and probs", "Alibi")
 def _(rng: Rng) -> Files:
     model = several(rng, 200, (0, 1, 2))
-    return Files(columns={"y": model.truth, "y_hat": model.answer, "probs": model.lists}, right=model.right)
+    return Files(
+        columns={"y": model.truth, "y_hat": model.answer, "probs": model.lists}, right=model.right
+    )
 
 
 @table("export as CSV with a choice", "Label Studio")
@@ -474,5 +520,9 @@ def _(rng: Rng) -> Files:
 @table("Model answer, Correct answer, Sure (0-1)", "a spreadsheet")
 def _(rng: Rng) -> Files:
     model = several(rng, 150, ANIMALS)
-    columns = {"Model answer": model.answer, "Correct answer": model.truth, "Sure (0-1)": model.confidence.round(2)}
+    columns = {
+        "Model answer": model.answer,
+        "Correct answer": model.truth,
+        "Sure (0-1)": model.confidence.round(2),
+    }
     return Files(columns=columns, right=model.right_answers)

@@ -22,7 +22,11 @@ def where(mask: Any, values: Sequence[Any], other: Any) -> list[Any]:
 
 def second(rng: Rng, model: Model) -> Model:
     """Another model of the same rows, which is less often right."""
-    other = several(rng, model.rows, model.names) if len(model.names) > 2 else binary(rng, model.rows, model.names)
+    other = (
+        several(rng, model.rows, model.names)
+        if len(model.names) > 2
+        else binary(rng, model.rows, model.names)
+    )
     replaced = rng.random(model.rows) < 0.4
     return Model(
         names=model.names,
@@ -63,7 +67,11 @@ def _(rng: Rng) -> Files:
 @table("predictionScore of a churned customer", "Arize", Trap.RARE_POSITIVE, "churned")
 def _(rng: Rng) -> Files:
     model = binary(rng, 400, ("stayed", "churned"), share=0.15)
-    columns = {"actualLabel": model.truth, "predictionLabel": model.answer, "predictionScore": model.score}
+    columns = {
+        "actualLabel": model.truth,
+        "predictionLabel": model.answer,
+        "predictionScore": model.score,
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -83,7 +91,9 @@ LANDS = ("water", "desert", "green", "clouds")
 def _(rng: Rng) -> Files:
     model = several(rng, names=LANDS)
     numbered = {f"pred_proba_{k}": model.probabilities[:, k] for k in range(4)}
-    return Files(columns={"y_true": model.truth, "y_pred": model.answer, **numbered}, right=model.right)
+    return Files(
+        columns={"y_true": model.truth, "y_pred": model.answer, **numbered}, right=model.right
+    )
 
 
 @table("id2label beside lists of probabilities", "Hugging Face", Trap.CLASS_ORDER, "order")
@@ -97,13 +107,20 @@ def _(rng: Rng) -> Files:
 def _(rng: Rng) -> Files:
     model = several(rng, names=("low", "middle", "high"))
     numbered = {f"class_{k}": model.probabilities[:, k] for k in range(3)}
-    return Files(columns={"risk": model.truth, **numbered, "predicted_risk": model.answer}, right=model.right)
+    return Files(
+        columns={"risk": model.truth, **numbered, "predicted_risk": model.answer}, right=model.right
+    )
 
 
 @table("p0 and p1 of yes and no", "Keras", Trap.CLASS_ORDER, "order|p0")
 def _(rng: Rng) -> Files:
     model = binary(rng, names=("yes", "no"))
-    columns = {"y_true": model.truth, "y_pred": model.answer, "p0": 1 - model.score, "p1": model.score}
+    columns = {
+        "y_true": model.truth,
+        "y_pred": model.answer,
+        "p0": 1 - model.score,
+        "p1": model.score,
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -117,11 +134,18 @@ def _(rng: Rng) -> Files:
     return Files(columns=columns, right=model.right)
 
 
-@table("pipeline of three classes and gold_label", "Hugging Face", Trap.LABEL_IS_ANSWER, "gold_label")
+@table(
+    "pipeline of three classes and gold_label", "Hugging Face", Trap.LABEL_IS_ANSWER, "gold_label"
+)
 def _(rng: Rng) -> Files:
     model = several(rng, 150)
     text = [f"sentence {i}" for i in range(model.rows)]
-    columns = {"text": text, "gold_label": model.truth, "label": model.answer, "score": model.confidence}
+    columns = {
+        "text": text,
+        "gold_label": model.truth,
+        "label": model.answer,
+        "score": model.confidence,
+    }
     return Files(columns=columns, right=model.right_answers)
 
 
@@ -132,7 +156,12 @@ def _(rng: Rng) -> Files:
     return Files(columns=columns, right=model.right)
 
 
-@table("label of an annotator beside actual and predicted", "Label Studio", Trap.LABEL_IS_ANSWER, "actual")
+@table(
+    "label of an annotator beside actual and predicted",
+    "Label Studio",
+    Trap.LABEL_IS_ANSWER,
+    "actual",
+)
 def _(rng: Rng) -> Files:
     model = binary(rng, 150)
     noise = rng.random(model.rows) < 0.2
@@ -154,7 +183,9 @@ def _(rng: Rng) -> Files:
 # ------------------------------------------------------------------------------------------------ a target's truth
 
 
-def shifted(rng: Rng, names: tuple[Any, ...], lone: bool = True) -> tuple[Model, dict[str, Any], dict[str, Any]]:
+def shifted(
+    rng: Rng, names: tuple[Any, ...], lone: bool = True
+) -> tuple[Model, dict[str, Any], dict[str, Any]]:
     """A model, and the columns of its outputs in a reference and in a target."""
     model, later = binary(rng, 400, names), binary(rng, 300, names, share=0.6)
     if lone:
@@ -164,7 +195,10 @@ def shifted(rng: Rng, names: tuple[Any, ...], lone: bool = True) -> tuple[Model,
 
 
 @table(
-    "label 0 in every row of the target", "scikit-learn", Trap.PLACEHOLDER, "placeholder|one class|every row|all rows"
+    "label 0 in every row of the target",
+    "scikit-learn",
+    Trap.PLACEHOLDER,
+    "placeholder|one class|every row|all rows",
 )
 def _(rng: Rng) -> Files:
     model, known, new = shifted(rng, ZERO_ONE)
@@ -173,7 +207,10 @@ def _(rng: Rng) -> Files:
 
 
 @table(
-    "churn 'no' in every row of the target", "SageMaker", Trap.PLACEHOLDER, "placeholder|one class|every row|all rows"
+    "churn 'no' in every row of the target",
+    "SageMaker",
+    Trap.PLACEHOLDER,
+    "placeholder|one class|every row|all rows",
 )
 def _(rng: Rng) -> Files:
     model, known, new = shifted(rng, NO_YES, lone=False)
@@ -237,7 +274,12 @@ def _(rng: Rng) -> Files:
     return Files(columns=columns, right=model.right)
 
 
-@table("target_PREDICTION is a number, target_LABEL the class", "DataRobot", Trap.PROBABILITY, "target_PREDICTION")
+@table(
+    "target_PREDICTION is a number, target_LABEL the class",
+    "DataRobot",
+    Trap.PROBABILITY,
+    "target_PREDICTION",
+)
 def _(rng: Rng) -> Files:
     model = binary(rng, 200)
     columns = {
@@ -300,16 +342,28 @@ def clicks(rng: Rng, rows: int = 300) -> tuple[Model, Ints]:
 def _(rng: Rng) -> Files:
     model, items = clicks(rng)
     score = (0.3 * model.margin - 0.4).round(3)
-    columns = {"user_id": np.arange(model.rows) // 5, "item_id": items, "score": score, "clicked": model.truth}
+    columns = {
+        "user_id": np.arange(model.rows) // 5,
+        "item_id": items,
+        "score": score,
+        "clicked": model.truth,
+    }
     as_logit = float(((score > 0) == model.true).mean())  # a user may take it for one
-    return Files(columns=columns, right=Right(accuracy=as_logit, roc_auc=area(model.true == 1, score)))
+    return Files(
+        columns=columns, right=Right(accuracy=as_logit, roc_auc=area(model.true == 1, score))
+    )
 
 
 @table("bm25 and relevant", "Elasticsearch", Trap.RANKING, "bm25|relevant")
 def _(rng: Rng) -> Files:
     model, items = clicks(rng)
     score = (8 + 1.5 * model.margin).round(3)
-    columns = {"query_id": np.arange(model.rows) // 10, "doc_id": items, "bm25": score, "relevant": model.truth}
+    columns = {
+        "query_id": np.arange(model.rows) // 10,
+        "doc_id": items,
+        "bm25": score,
+        "relevant": model.truth,
+    }
     return Files(columns=columns, right=Right(accuracy=None, roc_auc=area(model.true == 1, score)))
 
 
@@ -322,7 +376,10 @@ def _(rng: Rng) -> Files:
 @table("output_margin beside y_true and y_pred", "XGBoost", Trap.MARGIN, "margin")
 def _(rng: Rng) -> Files:
     model = binary(rng, 250, NO_YES)
-    return Files(columns={"y_true": model.truth, "y_pred": model.answer, "margin": model.margin}, right=model.right)
+    return Files(
+        columns={"y_true": model.truth, "y_pred": model.answer, "margin": model.margin},
+        right=model.right,
+    )
 
 
 @table("output_margin of multi:softprob: margin_<number>", "XGBoost", Trap.MARGIN, "margin_")
@@ -342,14 +399,19 @@ def _(rng: Rng) -> Files:
 @table("logits_<class>", "PyTorch", Trap.MARGIN, "logits_")
 def _(rng: Rng) -> Files:
     model = several(rng)
-    logits = {f"logits_{name}": np.log(model.probabilities[:, k]) + 2 for k, name in enumerate(model.names)}
+    logits = {
+        f"logits_{name}": np.log(model.probabilities[:, k]) + 2
+        for k, name in enumerate(model.names)
+    }
     return Files(columns={"target": model.truth, **logits}, right=model.right)
 
 
 @table("logit_<class> and targets", "PyTorch", Trap.MARGIN, "logit_")
 def _(rng: Rng) -> Files:
     model = several(rng)
-    logits = {f"logit_{name}": np.log(model.probabilities[:, k]) + 2 for k, name in enumerate(model.names)}
+    logits = {
+        f"logit_{name}": np.log(model.probabilities[:, k]) + 2 for k, name in enumerate(model.names)
+    }
     return Files(columns={"targets": model.truth, **logits}, right=model.right)
 
 
@@ -380,7 +442,9 @@ def partly(rng: Rng, model: Model, share: float = 0.3) -> tuple[Any, Right]:
 def _(rng: Rng) -> Files:
     model = binary(rng, 240)
     known, right = partly(rng, model)
-    return Files(columns={"label": where(known, model.truth, -1), "prediction": model.answer}, right=right)
+    return Files(
+        columns={"label": where(known, model.truth, -1), "prediction": model.answer}, right=right
+    )
 
 
 @table("pending in the truth", "a spreadsheet", Trap.UNLABELLED, "pending")
@@ -397,7 +461,11 @@ def _(rng: Rng) -> Files:
     known, right = partly(rng, model)
     some = replace(model, true=model.true[known], answered=model.answered[known],
         probabilities=model.probabilities[known])  # fmt: skip
-    columns = {"species": where(known, model.truth, "TBD"), ".pred_class": model.answer, **model.wide(".pred_{}")}
+    columns = {
+        "species": where(known, model.truth, "TBD"),
+        ".pred_class": model.answer,
+        **model.wide(".pred_{}"),
+    }
     return Files(columns=columns, right=replace(right, roc_auc=some.roc_auc))
 
 
@@ -405,7 +473,10 @@ def _(rng: Rng) -> Files:
 def _(rng: Rng) -> Files:
     model = several(rng, 200, ("negative", "neutral", "positive"))
     known, right = partly(rng, model)
-    columns = {"sentiment": where(known, model.truth, "unknown"), "predicted_sentiment": model.answer}
+    columns = {
+        "sentiment": where(known, model.truth, "unknown"),
+        "predicted_sentiment": model.answer,
+    }
     return Files(columns=columns, right=right)
 
 
@@ -413,7 +484,9 @@ def _(rng: Rng) -> Files:
 def _(rng: Rng) -> Files:
     model = binary(rng, 150, ("No", "Yes"))
     known, right = partly(rng, model)
-    return Files(columns={"Truth": where(known, model.truth, None), "Prediction": model.answer}, right=right)
+    return Files(
+        columns={"Truth": where(known, model.truth, None), "Prediction": model.answer}, right=right
+    )
 
 
 # ------------------------------------------------------------------------------------------ weights, forms, percents
@@ -429,7 +502,10 @@ def weighted(rng: Rng, model: Model) -> tuple[Any, Right]:
 def _(rng: Rng) -> Files:
     model = binary(rng, 200)
     weights, right = weighted(rng, model)
-    return Files(columns={"y_true": model.truth, "y_pred": model.answer, "sample_weight": weights}, right=right)
+    return Files(
+        columns={"y_true": model.truth, "y_pred": model.answer, "sample_weight": weights},
+        right=right,
+    )
 
 
 @table("label, predicted_label, example_weight", "TFMA", Trap.WEIGHTS, "weight")
@@ -437,18 +513,26 @@ def _(rng: Rng) -> Files:
     model = several(rng, 200)
     weights, right = weighted(rng, model)
     return Files(
-        columns={"label": model.truth, "predicted_label": model.answer, "example_weight": weights}, right=right
+        columns={"label": model.truth, "predicted_label": model.answer, "example_weight": weights},
+        right=right,
     )
 
 
 CITIES = ("Zürich", "Málaga", "Orléans")
 
 
-@table("composed and decomposed accents", "a spreadsheet", Trap.UNICODE, "Unicode|forms|accent|composed|NFC|NFD")
+@table(
+    "composed and decomposed accents",
+    "a spreadsheet",
+    Trap.UNICODE,
+    "Unicode|forms|accent|composed|NFC|NFD",
+)
 def _(rng: Rng) -> Files:
     model = several(rng, 150, CITIES)
     decomposed = [unicodedata.normalize("NFD", name) for name in model.answer]
-    return Files(columns={"Actual": model.truth, "Predicted": decomposed}, right=model.right_answers)
+    return Files(
+        columns={"Actual": model.truth, "Predicted": decomposed}, right=model.right_answers
+    )
 
 
 @table("no-break spaces in classes", "Label Studio", Trap.UNICODE, "Unicode|forms|space|blank")
@@ -462,13 +546,18 @@ def _(rng: Rng) -> Files:
 def _(rng: Rng) -> Files:
     model = binary(rng, 150, NO_YES, digits=3)
     percents = [f"{100 * p:.1f}%" for p in model.score]
-    return Files(columns={"Actual": model.truth, "Prob yes": percents, "Predicted": model.answer}, right=model.right)
+    return Files(
+        columns={"Actual": model.truth, "Prob yes": percents, "Predicted": model.answer},
+        right=model.right,
+    )
 
 
 @table("confidence(<class>) from 0 to 100", "RapidMiner", Trap.PERCENT, "100|percent")
 def _(rng: Rng) -> Files:
     model = binary(rng, 200, NO_YES, digits=3)
-    percents = {name: (100 * column).round(1) for name, column in model.wide("confidence({})").items()}
+    percents = {
+        name: (100 * column).round(1) for name, column in model.wide("confidence({})").items()
+    }
     columns = {"churn": model.truth, "prediction(churn)": model.answer, **percents}
     return Files(columns=columns, right=model.right)
 
@@ -476,7 +565,11 @@ def _(rng: Rng) -> Files:
 @table("y_prob from 0 to 100", "scikit-learn", Trap.PERCENT, "100|percent")
 def _(rng: Rng) -> Files:
     model = binary(rng, 200, digits=3)
-    columns = {"y_true": model.truth, "y_pred": model.answer, "y_prob": (100 * model.score).round(1)}
+    columns = {
+        "y_true": model.truth,
+        "y_pred": model.answer,
+        "y_prob": (100 * model.score).round(1),
+    }
     return Files(columns=columns, right=model.right)
 
 
@@ -486,7 +579,11 @@ def _(rng: Rng) -> Files:
 @table("utilization beside target and prediction", "Evidently", Trap.INPUT, "utilization")
 def _(rng: Rng) -> Files:
     model = binary(rng)
-    columns = {"utilization": rng.random(model.rows), "target": model.truth, "prediction": model.answer}
+    columns = {
+        "utilization": rng.random(model.rows),
+        "target": model.truth,
+        "prediction": model.answer,
+    }
     return Files(columns=columns, right=model.right_answers)
 
 
@@ -501,7 +598,11 @@ def _(rng: Rng) -> Files:
 @table("open_rate, an input, beside the probability", "Vertex AI", Trap.INPUT, "rate")
 def _(rng: Rng) -> Files:
     model = binary(rng, 400)
-    columns = {"open_rate": rng.random(model.rows), "bought": model.truth, "predicted_bought": model.answer}
+    columns = {
+        "open_rate": rng.random(model.rows),
+        "bought": model.truth,
+        "predicted_bought": model.answer,
+    }
     return Files(columns={**columns, "predicted_bought_prob": model.score}, right=model.right)
 
 
@@ -511,7 +612,11 @@ def _(rng: Rng) -> Files:
     people = [f"K{number}" for number in ids(rng, model.rows)]
     order = rng.permutation(model.rows)
     labels = {"client": [people[i] for i in order], "y_true": [model.truth[i] for i in order]}
-    return Files(columns={"customer": people, "y_pred": model.answer}, labels=labels, right=model.right_answers)
+    return Files(
+        columns={"customer": people, "y_pred": model.answer},
+        labels=labels,
+        right=model.right_answers,
+    )
 
 
 @table("row_id and id", "DataRobot", Trap.OTHER_ID, "row_id|--key")
@@ -519,10 +624,16 @@ def _(rng: Rng) -> Files:
     model = several(rng, 200)
     numbers, order = ids(rng, model.rows), rng.permutation(model.rows)
     labels = {"id": numbers[order], "kind": [model.truth[i] for i in order]}
-    return Files(columns={"row_id": numbers, "kind_PREDICTION": model.answer}, labels=labels, right=model.right_answers)
+    return Files(
+        columns={"row_id": numbers, "kind_PREDICTION": model.answer},
+        labels=labels,
+        right=model.right_answers,
+    )
 
 
-@table("case numbers of other names, labels for a part", "SAS", Trap.OTHER_ID, "case_id|CaseNo|--key")
+@table(
+    "case numbers of other names, labels for a part", "SAS", Trap.OTHER_ID, "case_id|CaseNo|--key"
+)
 def _(rng: Rng) -> Files:
     model = binary(rng, 300, NO_YES)
     numbers, some = ids(rng, model.rows, 50_000), rng.permutation(model.rows)[:180]
@@ -594,5 +705,9 @@ def _(rng: Rng) -> Files:
 def _(rng: Rng) -> Files:
     model = binary(rng, names=NO_YES)
     other = second(rng, model)
-    columns = {"target": model.truth, "challenger_pred": other.answer, "champion_pred": model.answer}
+    columns = {
+        "target": model.truth,
+        "challenger_pred": other.answer,
+        "champion_pred": model.answer,
+    }
     return Files(columns=columns, right=NOTHING)

@@ -58,7 +58,9 @@ def _made(name: str, rows: int, *, shifted: bool, labelled: bool) -> Path:
     part = path.with_suffix(f".{os.getpid()}.part")
     writer: Any = None
     try:
-        for probabilities, label in data.row_groups(rows, CLASSES, data.find_scale(CLASSES), shifted):
+        for probabilities, label in data.row_groups(
+            rows, CLASSES, data.find_scale(CLASSES), shifted
+        ):
             table = data.narrow_table(probabilities, label if labelled else None)
             writer = writer or pq.ParquetWriter(part, table.schema)
             writer.write_table(table, row_group_size=data.ROW_GROUP)

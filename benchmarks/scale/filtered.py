@@ -52,16 +52,34 @@ def measured(rounds: int, rows: int) -> dict[str, dict[str, float]]:
             folder = Path(home, "lake", f"day=2026-11-{day:02}")
             folder.mkdir(parents=True)
             pacsv.write_csv(table(rows // 5, 10 + day), folder / "part.csv")
-        command = [sys.executable, "-m", "oodometer", "estimate", f"{home}/reference.csv", f"{home}/lake"]
+        command = [
+            sys.executable,
+            "-m",
+            "oodometer",
+            "estimate",
+            f"{home}/reference.csv",
+            f"{home}/lake",
+        ]
         for _ in range(rounds + 1):
             for name, options in CASES.items():
                 before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-                subprocess.run([*command, "--backtest", "none", *options], check=True, stdout=subprocess.DEVNULL)
-                took, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-                times[name].append((took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+                subprocess.run(
+                    [*command, "--backtest", "none", *options],
+                    check=True,
+                    stdout=subprocess.DEVNULL,
+                )
+                took, after = (
+                    time.perf_counter() - start,
+                    resource.getrusage(resource.RUSAGE_CHILDREN),
+                )
+                times[name].append(
+                    (took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                )
     out = {}
     for name, all_of in times.items():
-        pairs = list(zip(all_of[1:], times["plain"][1:], strict=True))  # the first round warms the disk
+        pairs = list(
+            zip(all_of[1:], times["plain"][1:], strict=True)
+        )  # the first round warms the disk
         out[name] = {"seconds": statistics.median(one[0] for one, _ in pairs),
             "processor": statistics.median(one[1] for one, _ in pairs),
             "ratio": statistics.median(one[0] / plain[0] for one, plain in pairs),
@@ -73,13 +91,23 @@ def page(result: kit.Result) -> str:
     rows = []
     for name, one in result["cases"].items():
         numbers = (one[key] for key in ("seconds", "ratio", "processor", "processor_ratio"))
-        rows.append([name, *(f"{number:.2f}" for number in numbers), "yes" if one["ratio"] <= MOST else "no"])
+        rows.append(
+            [
+                name,
+                *(f"{number:.2f}" for number in numbers),
+                "yes" if one["ratio"] <= MOST else "no",
+            ]
+        )
     lines = [
         f"# `--where` and `--by` on {result['rows']:,} rows of CSV in five partitions",
         "",
         f"At most {MOST} times the plain command was promised; {result['rounds']} rounds.",
         "",
-        *kit.table(["", "seconds", "against plain", "seconds of processor", "against plain", "holds"], rows, "lrrrrl"),
+        *kit.table(
+            ["", "seconds", "against plain", "seconds of processor", "against plain", "holds"],
+            rows,
+            "lrrrrl",
+        ),
     ]
     return kit.joined(lines)
 
@@ -91,6 +119,11 @@ def measure(given: argparse.Namespace) -> kit.Result:
 if __name__ == "__main__":
     raise SystemExit(
         kit.command(
-            __doc__, "filtered", measure, page, rounds=(5, "rounds of all commands"), rows=(300_000, "rows of the lake")
+            __doc__,
+            "filtered",
+            measure,
+            page,
+            rounds=(5, "rounds of all commands"),
+            rows=(300_000, "rows of the lake"),
         )
     )

@@ -41,24 +41,34 @@ Measured = dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Rows a second, memory and states at scale.")
-    parser.add_argument("--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows")
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows"
+    )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", help="cases whose name holds this word; the results go to the temporary folder")
+    parser.add_argument(
+        "--only", help="cases whose name holds this word; the results go to the temporary folder"
+    )
     parser.add_argument("--clean", action="store_true", help="remove the files afterwards")
     given = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="oodometer-scale-"))
     os.environ["OODOMETER_CACHE"] = str(work / "cache")
     try:
         cases = _cases(work, [rows * MILLION for rows in given.rows])
-        cases = {name: one for name, one in cases.items() if given.only is None or given.only in name}
+        cases = {
+            name: one for name, one in cases.items() if given.only is None or given.only in name
+        }
         rounds: list[dict[str, Measured]] = []
         for number in range(given.rounds):
             rounds.append({})
             for name, run in cases.items():
                 rounds[-1][name] = found = run()
-                told = f"{found['seconds']:.2f} s" if "seconds" in found else json.dumps(found)[:100]
+                told = (
+                    f"{found['seconds']:.2f} s" if "seconds" in found else json.dumps(found)[:100]
+                )
                 print(f"round {number + 1}: {name}: {told}", file=sys.stderr, flush=True)
-        packages = {name: version(name) for name in ("oodometer", "numpy", "pyarrow", "ray", "pyspark")}
+        packages = {
+            name: version(name) for name in ("oodometer", "numpy", "pyarrow", "ray", "pyspark")
+        }
         result = {"about": {"command": "python -m benchmarks.scale", "millions": sorted(given.rows),
             "classes": data.CLASSES, "cores": os.cpu_count(), "python": platform.python_version(),
             "machine": platform.machine(), "versions": packages}, "rounds": rounds}  # fmt: skip
@@ -86,12 +96,18 @@ def _cases(work: Path, sizes: list[int]) -> dict[str, Callable[[], Measured]]:
         for how in SCANS if rows == middle else SCANS[:2]:
             cases[f"scan {how} {rows}"] = lambda p=path, h=how: _program("scan", p, h)
         for workers in (1, 2):
-            cases[f"estimate all {rows} {workers}"] = lambda p=path, w=workers: _estimate(fitted["all"], p, w)
-            cases[f"estimate five {rows} {workers}"] = lambda p=path, w=workers: _estimate(fitted["five"], p, w)
+            cases[f"estimate all {rows} {workers}"] = lambda p=path, w=workers: _estimate(
+                fitted["all"], p, w
+            )
+            cases[f"estimate five {rows} {workers}"] = lambda p=path, w=workers: _estimate(
+                fitted["five"], p, w
+            )
     labelled = {rows: data.target(rows, labelled=True) for rows in (smallest, middle)}
     for rows, path in labelled.items():
         for workers in (1, 2):
-            cases[f"evaluate {rows} {workers}"] = lambda p=path, w=workers: _oodometer("evaluate", p, w)
+            cases[f"evaluate {rows} {workers}"] = lambda p=path, w=workers: _oodometer(
+                "evaluate", p, w
+            )
     for name in ENGINES:
         cases[f"engine {name}"] = lambda n=name: _program(
             "engine", n, "2", fitted["all"], targets[smallest], targets[middle]
@@ -102,7 +118,17 @@ def _cases(work: Path, sizes: list[int]) -> dict[str, Callable[[], Measured]]:
 
 
 def _fit(out: Path, *options: str) -> None:
-    command = [sys.executable, "-m", "oodometer", "fit", str(data.reference()), "--out", str(out), "--quiet", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "oodometer",
+        "fit",
+        str(data.reference()),
+        "--out",
+        str(out),
+        "--quiet",
+        *options,
+    ]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -113,9 +139,25 @@ def _estimate(fitted: Path, target: Path, workers: int) -> Measured:
 def _oodometer(verb: str, *rest: Any) -> Measured:
     """The command as it is typed; of its answer the headline is kept."""
     *files, workers = map(str, rest)
-    found = measured([sys.executable, "-m", "oodometer", verb, *files, "--workers", workers, "--json", "-", "--quiet"])
+    found = measured(
+        [
+            sys.executable,
+            "-m",
+            "oodometer",
+            verb,
+            *files,
+            "--workers",
+            workers,
+            "--json",
+            "-",
+            "--quiet",
+        ]
+    )
     said = found.pop("said")
-    return {**found, "answer": said.get("headline", {}).get("value") or said.get("metrics", {}).get("accuracy")}
+    return {
+        **found,
+        "answer": said.get("headline", {}).get("value") or said.get("metrics", {}).get("accuracy"),
+    }
 
 
 def _program(name: str, *words: Any) -> Measured:
@@ -130,9 +172,13 @@ def measured(command: Sequence[str], environment: dict[str, str] | None = None) 
     ``peak_mb`` is the command's own process, ``worker_mb`` the largest other Python process below it (without Java).
     """
     settings = {**os.environ, **(environment or {})}
-    settings.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled modules are kept, as where a package is installed
+    settings.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # compiled modules are kept, as where a package is installed
     start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings
+    )
     peaks: dict[int, float] = {}
     over = threading.Event()
 
@@ -162,9 +208,16 @@ def measured(command: Sequence[str], environment: dict[str, str] | None = None) 
     over.set()
     watcher.join()
     if child.returncode not in (0, 3):
-        raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}: {err.strip()[-500:]}")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {child.returncode}: {err.strip()[-500:]}"
+        )
     own = peaks.pop(child.pid, 0.0)
-    return {"seconds": seconds, "peak_mb": own, "worker_mb": max(peaks.values(), default=0.0), "said": _last(out)}
+    return {
+        "seconds": seconds,
+        "peak_mb": own,
+        "worker_mb": max(peaks.values(), default=0.0),
+        "said": _last(out),
+    }
 
 
 def _last(out: str) -> Any:

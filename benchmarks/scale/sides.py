@@ -32,9 +32,15 @@ def scan(path: str, how: str) -> dict[str, Any]:
     start = time.perf_counter()
     if how == "stream":
         file = pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=1 << 20)
-        rows = sum(one.num_rows for one in file.iter_batches(BATCH, columns=["probabilities"], use_threads=False))
+        rows = sum(
+            one.num_rows
+            for one in file.iter_batches(BATCH, columns=["probabilities"], use_threads=False)
+        )
     elif how == "threads":
-        rows = sum(one.num_rows for one in ds.dataset(path).to_batches(columns=["probabilities"], batch_size=BATCH))
+        rows = sum(
+            one.num_rows
+            for one in ds.dataset(path).to_batches(columns=["probabilities"], batch_size=BATCH)
+        )
     else:
         rows = int(pq.read_table(path, columns=["probabilities"]).num_rows)
     return {"rows": rows, "inside": time.perf_counter() - start}
@@ -51,7 +57,11 @@ def engine(name: str, workers: str, fitted: str, small: str, large: str) -> dict
         start = time.perf_counter()
         found = oodometer.estimate(fitted, path, engine=runner, workers=int(workers))
         seconds.append(time.perf_counter() - start)
-    answer = {"value": found.headline.value, "lower": found.headline.lower, "upper": found.headline.upper}
+    answer = {
+        "value": found.headline.value,
+        "lower": found.headline.lower,
+        "upper": found.headline.upper,
+    }
     return {"first": seconds[0], "small": seconds[1], "large": seconds[2], "answer": answer}
 
 
@@ -113,4 +123,6 @@ def _milliseconds(work: Callable[[], Any], times: int) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"scan": scan, "engine": engine, "states": states}[sys.argv[1]](*sys.argv[2:])))
+    print(
+        json.dumps({"scan": scan, "engine": engine, "states": states}[sys.argv[1]](*sys.argv[2:]))
+    )

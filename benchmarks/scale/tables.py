@@ -83,7 +83,10 @@ def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
         return seconds(f"estimate all {middle} 1")(one) / seconds(f"estimate all {middle} 2")(one)
 
     def against_scan(kind: str, workers: int, how: str) -> Callable[[Round], float]:
-        ours, bare = rate(f"estimate {kind}", small, large, f" {workers}"), rate(f"scan {how}", small, large)
+        ours, bare = (
+            rate(f"estimate {kind}", small, large, f" {workers}"),
+            rate(f"scan {how}", small, large),
+        )
         return lambda one: ours(one) / bare(one)
 
     def against_fastest(one: Round) -> float:
@@ -91,17 +94,26 @@ def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
         return rate("estimate all", small, large, " 2")(one) / bare
 
     def straight(one: Round) -> float:
-        return rate("estimate all", middle, large, " 2")(one) / rate("estimate all", small, middle, " 2")(one)
+        return rate("estimate all", middle, large, " 2")(one) / rate(
+            "estimate all", small, middle, " 2"
+        )(one)
 
     def peak(one: Round) -> float:
         ours = [one[name] for name in one if name.startswith(("estimate", "engine"))]
-        return max((float(each[which]) for each in ours for which in ("peak_mb", "worker_mb")), default=math.nan)
+        return max(
+            (float(each[which]) for each in ours for which in ("peak_mb", "worker_mb")),
+            default=math.nan,
+        )
 
     def grown(one: Round) -> float:
-        return float(one[f"estimate all {large} 2"]["peak_mb"]) / float(one[f"estimate all {small} 2"]["peak_mb"])
+        return float(one[f"estimate all {large} 2"]["peak_mb"]) / float(
+            one[f"estimate all {small} 2"]["peak_mb"]
+        )
 
     def engine(name: str) -> Callable[[Round], float]:
-        return lambda one: float(one[f"engine {name}"]["large"]) / float(one["engine local"]["large"])
+        return lambda one: (
+            float(one[f"engine {name}"]["large"]) / float(one["engine local"]["large"])
+        )
 
     low, mega, high = (int(rows / MEGA) for rows in (small, middle, large))
     bare = "against a bare scan in"
@@ -137,7 +149,9 @@ def _throughput(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
     said_of = {"`estimate`, every method that applies": "estimate all", "`estimate`, five methods": "estimate five",
         "`evaluate`, every metric": "evaluate"}  # fmt: skip
     workers = ((1, "1 worker"), (2, "2 workers"))
-    sides += [(f"{said}, {many}", name, f" {n}") for said, name in said_of.items() for n, many in workers]
+    sides += [
+        (f"{said}, {many}", name, f" {n}") for said, name in said_of.items() for n, many in workers
+    ]
     lines = []
     for said, name, tail in sides:
         found = [median(rounds, seconds(f"{name} {rows}{tail}")) for rows in sizes]
@@ -146,7 +160,14 @@ def _throughput(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
             continue
         speed = median(rounds, rate(name, there[0], there[-1], tail)) if len(there) > 1 else None
         peak = median(rounds, lambda one, n=f"{name} {there[-1]}{tail}": float(one[n]["peak_mb"]))
-        lines.append([said, *(shown(took, ".2f") for took in found), shown(speed, ".1f"), shown(peak, ",.0f")])
+        lines.append(
+            [
+                said,
+                *(shown(took, ".2f") for took in found),
+                shown(speed, ".1f"),
+                shown(peak, ",.0f"),
+            ]
+        )
     heads = ["side", *(f"{int(rows / MEGA)} M, s" for rows in sizes), "M rows/s", "peak, MB"]
     return "\n".join(["## Seconds, rows a second, memory\n", *table(heads, lines)])
 
@@ -156,7 +177,11 @@ def shown(found: float | None, form: str) -> str:
     return "" if found is None else format(found, form)
 
 
-_SCANS = {"stream": "batches in one thread", "threads": "a scanner with two threads", "table": "`read_table`"}
+_SCANS = {
+    "stream": "batches in one thread",
+    "threads": "a scanner with two threads",
+    "table": "`read_table`",
+}
 
 
 def _engines(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
@@ -166,11 +191,19 @@ def _engines(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
     for name in names:
         found = [median(rounds, lambda one, n=name, which=which: float(one[f"engine {n}"][which]))
             for which in ("first", "small", "large")]  # fmt: skip
-        ratio = median(rounds, lambda one, n=name: float(one[f"engine {n}"]["large"]) / one["engine local"]["large"])
-        worker = median(
-            rounds, lambda one, n=name: float(one[f"engine {n}"]["worker_mb"]) or float(one[f"engine {n}"]["peak_mb"])
+        ratio = median(
+            rounds,
+            lambda one, n=name: float(one[f"engine {n}"]["large"]) / one["engine local"]["large"],
         )
-        lines.append([name, *(shown(cell, ".2f") for cell in (*found, ratio)), shown(worker, ",.0f")])
+        worker = median(
+            rounds,
+            lambda one, n=name: (
+                float(one[f"engine {n}"]["worker_mb"]) or float(one[f"engine {n}"]["peak_mb"])
+            ),
+        )
+        lines.append(
+            [name, *(shown(cell, ".2f") for cell in (*found, ratio)), shown(worker, ",.0f")]
+        )
     same = all(len({str(one[f"engine {name}"]["answer"]) for name in names}) == 1 for one in rounds)
     head = ["engine", f"first call, {small}, s", f"second, {small}, s", f"third, {middle}, s", "third against `local`",
         "largest worker, MB"]  # fmt: skip
@@ -181,16 +214,25 @@ def _engines(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
 
 
 def _states(rounds: Sequence[Round]) -> str:
-    found = [(said, form, median(rounds, lambda one, k=key: float(one["states"][k]))) for key, said, form in STATE_ROWS]
+    found = [
+        (said, form, median(rounds, lambda one, k=key: float(one["states"][k])))
+        for key, said, form in STATE_ROWS
+    ]
     lines = [[said, form.format(number)] for said, form, number in found if number is not None]
-    return "\n".join(["## What a part and a file cost the driver\n", *table(["what", ""], lines)]) if lines else ""
+    return (
+        "\n".join(["## What a part and a file cost the driver\n", *table(["what", ""], lines)])
+        if lines
+        else ""
+    )
 
 
 def _on_paper(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
     speed = median(rounds, rate("estimate all", sizes[0], sizes[-1], " 2"))
     if speed is None or "states" not in rounds[0]:
         return ""
-    told = on_paper(speed * MEGA / 2, lambda key: median(rounds, lambda one: float(one["states"][key])) or 0.0)
+    told = on_paper(
+        speed * MEGA / 2, lambda key: median(rounds, lambda one: float(one["states"][key])) or 0.0
+    )
     return f"## On paper: 1e9 and 1e11 rows\n\n{told}"
 
 

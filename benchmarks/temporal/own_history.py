@@ -27,7 +27,14 @@ from benchmarks import kit
 from oodometer import Oodometer
 from oodometer.headline.label_posterior import cdf_without_labels
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior, signs_of_result
-from oodometer.headline.own_history import PastPeriod, Reading, given_past, quantiles_of, reading_of, truth_by_labels
+from oodometer.headline.own_history import (
+    PastPeriod,
+    Reading,
+    given_past,
+    quantiles_of,
+    reading_of,
+    truth_by_labels,
+)
 from oodometer.intervals import clopper_pearson
 from oodometer.kernels import equal_bin
 from oodometer.passes.plan import CONFIDENCE_BINS
@@ -55,11 +62,15 @@ Answer = tuple[float, float, float]  # lower, value, upper
 # ------------------------------------------------------------------------------------------------------ estimates
 
 
-def table(probabilities: np.ndarray, predicted: np.ndarray | None, label: np.ndarray | None) -> dict[str, Any]:
+def table(
+    probabilities: np.ndarray, predicted: np.ndarray | None, label: np.ndarray | None
+) -> dict[str, Any]:
     """Rows as `oodometer` takes them."""
     if probabilities.ndim == 1:
         probabilities = np.stack([1 - probabilities, probabilities], axis=1)
-    out: dict[str, Any] = {"probabilities": probabilities / probabilities.sum(axis=1, keepdims=True)}
+    out: dict[str, Any] = {
+        "probabilities": probabilities / probabilities.sum(axis=1, keepdims=True)
+    }
     if predicted is not None:
         out["prediction"] = predicted.astype(int)
     if label is not None:
@@ -91,7 +102,9 @@ def estimated(path: Path) -> list[dict[str, Any]]:
             if not mask.any():
                 continue
             target = rows_of(probabilities, predicted, label, mask)
-            found = odometer.estimate({name: cells for name, cells in target.items() if name != "label"})
+            found = odometer.estimate(
+                {name: cells for name, cells in target.items() if name != "label"}
+            )
             signs = signs_of_result(found)
             assert signs is not None
             correct, confidence = judged(odometer, target)
@@ -106,10 +119,14 @@ def estimated(path: Path) -> list[dict[str, Any]]:
                     "period": number,
                     "rows": int(mask.sum()),
                     "truth": round(float(correct.mean()), 6),
-                    "headline": [round(end, 5) for end in (nine.lower, found.headline.value, nine.upper)],
+                    "headline": [
+                        round(end, 5) for end in (nine.lower, found.headline.value, nine.upper)
+                    ],
                     "inputs": None
                     if covariate is None
-                    else [round(end, 5) for end in (covariate.lower, covariate.value, covariate.upper)],
+                    else [
+                        round(end, 5) for end in (covariate.lower, covariate.value, covariate.upper)
+                    ],
                     "estimates": chosen,
                     "signs": {key: rounded(value) for key, value in asdict(signs).items()},
                     **drawn(correct, confidence, rng),
@@ -127,7 +144,9 @@ def judged(odometer: Oodometer, target: Mapping[str, Any]) -> tuple[np.ndarray, 
     return batch.verdicts.astype(float), np.asarray(plan.confidence(calibrated))
 
 
-def drawn(correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator) -> dict[str, list[float]]:
+def drawn(
+    correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator
+) -> dict[str, list[float]]:
     """25 labels, drawn in each of three ways: the accuracy by them, and its standard error."""
     many = min(LABELS, len(correct))
     doubt = confidence * (1 - confidence) + 1e-9
@@ -141,7 +160,9 @@ def drawn(correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator)
     out = {}
     for how, chosen in rows.items():
         known = np.bincount(cells[chosen], minlength=CONFIDENCE_BINS)
-        out[how] = [round(one, 5) for one in truth_by_labels(known, all_rows, float(correct[chosen].sum()))]
+        out[how] = [
+            round(one, 5) for one in truth_by_labels(known, all_rows, float(correct[chosen].sum()))
+        ]
     return out
 
 
@@ -155,7 +176,10 @@ def rounded(value: Any) -> Any:
 
 def reading(period: Period) -> Reading:
     """The reading of a period."""
-    said = [Estimate(name, v, v, v, LEVEL, "empirical", "", "") for name, v in period["estimates"].items()]
+    said = [
+        Estimate(name, v, v, v, LEVEL, "empirical", "", "")
+        for name, v in period["estimates"].items()
+    ]
     return reading_of(ShiftSigns(**period["signs"]), said, packaged_prior())
 
 
@@ -164,12 +188,16 @@ def behind(period: Period, labels: str | None) -> PastPeriod:
     truth, error = period["truth"], 0.0
     if labels is not None:
         truth, error = period[labels]
-    return PastPeriod(str(period["period"]), float(period["period"]), period["reading"], truth, error)
+    return PastPeriod(
+        str(period["period"]), float(period["period"]), period["reading"], truth, error
+    )
 
 
 def own_history(past: Sequence[Period], now: Period, labels: str | None = None) -> Answer:
     """The answer of this package."""
-    made = given_past([behind(one, labels) for one in past], now["reading"], float(now["period"]), now["public"])
+    made = given_past(
+        [behind(one, labels) for one in past], now["reading"], float(now["period"]), now["public"]
+    )
     low, value, high = made.quantile(np.array([0.05, 0.5, 0.95])).tolist()
     return low, value, high
 
@@ -229,7 +257,9 @@ def scores(truth: float, answer: Answer) -> np.ndarray:
     """Absolute error, whether the interval holds the truth, width, interval score."""
     low, value, high = answer
     missed = max(low - truth, truth - high, 0.0)
-    return np.array([abs(value - truth), float(missed <= 0), high - low, high - low + 2 / (1 - LEVEL) * missed])
+    return np.array(
+        [abs(value - truth), float(missed <= 0), high - low, high - low + 2 / (1 - LEVEL) * missed]
+    )
 
 
 def asked(
@@ -255,7 +285,9 @@ def mean_scores(
         for periods in models.values():
             if many + delay > FIRST and len(periods) < many + delay:
                 continue
-            found = [scores(now["truth"], answer(past, now)) for past, now in asked(periods, many, delay)]
+            found = [
+                scores(now["truth"], answer(past, now)) for past, now in asked(periods, many, delay)
+            ]
             if found:
                 means.append(np.mean(found, axis=0))
         if means:
@@ -273,8 +305,14 @@ def after_calm(seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     prior = packaged_prior()
     cases = json.loads((kit.RESULTS / "natural.json").read_text())["cases"]
-    moves = [case["signs"]["moved"] for case in cases if case["kind"] == "none" and case["signs"]["moved"] is not None]
-    shifted = [case for case in cases if case["kind"] != "none" and case["signs"]["moved"] is not None]
+    moves = [
+        case["signs"]["moved"]
+        for case in cases
+        if case["kind"] == "none" and case["signs"]["moved"] is not None
+    ]
+    shifted = [
+        case for case in cases if case["kind"] != "none" and case["signs"]["moved"] is not None
+    ]
     rows: dict[str, list[float]] = {"own history": [], "headline without it": [], "width": []}
     for case in shifted[::3]:
         signs = ShiftSigns(**case["signs"])
@@ -282,10 +320,18 @@ def after_calm(seed: int = 0) -> dict[str, Any]:
         past = []
         for number in range(CALM):
             estimate = float(np.clip(signs.source + 0.4 * chance * rng.normal(), 0, 1))
-            still = replace(signs, estimate=estimate, moved=float(rng.choice(moves)), apart=0.005, separation=None)
+            still = replace(
+                signs,
+                estimate=estimate,
+                moved=float(rng.choice(moves)),
+                apart=0.005,
+                separation=None,
+            )
             said = [Estimate("cbpe", estimate, estimate, estimate, LEVEL, "empirical", "", "")]
             truth = float(np.clip(signs.source + chance * rng.normal(), 0, 1))
-            past.append(PastPeriod(str(number), float(number), reading_of(still, said, prior), truth))
+            past.append(
+                PastPeriod(str(number), float(number), reading_of(still, said, prior), truth)
+            )
         said = [
             Estimate(name, three[0], three[0], three[0], LEVEL, "empirical", "", "")
             for name, three in case["estimates"].items()
@@ -316,19 +362,27 @@ def inside_reference(path: Path, periods: int) -> list[dict[str, Any]]:
         months = (np.datetime64("2000-01") + period.astype(int)).astype("datetime64[D]")
         reference = table(held[name][rows].astype(np.float64), None, label[rows])
         with_time = Oodometer().fit({**reference, "time": months[rows]})
-        left_out = periods_left_out(with_time.fitted_.reference.record, packaged_prior(), None, 0.95, 0)
+        left_out = periods_left_out(
+            with_time.fitted_.reference.record, packaged_prior(), None, 0.95, 0
+        )
         for number in range(periods + 1, min(periods + 13, int(period.max()) + 1), 2):
             mask = period == number
             if not mask.any() or not left_out:
                 continue
             target = table(held[name][mask].astype(np.float64), None, label[mask])
             without = Oodometer.estimate(with_time, {"probabilities": target["probabilities"]})
-            found = with_time.estimate({"probabilities": target["probabilities"], "time": months[mask]})
-            correct = float((np.asarray(target["probabilities"]).argmax(axis=1) == label[mask]).mean())
+            found = with_time.estimate(
+                {"probabilities": target["probabilities"], "time": months[mask]}
+            )
+            correct = float(
+                (np.asarray(target["probabilities"]).argmax(axis=1) == label[mask]).mean()
+            )
             sides = {}
             for side, result in (("own history", found), ("headline without it", without)):
                 nine = result.headline.bands["nine_in_ten"]
-                sides[side] = scores(correct, (nine.lower, result.headline.value, nine.upper)).tolist()
+                sides[side] = scores(
+                    correct, (nine.lower, result.headline.value, nine.upper)
+                ).tolist()
             out.append({"source": path.stem, "model": name, "period": number, **sides})
     return out
 
@@ -349,7 +403,10 @@ HEAD = "| {} | error | coverage of 90 | width | interval score |\n|---|---|---|-
 
 def severe(models: Mapping[str, Sequence[Period]]) -> bool:
     """Whether a model of the source lost so much that the mean over sources would be about little else."""
-    losses = [rows[0]["signs"]["source"] - np.median([one["truth"] for one in rows]) for rows in models.values()]
+    losses = [
+        rows[0]["signs"]["source"] - np.median([one["truth"] for one in rows])
+        for rows in models.values()
+    ]
     return bool(max(losses) > SEVERE)
 
 
@@ -368,16 +425,27 @@ def scored(cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             found[f"late, {many}"] = mean_scores(only, own_history, many, delay=3)
         for labels in DRAWN:
             found[labels] = mean_scores(only, partial(own_history, labels=labels), 3)
-        means = {name: [round(one, 6) for one in by[source].tolist()] for name, by in found.items() if source in by}
+        means = {
+            name: [round(one, 6) for one in by[source].tolist()]
+            for name, by in found.items()
+            if source in by
+        }
         periods = sum(len(list(asked(rows, 1, 1))) for rows in models.values())
-        about = {"source": source, "models": len(models), "periods": periods, "severe": severe(models)}
+        about = {
+            "source": source,
+            "models": len(models),
+            "periods": periods,
+            "severe": severe(models),
+        }
         out.append({**about, "scores": means})
     return out
 
 
 def over(rows: Sequence[Mapping[str, Any]], question: str) -> np.ndarray:
     """The mean over sources."""
-    return np.asarray(np.mean([row["scores"][question] for row in rows if question in row["scores"]], axis=0))
+    return np.asarray(
+        np.mean([row["scores"][question] for row in rows if question in row["scores"]], axis=0)
+    )
 
 
 def page(result: Mapping[str, Any]) -> str:
@@ -394,7 +462,12 @@ def page(result: Mapping[str, Any]) -> str:
         f"median period stand by themselves: {', '.join(apart) or 'none'}.",
     ]
     for many in BEHIND:
-        out += ["", f"## {many} labelled period{'s' if many > 1 else ''} behind it", "", HEAD.format("")]
+        out += [
+            "",
+            f"## {many} labelled period{'s' if many > 1 else ''} behind it",
+            "",
+            HEAD.format(""),
+        ]
         for name, answer in METHODS.items():
             if many > 1 or answer is not cbpe_and_mean:
                 out.append(line(name, over(main, f"{name}, {many}")))
@@ -423,12 +496,19 @@ def _compared(main: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[s
     if not further:
         return []
     out = ["", "## Sources that the formula was fitted on, and further ones", ""]
-    out += ["The constants were chosen on the first; the further ones were built afterwards. Interval scores.", ""]
-    out += ["| periods behind it | sources | own history | headline | `cbpe` + mean of past errors (t) |"]
+    out += [
+        "The constants were chosen on the first; the further ones were built afterwards. Interval scores.",
+        "",
+    ]
+    out += [
+        "| periods behind it | sources | own history | headline | `cbpe` + mean of past errors (t) |"
+    ]
     out += ["|---|---|---|---|---|"]
     for many in BEHIND[1:]:
         for name, some in (("fitted on", given), ("further", further)):
-            cells = " | ".join(f"{100 * over(some, f'{method}, {many}')[3]:.1f}" for method in COMPARED)
+            cells = " | ".join(
+                f"{100 * over(some, f'{method}, {many}')[3]:.1f}" for method in COMPARED
+            )
             out.append(f"| {many} | {len(some)} {name} | {cells} |")
     return out
 
@@ -436,7 +516,9 @@ def _compared(main: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[s
 def _by_source(every: Sequence[Mapping[str, Any]]) -> list[str]:
     """Each source beside its best plain method."""
     out = ["", "## By source, three labelled periods", ""]
-    out += ["| source | own history: error, coverage, score | headline | best plain method | its score |"]
+    out += [
+        "| source | own history: error, coverage, score | headline | best plain method | its score |"
+    ]
     out += ["|---|---|---|---|---|"]
     for row in every:
         found = {name: row["scores"][f"{name}, 3"] for name in METHODS}
@@ -448,7 +530,9 @@ def _by_source(every: Sequence[Mapping[str, Any]]) -> list[str]:
     return out
 
 
-def _inside(by_periods: Mapping[str, Sequence[Mapping[str, Any]]], apart: Sequence[str]) -> list[str]:
+def _inside(
+    by_periods: Mapping[str, Sequence[Mapping[str, Any]]], apart: Sequence[str]
+) -> list[str]:
     """What a reference with times tells of itself."""
     out = [
         "",
@@ -475,12 +559,19 @@ def renewed(guide: str, result: Mapping[str, Any]) -> str:
     calm, text = result["calm"], page(result)
     parts = {}
     for many in (1, 3, 10):
-        parts[many] = re.findall(rf"## {many} labelled period.*?\n\n.*?\n\|---.*?\n(.*?)\n\n", text, re.DOTALL)[0]
-    rows = ["| labelled periods | | error | coverage of 90 | width | interval score |", "|---|---|---|---|---|---|"]
+        parts[many] = re.findall(
+            rf"## {many} labelled period.*?\n\n.*?\n\|---.*?\n(.*?)\n\n", text, re.DOTALL
+        )[0]
+    rows = [
+        "| labelled periods | | error | coverage of 90 | width | interval score |",
+        "|---|---|---|---|---|---|",
+    ]
     rows += [f"| {many} {row}" for many, lines in parts.items() for row in lines.splitlines()]
     said = f"{100 * calm['own history']:.0f} % of the truths (without history "
     said += f"{100 * calm['headline without it']:.0f} %)"
-    guide = re.sub(r"(<!-- calm -->).*?(<!-- /calm -->)", rf"\g<1>{said}\g<2>", guide, flags=re.DOTALL)
+    guide = re.sub(
+        r"(<!-- calm -->).*?(<!-- /calm -->)", rf"\g<1>{said}\g<2>", guide, flags=re.DOTALL
+    )
     table = "\n".join([text.split("\n\n")[1], "", *rows])
     marks = r"(<!-- own history -->\n).*?(<!-- /own history -->)"
     return re.sub(marks, lambda found: f"{found[1]}{table}\n{found[2]}", guide, flags=re.DOTALL)
@@ -488,17 +579,29 @@ def renewed(guide: str, result: Mapping[str, Any]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.temporal", description=__doc__.split("\n")[0])
-    parser.add_argument("--more", type=Path, default=[], action="append", help="a further folder of sources")
-    parser.add_argument("--page", action="store_true", help="write the tables again, from the cases that are kept")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.temporal", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument(
+        "--more", type=Path, default=[], action="append", help="a further folder of sources"
+    )
+    parser.add_argument(
+        "--page", action="store_true", help="write the tables again, from the cases that are kept"
+    )
     given = parser.parse_args(argv)
     path = kit.RESULTS / "own_history"
-    before = json.loads(Path(f"{path}.json").read_text()) if Path(f"{path}.json").exists() else {"cases": []}
+    before = (
+        json.loads(Path(f"{path}.json").read_text())
+        if Path(f"{path}.json").exists()
+        else {"cases": []}
+    )
     cases: list[dict[str, Any]] = before["cases"] if given.page else []
     inside: dict[str, list[Any]] = before["inside"] if given.page else {"5": [], "10": []}
     if not given.page:
         files = [
-            file for folder in (kit.data_folder() / "history", *given.more) for file in sorted(folder.glob("*.npz"))
+            file
+            for folder in (kit.data_folder() / "history", *given.more)
+            for file in sorted(folder.glob("*.npz"))
         ]
         for file in files:
             cases += estimated(file)
@@ -507,7 +610,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                     rows += inside_reference(file, int(periods))
             print(f"{file.stem}: {len(cases)} periods", file=sys.stderr, flush=True)
     command = "python -m benchmarks.temporal" + "".join(" --more FOLDER" for _ in given.more)
-    result = {"command": before.get("command", command) if given.page else command, "cases": cases, "inside": inside}
+    result = {
+        "command": before.get("command", command) if given.page else command,
+        "cases": cases,
+        "inside": inside,
+    }
     names = [file.stem for folder in given.more for file in folder.glob("*.npz")]
     result["further"] = before["further"] if given.page else sorted(names)
     result |= {"sources": scored(cases), "calm": after_calm()}

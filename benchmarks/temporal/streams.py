@@ -87,14 +87,22 @@ def table_models(features: pd.DataFrame) -> dict[str, Any]:
     rare = {"handle_unknown": "infrequent_if_exist", "min_frequency": 20, "sparse_output": False}
 
     def prepared(*, scaled: bool) -> Any:
-        steps = [SimpleImputer(strategy="median", keep_empty_features=True), *([StandardScaler()] if scaled else [])]
-        return make_column_transformer((make_pipeline(*steps), numbers), (OneHotEncoder(**rare), words))
+        steps = [
+            SimpleImputer(strategy="median", keep_empty_features=True),
+            *([StandardScaler()] if scaled else []),
+        ]
+        return make_column_transformer(
+            (make_pipeline(*steps), numbers), (OneHotEncoder(**rare), words)
+        )
 
     return {
         "lr": make_pipeline(prepared(scaled=True), LogisticRegression(max_iter=2000)),
-        "gbt": make_pipeline(prepared(scaled=False), HistGradientBoostingClassifier(**small, random_state=SEED)),
+        "gbt": make_pipeline(
+            prepared(scaled=False), HistGradientBoostingClassifier(**small, random_state=SEED)
+        ),
         "rf": make_pipeline(
-            prepared(scaled=False), RandomForestClassifier(200, min_samples_leaf=5, n_jobs=1, random_state=SEED)
+            prepared(scaled=False),
+            RandomForestClassifier(200, min_samples_leaf=5, n_jobs=1, random_state=SEED),
         ),
     }
 
@@ -119,7 +127,9 @@ def encoder_predictions(stream: Stream, training: np.ndarray, asked: np.ndarray)
     encoder.max_seq_length = 64
     training = some(training, ENCODED, np.random.default_rng(SEED))
     rows = np.concatenate([training, asked])
-    vectors = encoder.encode(stream.features.iloc[rows].tolist(), batch_size=64, show_progress_bar=False)
+    vectors = encoder.encode(
+        stream.features.iloc[rows].tolist(), batch_size=64, show_progress_bar=False
+    )
     known, model = len(training), LogisticRegression(max_iter=2000)
     model.fit(vectors[:known], stream.y.to_numpy()[training])
     return model.predict_proba(vectors[known:])
@@ -153,7 +163,9 @@ def predictions(stream: Stream, *, encoder: bool) -> dict[str, np.ndarray]:
     training, asked, periods = split(stream)
     y = stream.y.to_numpy().astype(np.int16)
     classes = np.unique(y)
-    assert np.array_equal(np.unique(y[training]), classes), "a class is missing from the training rows"
+    assert np.array_equal(np.unique(y[training]), classes), (
+        "a class is missing from the training rows"
+    )
     found = {"y": y[asked], "period": periods.astype(np.int16)}
     is_text = isinstance(stream.features, pd.Series)
     for name, model in (text_models() if is_text else table_models(stream.features)).items():

@@ -51,7 +51,9 @@ def storms() -> Stream:
     later = key[["name", "time", "wind"]].assign(time=key.time - pd.Timedelta(hours=24))
     earlier = key.assign(time=key.time + pd.Timedelta(hours=12))
     data = data.merge(later, on=["name", "time"], suffixes=("", "_later"))
-    data = data.merge(earlier, on=["name", "time"], suffixes=("", "_before")).sort_values("time", kind="stable")
+    data = data.merge(earlier, on=["name", "time"], suffixes=("", "_before")).sort_values(
+        "time", kind="stable"
+    )
     features = data[["wind", "pressure", "lat", "long", "month", "status"]].copy()
     for column in ("wind", "pressure", "lat", "long"):
         features[f"{column}_change"] = data[column] - data[f"{column}_before"]
@@ -70,7 +72,9 @@ def batters() -> Stream:
     with zipfile.ZipFile(folder("lahman") / "data" / "_source.zip") as archive:
         core = "baseballdatabank-2021.2/core"
         batting = pd.read_csv(archive.open(f"{core}/Batting.csv"))
-        people = pd.read_csv(archive.open(f"{core}/People.csv"), usecols=["playerID", "birthYear", "bats"])
+        people = pd.read_csv(
+            archive.open(f"{core}/People.csv"), usecols=["playerID", "birthYear", "bats"]
+        )
     counts = ["G", "AB", "R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO"]
     data = batting.groupby(["playerID", "yearID"], as_index=False)[counts].sum()
     next_year = data[["playerID", "yearID", "AB"]].assign(yearID=data.yearID - 1)
@@ -79,9 +83,13 @@ def batters() -> Stream:
     data = data.merge(next_year, on=["playerID", "yearID"], how="left", suffixes=("", "_next"))
     data = data.merge(last_year, on=["playerID", "yearID"], how="left", suffixes=("", "_last"))
     data = data.merge(people, on="playerID")
-    data = data[(data.AB >= 50) & data.yearID.between(1955, 2019)].fillna({"AB_last": 0, "H_last": 0})
+    data = data[(data.AB >= 50) & data.yearID.between(1955, 2019)].fillna(
+        {"AB_last": 0, "H_last": 0}
+    )
     data = data.sort_values(["yearID", "playerID"])
-    features = data[[*counts, "seasons", "AB_last", "H_last", "bats"]].assign(age=data.yearID - data.birthYear)
+    features = data[[*counts, "seasons", "AB_last", "H_last", "bats"]].assign(
+        age=data.yearID - data.birthYear
+    )
     return Stream(features, (data.AB_next >= 300).astype(int), data.yearID, 1970, 1975)
 
 
@@ -95,7 +103,15 @@ def batters() -> Stream:
 )
 def rodents() -> Stream:
     data = r_data("ratdat", "complete").dropna(subset=["weight"])
-    genera = ["Dipodomys", "Chaetodipus", "Onychomys", "Reithrodontomys", "Peromyscus", "Perognathus", "Neotoma"]
+    genera = [
+        "Dipodomys",
+        "Chaetodipus",
+        "Onychomys",
+        "Reithrodontomys",
+        "Peromyscus",
+        "Perognathus",
+        "Neotoma",
+    ]
     data = data[data.genus.isin(genera)].sort_values(["year", "month", "day", "record_id"])
     half = data.year * 10 + 1 + (data.month > 6)
     features = data[["weight", "sex", "plot_type", "month"]]
@@ -142,7 +158,9 @@ def vocabulary() -> Stream:
 def earnings() -> Stream:
     data = r_data("stevedata", "gss_wages").dropna(subset=["realrinc"])
     limit = data.realrinc[data.year <= 1978].median()
-    features = data[["age", "occrecode", "prestg10", "childs", "wrkstat", "gender", "educcat", "maritalcat"]]
+    features = data[
+        ["age", "occrecode", "prestg10", "childs", "wrkstat", "gender", "educcat", "maritalcat"]
+    ]
     return Stream(features, (data.realrinc > limit).astype(int), data.year, 1978, 1982)
 
 
@@ -157,7 +175,19 @@ def earnings() -> Stream:
 def parties() -> Stream:
     data = r_data("stevedata", "anes_partytherms").dropna(subset=["therm_dem", "therm_gop"])
     data = data[data.therm_dem != data.therm_gop]
-    features = data[["pid7", "age", "educat", "urbanism", "incomeperc", "race4", "unemployed", "polint", "stateabb"]]
+    features = data[
+        [
+            "pid7",
+            "age",
+            "educat",
+            "urbanism",
+            "incomeperc",
+            "race4",
+            "unemployed",
+            "polint",
+            "stateabb",
+        ]
+    ]
     return Stream(features, (data.therm_dem > data.therm_gop).astype(int), data.year, 1980, 1982)
 
 
@@ -172,7 +202,17 @@ def parties() -> Stream:
 def wages() -> Stream:
     data = r_data("sampleSelection", "nlswork").sort_values(["year", "idcode"])
     limit = data.groupby("year").ln_wage.transform("median")
-    columns = ["race", "msp", "nev_mar", "grade", "not_smsa", "c_city", "south", "ind_code", "occ_code"]
+    columns = [
+        "race",
+        "msp",
+        "nev_mar",
+        "grade",
+        "not_smsa",
+        "c_city",
+        "south",
+        "ind_code",
+        "occ_code",
+    ]
     features = data[[*columns, "ttl_exp", "tenure", "hours"]].copy()
     for column in ("race", "ind_code", "occ_code"):
         features[column] = features[column].map("{:.0f}".format)
@@ -191,8 +231,22 @@ def hotel() -> Stream:
     data = r_data("modeldata", "hotel_rates")
     day = pd.to_datetime(data.arrival_date)
     data = data.assign(week=(day - day.min()).dt.days // 7).sort_values("week", kind="stable")
-    columns = ["lead_time", "stays_in_weekend_nights", "stays_in_week_nights", "adults", "children", "meal", "country"]
-    columns += ["market_segment", "distribution_channel", "is_repeated_guest", "reserved_room_type", "customer_type"]
+    columns = [
+        "lead_time",
+        "stays_in_weekend_nights",
+        "stays_in_week_nights",
+        "adults",
+        "children",
+        "meal",
+        "country",
+    ]
+    columns += [
+        "market_segment",
+        "distribution_channel",
+        "is_repeated_guest",
+        "reserved_room_type",
+        "customer_type",
+    ]
     features = data[[*columns, "required_car_parking_spaces", "total_of_special_requests"]]
     limit = data.groupby("week").avg_price_per_room.transform("median")
     return Stream(features, (data.avg_price_per_room > limit).astype(int), data.week, 12, 20)
@@ -209,10 +263,14 @@ def hotel() -> Stream:
 def stops() -> Stream:
     data = r_data("carData", "MplsStops")
     time = pd.to_datetime(data.date)
-    data = data.assign(hour=time.dt.hour, weekday=time.dt.weekday, week=(time.dt.dayofyear - 1) // 7)
+    data = data.assign(
+        hour=time.dt.hour, weekday=time.dt.weekday, week=(time.dt.dayofyear - 1) // 7
+    )
     data = data.sort_values("week", kind="stable")
     data["precinct"] = data.policePrecinct.map("{:.0f}".format)
-    features = data[["hour", "weekday", "race", "gender", "lat", "long", "precinct", "neighborhood", "MDC"]]
+    features = data[
+        ["hour", "weekday", "race", "gender", "lat", "long", "precinct", "neighborhood", "MDC"]
+    ]
     return Stream(features, (data.problem == "suspicious").astype(int), data.week, 7, 12)
 
 
@@ -227,9 +285,20 @@ def stops() -> Stream:
 def force() -> Stream:
     data = r_data("openintro", "mn_police_use_of_force").sort_values("response_datetime")
     month = data.response_datetime.str[:7]
-    columns = ["problem", "is_911_call", "primary_offense", "race", "sex", "age", "type_resistance", "neighborhood"]
+    columns = [
+        "problem",
+        "is_911_call",
+        "primary_offense",
+        "race",
+        "sex",
+        "age",
+        "type_resistance",
+        "neighborhood",
+    ]
     features = data[columns].assign(precinct=data.precinct.astype(str))
-    return Stream(features, (data.force_type == "Bodily Force").astype(int), month, "2016/12", "2018/03")
+    return Stream(
+        features, (data.force_type == "Bodily Force").astype(int), month, "2016/12", "2018/03"
+    )
 
 
 @source(
@@ -243,7 +312,9 @@ def force() -> Stream:
 def homes() -> Stream:
     data = r_data("modeldata", "ames").sort_values(["Year_Sold", "Mo_Sold"], kind="stable")
     pair = data.Year_Sold * 10 + (data.Mo_Sold + 1) // 2
-    features = data.drop(columns=["rownames", "Sale_Price", "Year_Sold", "Mo_Sold", "Sale_Type", "Sale_Condition"])
+    features = data.drop(
+        columns=["rownames", "Sale_Price", "Year_Sold", "Mo_Sold", "Sale_Type", "Sale_Condition"]
+    )
     limit = data.Sale_Price[data.Year_Sold == 2006].median()
     return Stream(features, (data.Sale_Price > limit).astype(int), pair, 20066, 20073)
 
@@ -302,7 +373,9 @@ def innsbruck() -> Stream:
     forecasts = data.drop(columns=["rownames", "rain"])
     values = np.sqrt(np.sort(forecasts.to_numpy(), axis=1))
     features = pd.DataFrame(values, index=data.index, columns=forecasts.columns)
-    features = features.assign(mean=values.mean(axis=1), spread=values.std(axis=1), month=date.dt.month)
+    features = features.assign(
+        mean=values.mean(axis=1), spread=values.std(axis=1), month=date.dt.month
+    )
     limit = data.rain[date.dt.year <= 2001].median()
     return Stream(features, (data.rain > limit).astype(int), quarters(date), 20014, 20034)
 
@@ -316,9 +389,15 @@ def innsbruck() -> Stream:
     period="years 1972-2016",
 )
 def lives() -> Stream:
-    data = r_data("dslabs", "gapminder").dropna(subset=["life_expectancy", "fertility"]).sort_values("year")
+    data = (
+        r_data("dslabs", "gapminder")
+        .dropna(subset=["life_expectancy", "fertility"])
+        .sort_values("year")
+    )
     income = np.log10(data.gdp / data.population)
-    features = data[["fertility", "continent", "region"]].assign(income=income, people=np.log10(data.population))
+    features = data[["fertility", "continent", "region"]].assign(
+        income=income, people=np.log10(data.population)
+    )
     return Stream(features, (data.life_expectancy >= 65).astype(int), data.year, 1968, 1971)
 
 
@@ -332,8 +411,19 @@ def lives() -> Stream:
 )
 def murders() -> Stream:
     data = r_data("wooldridge", "countymurders").sort_values(["year", "countyid"])
-    columns = ["perc1019", "perc2029", "percblack", "percmale", "rpcincmaint", "rpcpersinc", "rpcunemins", "lpopul"]
-    features = data[columns].assign(density=np.log1p(data.density), state=data.statefips.map("{:.0f}".format))
+    columns = [
+        "perc1019",
+        "perc2029",
+        "percblack",
+        "percmale",
+        "rpcincmaint",
+        "rpcpersinc",
+        "rpcunemins",
+        "lpopul",
+    ]
+    features = data[columns].assign(
+        density=np.log1p(data.density), state=data.statefips.map("{:.0f}".format)
+    )
     return Stream(features, (data.murders > 0).astype(int), data.year, 1981, 1982)
 
 
@@ -349,17 +439,23 @@ def sales() -> Stream:
     data = r_data("ggplot2", "txhousing").sort_values(["city", "year", "month"])
     cities = data.groupby("city")
     later = cities.sales.shift(-1)
-    features = pd.DataFrame({"month": data.month, "season": (data.month % 12).astype(str), "city": data.city})
+    features = pd.DataFrame(
+        {"month": data.month, "season": (data.month % 12).astype(str), "city": data.city}
+    )
     features["change"] = data.sales / cities.sales.shift(1)
     features["change_before"] = cities.sales.shift(1) / cities.sales.shift(2)
-    features["level"] = data.sales / cities.sales.transform(lambda s: s.rolling(12, min_periods=3).mean())
+    features["level"] = data.sales / cities.sales.transform(
+        lambda s: s.rolling(12, min_periods=3).mean()
+    )
     features["inventory"] = data.inventory
     features["listed"] = data.listings / cities.listings.shift(1)
     features = features.replace([np.inf, -np.inf], np.nan)
     known = data.sales.notna() & later.notna()
     quarter = data.year * 10 + (data.month + 2) // 3
     order = quarter[known].sort_values(kind="stable").index
-    return Stream(features.loc[order], (later > data.sales).astype(int)[order], quarter[order], 20024, 20044)
+    return Stream(
+        features.loc[order], (later > data.sales).astype(int)[order], quarter[order], 20024, 20044
+    )
 
 
 @source(
@@ -374,7 +470,17 @@ def pitches() -> Stream:
     data = r_data("Stat2Data", "Kershaw")
     data = data.assign(time=pd.to_datetime(data.Time)).sort_values("time", kind="stable")
     game = (data.time.diff() > pd.Timedelta(hours=12)).cumsum() + 1
-    columns = ["StartSpeed", "EndSpeed", "HDev", "VDev", "HPos", "VPos", "PitchType", "BallCount", "StrikeCount"]
+    columns = [
+        "StartSpeed",
+        "EndSpeed",
+        "HDev",
+        "VDev",
+        "HPos",
+        "VPos",
+        "PitchType",
+        "BallCount",
+        "StrikeCount",
+    ]
     features = data[[*columns, "Inning", "Outs", "BatterHand"]].copy()
     early = data[game <= 11]
     for column in ("HPos", "VPos"):
@@ -391,7 +497,11 @@ def pitches() -> Stream:
     period="half-years from 2000",
 )
 def ratings() -> Stream:
-    data = r_data("dslabs", "movielens").sort_values(["timestamp", "userId", "movieId"]).reset_index(drop=True)
+    data = (
+        r_data("dslabs", "movielens")
+        .sort_values(["timestamp", "userId", "movieId"])
+        .reset_index(drop=True)
+    )
     liked = (data.rating >= 4).astype(int)
     features = pd.DataFrame({"film_year": data.year})
     for column in ("userId", "movieId"):
@@ -399,7 +509,17 @@ def ratings() -> Stream:
         before = liked.groupby(data[column]).cumsum() - liked
         features[f"{column}_seen"] = np.log1p(seen)
         features[f"{column}_liked"] = (before + 2.5) / (seen + 5)
-    for genre in ("Action", "Comedy", "Drama", "Thriller", "Romance", "Sci-Fi", "Children", "Horror", "Crime"):
+    for genre in (
+        "Action",
+        "Comedy",
+        "Drama",
+        "Thriller",
+        "Romance",
+        "Sci-Fi",
+        "Children",
+        "Horror",
+        "Crime",
+    ):
         features[genre] = data.genres.fillna("").str.contains(genre).astype(int)
     time = pd.to_datetime(data.timestamp, unit="s")
     half = time.dt.year * 10 + 1 + (time.dt.month > 6)
@@ -432,9 +552,13 @@ def ridership() -> Stream:
     period="elections 1956-90",
 )
 def congress() -> Stream:
-    data = r_data("causaldata", "close_elections_lmb").dropna(subset=["democrat", "lagdemvoteshare"])
+    data = r_data("causaldata", "close_elections_lmb").dropna(
+        subset=["democrat", "lagdemvoteshare"]
+    )
     data = data.sort_values(["year", "id"]).drop_duplicates(["state", "district", "year"])
-    features = data[["lagdemocrat", "lagdemvoteshare"]].assign(state=data.state.map("{:.0f}".format))
+    features = data[["lagdemocrat", "lagdemvoteshare"]].assign(
+        state=data.state.map("{:.0f}".format)
+    )
     return Stream(features, data.democrat.astype(int), data.year, 1950, 1954)
 
 
@@ -447,8 +571,12 @@ def congress() -> Stream:
     period="five days each, from day 35",
 )
 def glucose() -> Stream:
-    data = pd.read_csv(folder("bokeh_sampledata") / "_data" / "CGM.csv.gz", parse_dates=["datetime"])
-    data = data.assign(glucose=pd.to_numeric(data.glucose, errors="coerce")).dropna(subset=["glucose"])
+    data = pd.read_csv(
+        folder("bokeh_sampledata") / "_data" / "CGM.csv.gz", parse_dates=["datetime"]
+    )
+    data = data.assign(glucose=pd.to_numeric(data.glucose, errors="coerce")).dropna(
+        subset=["glucose"]
+    )
     series = data.groupby(data.datetime.dt.floor("5min")).glucose.mean().asfreq("5min")
     features = pd.DataFrame({"now": series, "hour": series.index.hour})
     for steps in (3, 6, 12):
@@ -472,7 +600,21 @@ def strikes() -> Stream:
     data = r_data("openintro", "birds")
     phases = ["Approach", "Take-off run", "Climb", "Landing Roll"]
     data = data[data.phase_of_flt.isin(phases)]
-    date = pd.to_datetime(data.date.str.split().str[0], format="%m/%d/%Y").sort_values(kind="stable")
+    date = pd.to_datetime(data.date.str.split().str[0], format="%m/%d/%Y").sort_values(
+        kind="stable"
+    )
     data = data.loc[date.index]
-    features = data[["height", "speed", "ac_mass", "num_engs", "time_of_day", "sky", "state", "species", "operator"]]
+    features = data[
+        [
+            "height",
+            "speed",
+            "ac_mass",
+            "num_engs",
+            "time_of_day",
+            "sky",
+            "state",
+            "species",
+            "operator",
+        ]
+    ]
     return Stream(features, data.phase_of_flt.map(phases.index), quarters(date), 19904, 19914)

@@ -22,8 +22,13 @@ def tweets() -> Stream:
     data = r_data("dslabs", "trump_tweets")
     data = data[~data.is_retweet.astype(bool)].sort_values("created_at")
     month = data.created_at.astype(str).str[:7]
-    data, month = data[month.between("2013-02", "2017-03")], month[month.between("2013-02", "2017-03")]
-    return Stream(data.text, (data.source == "Twitter for Android").astype(int), month, "2013-05", "2013-08")
+    data, month = (
+        data[month.between("2013-02", "2017-03")],
+        month[month.between("2013-02", "2017-03")],
+    )
+    return Stream(
+        data.text, (data.source == "Twitter for Android").astype(int), month, "2013-05", "2013-08"
+    )
 
 
 @source(
@@ -35,7 +40,11 @@ def tweets() -> Stream:
     period="years from 1995",
 )
 def art() -> Stream:
-    data = r_data("modeldata", "tate_text").dropna(subset=["medium", "title"]).sort_values(["year", "id"])
+    data = (
+        r_data("modeldata", "tate_text")
+        .dropna(subset=["medium", "title"])
+        .sort_values(["year", "id"])
+    )
     medium = data.medium.str.lower()
     prints = "etching|screenprint|lithograph|print|drypoint|woodcut|linocut|aquatint|engraving"
     kind = medium.str.contains(prints).astype(int)
@@ -47,7 +56,8 @@ def films() -> pd.DataFrame:
     """Films and who made them."""
     with sqlite3.connect(folder("bokeh_sampledata") / "_data" / "movies.db") as database:
         return pd.read_sql(
-            'select ID, Title, Year, Genre, Director, Writer, "Cast" from omdb order by Year, ID', database
+            'select ID, Title, Year, Genre, Director, Writer, "Cast" from omdb order by Year, ID',
+            database,
         )
 
 
@@ -62,7 +72,9 @@ def films() -> pd.DataFrame:
 def genres() -> Stream:
     data = films().dropna(subset=["Genre", "Year"])
     text = data[["Title", "Director", "Writer", "Cast"]].fillna("").agg("; ".join, axis=1)
-    return Stream(text, data.Genre.str.contains("Comedy").astype(int), data.Year, 1985, 1992, encoder=False)
+    return Stream(
+        text, data.Genre.str.contains("Comedy").astype(int), data.Year, 1985, 1992, encoder=False
+    )
 
 
 @source(

@@ -58,14 +58,20 @@ def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
         ):
             rows = range(min(len(index), len(wanted)))
             row = next((i for i in rows if index[i] != wanted[i]), len(rows))
-            expected = f"the index of {first}" + (f", {wanted[row]!s} here" if row < len(wanted) else "")
+            expected = f"the index of {first}" + (
+                f", {wanted[row]!s} here" if row < len(wanted) else ""
+            )
             got = f"{index[row]!s}" if row < len(index) else "no more rows"
             remedy = "give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
-            raise InputError(expected, got=got, row=row + 1, column=name, remedy=f"{remedy}{name}.to_numpy()")
+            raise InputError(
+                expected, got=got, row=row + 1, column=name, remedy=f"{remedy}{name}.to_numpy()"
+            )
     shared = next(iter(chosen.values()), None)
     if shared is None:
         return {}
-    named = [f"__index_level_{i}__" if name is None else str(name) for i, name in enumerate(shared.names)]
+    named = [
+        f"__index_level_{i}__" if name is None else str(name) for i, name in enumerate(shared.names)
+    ]
     return {name: shared.get_level_values(i).to_numpy() for i, name in enumerate(named)}
 
 
@@ -89,7 +95,9 @@ class Ragged:
         parts = []
         for row in rows:
             cells: Any = row
-            if isinstance(cells, _masked_array()):  # a masked end is padding; another masked entry is null
+            if isinstance(
+                cells, _masked_array()
+            ):  # a masked end is padding; another masked entry is null
                 real = np.flatnonzero(~np.ma.getmaskarray(cells))
                 cells = _unmasked(cells[: real[-1] + 1 if len(real) else 0])
             parts.append(np.asarray(cells, dtype=np.float64))
@@ -112,7 +120,9 @@ class Ragged:
 
     def sums(self) -> Array:
         """Sum of each row, 0 for an empty one, shape (sample,)."""
-        return self._reduced(np.add)  # row by row, not by differences of running sums, which one -inf would spoil
+        return self._reduced(
+            np.add
+        )  # row by row, not by differences of running sums, which one -inf would spoil
 
     def minima(self) -> Array:
         """Smallest value of each row, 0 for an empty one, shape (sample,)."""
@@ -122,7 +132,9 @@ class Ragged:
         out = np.zeros(len(self))
         full = self.lengths > 0
         if full.any():
-            out[full] = by.reduceat(self.values[: self.offsets[-1]], self.offsets[:-1][full], dtype=np.float64)
+            out[full] = by.reduceat(
+                self.values[: self.offsets[-1]], self.offsets[:-1][full], dtype=np.float64
+            )
         return out
 
     def take(self, index: Array) -> Ragged:
@@ -162,9 +174,13 @@ def as_numpy(value: Any) -> Array:
             value = value.to_numpy()
         elif hasattr(value, "toarray") and hasattr(value, "nnz"):
             raise InputError("a dense array", got="a sparse one", remedy="call toarray()")
-        elif isinstance(value, (list, tuple)) and any(issubclass(t, _masked_array()) for t in {*map(type, value)}):
+        elif isinstance(value, (list, tuple)) and any(
+            issubclass(t, _masked_array()) for t in {*map(type, value)}
+        ):
             # numpy would drop their masks
-            bare = [_unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in value]
+            bare = [
+                _unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in value
+            ]
             value = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
     if isinstance(value, _masked_array()):
         value = _unmasked(value)
@@ -194,10 +210,19 @@ def _unmasked(array: Any) -> Array:
 def _of_tensor(value: Any) -> Array:
     """The numbers of a torch tensor; types that numpy lacks, such as bfloat16, as float32, which holds them all."""
     if getattr(value, "is_meta", False):
-        got, remedy = "one on the device meta, which holds none", "give the tensor that was computed"
+        got, remedy = (
+            "one on the device meta, which holds none",
+            "give the tensor that was computed",
+        )
         raise InputError("a tensor that holds numbers", got=got, remedy=remedy)
-    if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(value, "is_quantized", False):
-        raise InputError("a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()")
+    if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(
+        value, "is_quantized", False
+    ):
+        raise InputError(
+            "a dense tensor",
+            got="a sparse or quantized one",
+            remedy="call to_dense() or dequantize()",
+        )
     value = value.detach().cpu()
     for lazy in ("resolve_conj", "resolve_neg"):
         value = getattr(value, lazy)() if hasattr(value, lazy) else value

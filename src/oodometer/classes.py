@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    KeysView,
+    Mapping,
+    Sequence,
+    Set,
+)
 from typing import Any
 
 import numpy as np
@@ -14,10 +23,25 @@ from .errors import InputError
 
 ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
-NO_ANSWER = "(none)"  # the class of predictions that are null, as an answer is that could not be read
+NO_ANSWER = (
+    "(none)"  # the class of predictions that are null, as an answer is that could not be read
+)
 # What people and libraries write in the place of a label that they do not have.
-_MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan")) | {
-    *("nat", "nil", "missing", "todo", "tbd", "to be determined", "pending", "not yet", "unknown", "unreviewed"),
+_MISSING = frozenset(
+    ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan")
+) | {
+    *(
+        "nat",
+        "nil",
+        "missing",
+        "todo",
+        "tbd",
+        "to be determined",
+        "pending",
+        "not yet",
+        "unknown",
+        "unreviewed",
+    ),
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
 }
 _NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
@@ -71,7 +95,11 @@ def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[A
     (('YES', 'Yes'), None)
     """
     for some, rest in ((labels, others), (others, labels)):
-        alike = {_bare(value): value for value in rest if isinstance(value, str) and len(_bare(value)) > 1}
+        alike = {
+            _bare(value): value
+            for value in rest
+            if isinstance(value, str) and len(_bare(value)) > 1
+        }
         for value in some:
             if isinstance(value, str) and value not in rest and _bare(value) in alike:
                 return value, alike[_bare(value)]
@@ -93,10 +121,19 @@ def refuse_other_spelling(
     pair = spelt_otherwise(labels, others)
     if pair is not None:
         remedy = f"write it {pair[1]!r}, as elsewhere; if both are classes, name all with --classes"
-        raise InputError("one spelling of a class", got=repr(pair[0]), remedy=remedy, file=file, row=row, column=column)
+        raise InputError(
+            "one spelling of a class",
+            got=repr(pair[0]),
+            remedy=remedy,
+            file=file,
+            row=row,
+            column=column,
+        )
 
 
-def columns_by_decisions(probabilities: Array, decided: Array, classes: Sequence[str]) -> list[str] | None:
+def columns_by_decisions(
+    probabilities: Array, decided: Array, classes: Sequence[str]
+) -> list[str] | None:
     """The class that each column of probabilities is of, by the names that are decided for in the same rows.
 
     Column k is of the class that is decided for where it is the largest, in nearly all such rows. A class that is never
@@ -149,7 +186,9 @@ DETOUR = (
 )
 
 
-def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tuple[Coded, dict[str, int]]:
+def label_codes(
+    coded: Coded, classes: ClassNames, others: bool = False
+) -> tuple[Coded, dict[str, int]]:
     """A column of labels in which words for a missing one (`is_missing_word`) that are no class are unknown, -1; and
     with ``others`` classes that are none of the known ones -2, since rows of them are errors of the model. Beside it
     how many rows had which word, or which class. A class that looks like another way to write a known one (``Cat`` for
@@ -158,7 +197,9 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     by_name = {str(name) for name in classes}
     alike = {name.strip().casefold() for name in by_name}
     noted: dict[str, int] = {}
-    is_numbered_otherwise = _other_numbering([v for v in coded.values if not is_missing_word(v)], classes)
+    is_numbered_otherwise = _other_numbering(
+        [v for v in coded.values if not is_missing_word(v)], classes
+    )
     table = np.arange(len(coded.values) + 2)  # the last two entries are what codes -2 and -1 pick
     table[-2:] = -2, -1
     rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
@@ -173,7 +214,9 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
             noted[f"{'missing' if word else 'class'} {value!r}"] = rows[code]
             table[code] = -1 if word else -2
     if noted:
-        refuse_ids("label", sum(own < -1 for own in table[:-2].tolist()), coded.codes.size, shared=False)
+        refuse_ids(
+            "label", sum(own < -1 for own in table[:-2].tolist()), coded.codes.size, shared=False
+        )
     return Coded(table[coded.codes] if noted else coded.codes, coded.values), noted
 
 
@@ -181,7 +224,9 @@ def _name_of(value: Any, names: Collection[str]) -> str:
     return class_of_truth(value, names) if isinstance(value, bool) else str(value)
 
 
-MOST_CLASSES = 4_096  # without a probability for each: a table of classes by classes then takes 128 MB
+MOST_CLASSES = (
+    4_096  # without a probability for each: a table of classes by classes then takes 128 MB
+)
 _MANY, _NEARLY_ALL = 1_000, 0.9  # different values, and their share of the rows, that ids have
 
 
@@ -199,35 +244,49 @@ in 100,000 rows: these look like ids; name the column of the classes, --map COLU
     ids = many > _MANY and many > _NEARLY_ALL * rows
     if many > MOST_CLASSES or (ids and not shared):
         size = (8 * many * many) >> 20
-        why = "these look like ids" if 2 * many > rows else f"a table of classes by classes would take {size:,} MB"
+        why = (
+            "these look like ids"
+            if 2 * many > rows
+            else f"a table of classes by classes would take {size:,} MB"
+        )
         got = f"{many:,} different values in {rows:,} rows: {why}"
         remedy = f"name the column of the classes, --map COLUMN={column}, or give the column `correct` (true or false) "
         remedy += "in place of label and prediction"
-        raise InputError(f"classes, at most {MOST_CLASSES:,} of them", got=got, remedy=remedy, column=column)
+        raise InputError(
+            f"classes, at most {MOST_CLASSES:,} of them", got=got, remedy=remedy, column=column
+        )
 
 
 def refuse_ids_among(columns: Mapping[str, Collection[Any]], rows: int) -> None:
     """`refuse_ids` of class columns that were read together: their different values, by column."""
     for name, own in columns.items():
         shared = len(own) <= _MANY or len(columns) == 1
-        shared = shared or any(not set(own).isdisjoint(other) for n, other in columns.items() if n != name)
+        shared = shared or any(
+            not set(own).isdisjoint(other) for n, other in columns.items() if n != name
+        )
         refuse_ids(name, len(own), rows, shared)
 
 
 def _is_half_of_a_pair(distinct: Collection[Any], classes: ClassNames) -> bool:
     """Whether -1 may be a class among labels: where classes do not count from 0 on, and beside 1 without a 0."""
     held = {str(value) for value in distinct}
-    return not all(isinstance(c, int) and c >= 0 for c in classes) or (len(classes) == 2 and held == {"-1", "1"})
+    return not all(isinstance(c, int) and c >= 0 for c in classes) or (
+        len(classes) == 2 and held == {"-1", "1"}
+    )
 
 
 def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
     """What is to be said of labels that are no class, of classes that the model does not know, and of no answers."""
     out = []
     for kind in ("missing", "class", "no answer"):
-        rows = {name.partition(" ")[2]: count for name, count in noted.items() if name.startswith(kind)}
+        rows = {
+            name.partition(" ")[2]: count for name, count in noted.items() if name.startswith(kind)
+        }
         many = f"{sum(rows.values()):,}"
         most = sorted(rows, key=lambda name: -rows[name])
-        names = ", ".join(most[:_SHOWN]) + (f" and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else "")
+        names = ", ".join(most[:_SHOWN]) + (
+            f" and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else ""
+        )
         sentences = {
             "missing": f"labels are written {names} and count as unknown; if that is a class, name all with --classes",
             "class": f"labels are of classes that the model does not know ({names}): they count as its errors",
@@ -239,7 +298,10 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
 
 def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[Any], bool]:
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
-    numbered, counted = all(isinstance(c, int) for c in classes), classes == tuple(range(len(classes)))
+    numbered, counted = (
+        all(isinstance(c, int) for c in classes),
+        classes == tuple(range(len(classes))),
+    )
     numbers = [int(cell) for cell in distinct if str(cell).lstrip("-").isdigit()] if counted else []
     from_one = min(numbers, default=0) >= 1
 
@@ -256,21 +318,44 @@ def named_classes(value: Any) -> ClassNames:
     `InputError` for a set, which has no order.
     """
     unordered = isinstance(value, (Set, Mapping)) and not isinstance(value, KeysView)
-    if unordered or isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or np.ndim(value)):
-        expected, remedy = "class names in the order of the probabilities", "give a list, which has an order: "
-        raise InputError(expected, got=f"a {type(value).__name__}", remedy=f"{remedy}['cat', 'dog']", column="classes")
-    names = list(value) if isinstance(value, (list, tuple, KeysView)) else as_numpy(value).ravel().tolist()
+    if (
+        unordered
+        or isinstance(value, (str, bytes))
+        or not (isinstance(value, Iterable) or np.ndim(value))
+    ):
+        expected, remedy = (
+            "class names in the order of the probabilities",
+            "give a list, which has an order: ",
+        )
+        raise InputError(
+            expected,
+            got=f"a {type(value).__name__}",
+            remedy=f"{remedy}['cat', 'dog']",
+            column="classes",
+        )
+    names = (
+        list(value)
+        if isinstance(value, (list, tuple, KeysView))
+        else as_numpy(value).ravel().tolist()
+    )
     if not {type(name) for name in names} <= {int, str}:
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
-        names = [int(name) if isinstance(name, float) and name.is_integer() else name for name in names]
+        names = [
+            int(name) if isinstance(name, float) and name.is_integer() else name for name in names
+        ]
         names = [str(name) if isinstance(name, bool) else name for name in names]
         odd = next((name for name in names if not isinstance(name, (int, str))), None)
         if odd is not None or None in names:
-            expected, remedy = "class names that are integers or strings", "give one name for each class"
+            expected, remedy = (
+                "class names that are integers or strings",
+                "give one name for each class",
+            )
             raise InputError(expected, got=repr(odd)[:60], remedy=remedy, column="classes")
     names = [one_form(name) if isinstance(name, str) else name for name in names]
     if len({str(name) for name in names}) != len(names):
-        raise InputError("distinct class names", got="a name twice", remedy="rename one", column="classes")
+        raise InputError(
+            "distinct class names", got="a name twice", remedy="rename one", column="classes"
+        )
     return tuple(names)
 
 
@@ -281,8 +366,13 @@ TRUTH: dict[Hashable, int] = {
 }
 # What judges and people write besides what any column of truths holds.
 _VERDICTS: dict[Hashable, float] = {
-    **dict.fromkeys(("y", "t", "right", "good", "accept", "accepted", "win", "wins", "won", "a", "model_a"), 1.0),
-    **dict.fromkeys(("n", "f", "wrong", "bad", "reject", "rejected", "lose", "loss", "lost", "b", "model_b"), 0.0),
+    **dict.fromkeys(
+        ("y", "t", "right", "good", "accept", "accepted", "win", "wins", "won", "a", "model_a"), 1.0
+    ),
+    **dict.fromkeys(
+        ("n", "f", "wrong", "bad", "reject", "rejected", "lose", "loss", "lost", "b", "model_b"),
+        0.0,
+    ),
     **dict.fromkeys(("tie", "tied", "draw", "equal", "both", "tie (bothbad)"), 0.5),
     **dict.fromkeys(("", "nan", "null", "none", "n/a", "na", "unknown"), math.nan),
 }
@@ -318,7 +408,9 @@ def truth_values(value: Any, column: str) -> Array:
         bad = ~unknown & (array != 0) & (array != 1)
     else:
         words = (v.strip().lower() if isinstance(v, str) else v for v in array.ravel().tolist())
-        flat = [-1 if is_null(v) else TRUTH.get(v) if isinstance(v, Hashable) else None for v in words]
+        flat = [
+            -1 if is_null(v) else TRUTH.get(v) if isinstance(v, Hashable) else None for v in words
+        ]
         bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
         out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
 
@@ -340,7 +432,10 @@ def class_of_truth(value: bool, names: Collection[str]) -> str:
     return names_[value]
 
 
-_NO_CLASS = "a class (an integer or a string)", "give one class number or name a cell, not scores, not lists"
+_NO_CLASS = (
+    "a class (an integer or a string)",
+    "give one class number or name a cell, not scores, not lists",
+)
 
 
 def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
@@ -355,7 +450,9 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
         odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
         decimals = np.unique(array[odd & np.isfinite(array)]).size
         if decimals > MOST_DECIMALS:
-            raise regression(decimals, file=None, row=int(np.argmax(odd.ravel())) + 1, column=column)
+            raise regression(
+                decimals, file=None, row=int(np.argmax(odd.ravel())) + 1, column=column
+            )
         refuse(odd, column, _NO_CLASS[0], lambda at: str(array[at]), _NO_CLASS[1])
         codes = np.full(array.shape, -1, dtype=np.int64)
         distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
@@ -379,11 +476,23 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     other = next((k for k in index if isinstance(k, str) != isinstance(first, str)), None)
     if other is not None:
         expected = "labels of one type, all integers or all strings"
-        refuse(codes == index[other], column, expected, f"{first!r} and {other!r}", "make them one type")
+        refuse(
+            codes == index[other],
+            column,
+            expected,
+            f"{first!r} and {other!r}",
+            "make them one type",
+        )
     for k, code in index.items():
-        if not (isinstance(k, (str, int, np.integer, np.bool_)) or (isinstance(k, float) and k.is_integer())):
+        if not (
+            isinstance(k, (str, int, np.integer, np.bool_))
+            or (isinstance(k, float) and k.is_integer())
+        ):
             refuse(codes == code, column, _NO_CLASS[0], repr(k), _NO_CLASS[1])
-    return codes, [k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index]
+    return codes, [
+        k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k)
+        for k in index
+    ]
 
 
 def find_classes(columns: Mapping[str, Any]) -> ClassNames:
@@ -401,7 +510,9 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
         codes, cells = _dictionary(values, name)
         refuse_ids(name, len(cells), codes.size)
         found[name] = cells
-        (labels if name == "label" else seen).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
+        (labels if name == "label" else seen).update(
+            int(cell) if isinstance(cell, bool) else cell for cell in cells
+        )
         answered &= name != "prediction" or not bool((codes < 0).any())
     refuse_ids_among(found, codes.shape[-1] if found else 0)
     refuse_other_spelling(labels, seen)
@@ -443,7 +554,14 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
         kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, InputError)
         cell = distinct[codes.flat[int(np.argmax(bad))]]
         remedy = _remedy_for_class(cell, distinct, classes, field)
-        refuse(bad, column, f"one of the {len(classes)} known classes ({shown})", repr(cell), remedy, kind=kind)
+        refuse(
+            bad,
+            column,
+            f"one of the {len(classes)} known classes ({shown})",
+            repr(cell),
+            remedy,
+            kind=kind,
+        )
     return out
 
 
@@ -452,7 +570,11 @@ def encode_positions(value: Any, column: str) -> Array:
     codes, distinct = _dictionary(value, column)
     positions = []
     for cell in distinct:
-        number = int(cell[:12]) if isinstance(cell, str) and cell.isascii() and cell.isdecimal() else cell
+        number = (
+            int(cell[:12])
+            if isinstance(cell, str) and cell.isascii() and cell.isdecimal()
+            else cell
+        )
         whole = isinstance(number, int) and not isinstance(number, bool)
         positions.append(int(number) if whole and 0 <= number < _MOST_CANDIDATES else -2)
     out: Array = np.array([*positions, -1], dtype=np.int32)[codes]
@@ -460,11 +582,15 @@ def encode_positions(value: Any, column: str) -> Array:
         cell = distinct[codes.flat[int(np.argmax(out == -2))]]
         remedy = "beside candidate_scores say which of them is right by its place in the list, counted from 0"
         remedy = "use null where the right one is unknown" if str(cell).startswith("-") else remedy
-        refuse(out == -2, column, "the position of a candidate (0, 1, ...)", repr(cell)[:60], remedy)
+        refuse(
+            out == -2, column, "the position of a candidate (0, 1, ...)", repr(cell)[:60], remedy
+        )
     return out
 
 
-def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label") -> str:
+def _remedy_for_class(
+    cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label"
+) -> str:
     """What to do about a class that is not among the known ones."""
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
         hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
@@ -472,7 +598,9 @@ def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, f
         return remedy + hint
     if _other_numbering(distinct, classes)(cell):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
-    near = [name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()]
+    near = [
+        name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()
+    ]
     if near:
         return f"write it {near[0]}, as the others"
     if field == "label":

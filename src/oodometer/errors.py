@@ -23,8 +23,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-_UNSEEN = frozenset(("Cc", "Cs", "Cn", "Zl", "Zp"))  # controls, half characters, separators of lines
-_BENDING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+_UNSEEN = frozenset(
+    ("Cc", "Cs", "Cn", "Zl", "Zp")
+)  # controls, half characters, separators of lines
+_BENDING = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+)
 
 
 def visible(text: str) -> str:
@@ -43,13 +47,21 @@ def visible(text: str) -> str:
 _PASSWORDS = (
     (re.compile(r"('postgres(?:ql)?://[^\s:/?']*):[^']*@"), r"\1:***@"),  # as a shell quotes it
     (re.compile(r"(\bpostgres(?:ql)?://[^\s:/?]*):\S*@"), r"\1:***@"),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?'\"\s]|$))\S*@", re.IGNORECASE), r"\1:***@"),
     (
-        re.compile(r"([?&]password=)[^\s&'\"]*?(?:&(?![a-z_]+=)[^\s&'\"]*)*(?=:?(?:[\s&'\"]|$))", re.IGNORECASE),
+        re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?'\"\s]|$))\S*@", re.IGNORECASE),
+        r"\1:***@",
+    ),
+    (
+        re.compile(
+            r"([?&]password=)[^\s&'\"]*?(?:&(?![a-z_]+=)[^\s&'\"]*)*(?=:?(?:[\s&'\"]|$))",
+            re.IGNORECASE,
+        ),
         r"\1***",
     ),
 )
-_WORD = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?]|$)).*@", re.DOTALL | re.IGNORECASE)
+_WORD = re.compile(
+    r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?]|$)).*@", re.DOTALL | re.IGNORECASE
+)
 
 
 def without_passwords(text: str, *, word: bool = False) -> str:
@@ -69,7 +81,10 @@ def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     import difflib
 
     lower = {name_.lower(): name_ for name_ in reversed(list(known))}
-    return [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.65)]
+    return [
+        lower[match]
+        for match in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.65)
+    ]
 
 
 class OodometerError(Exception):
@@ -119,7 +134,11 @@ class InputError(OodometerError, ValueError):
     ) -> None:
         self.expected, self.got, self.remedy = expected, got, remedy
         self.file, self.row, self.column = file, row, column
-        place = (file, None if row is None else f"row {row}", None if column is None else f"column {column}")
+        place = (
+            file,
+            None if row is None else f"row {row}",
+            None if column is None else f"column {column}",
+        )
         text = ": ".join([*(one for one in place if one), f"expected {expected}"])
         text += "" if got is None else f", got {got}"
         super().__init__(text if remedy is None else f"{text}; {remedy}")
@@ -187,9 +206,15 @@ class MissingExtraError(OodometerError, ImportError):
 
     exit_code = 2
 
-    def __init__(self, what: str, package: str, *, extra: str | None = None, install: str | None = None) -> None:
+    def __init__(
+        self, what: str, package: str, *, extra: str | None = None, install: str | None = None
+    ) -> None:
         self.extra = extra
-        line = install_line(extra) if extra is not None and install is None else f"pip install {install or package}"
+        line = (
+            install_line(extra)
+            if extra is not None and install is None
+            else f"pip install {install or package}"
+        )
         super().__init__(f"{what} needs {package}, which is not installed; run: {line}")
 
 
@@ -236,7 +261,9 @@ def install_line(extra: str) -> str:
         installed = distribution("oodometer")
     except PackageNotFoundError:  # run from the sources, never installed
         root = Path(__file__).resolve().parents[2]
-        return f"pip install '{root}[{extra}]'" if (root / "pyproject.toml").is_file() else from_index
+        return (
+            f"pip install '{root}[{extra}]'" if (root / "pyproject.toml").is_file() else from_index
+        )
     try:
         origin = json.loads(installed.read_text("direct_url.json") or "{}")
         if not origin:
@@ -253,5 +280,7 @@ def install_line(extra: str) -> str:
         return from_index
     # the libraries by name; a requirement of ours is `vl-convert-python>=1.8; extra == "report"`
     needs = [require.replace("'", '"').partition(";") for require in installed.requires or []]
-    of_extra = [name.strip() for name, _, marker in needs if marker.strip() == f'extra == "{extra}"']
+    of_extra = [
+        name.strip() for name, _, marker in needs if marker.strip() == f'extra == "{extra}"'
+    ]
     return "pip install " + " ".join(f"'{name}'" for name in of_extra) if of_extra else from_index

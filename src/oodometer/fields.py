@@ -25,7 +25,9 @@ class Surveyed(NamedTuple):
 
 
 SUM_TOLERANCE = 1e-3
-_OFF = SUM_TOLERANCE + 1e-6  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
+_OFF = (
+    SUM_TOLERANCE + 1e-6
+)  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
 _NEGATIVE_TOLERANCE = 1e-6
 _MOST_ROUNDING = 0.1
 _HALF_PRECISION = 0.02  # by which sums of numbers with eight bits are off
@@ -43,7 +45,9 @@ def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> A
                 raise InputError(
                     "a number",
                     got="null" if null else repr(cell),
-                    remedy="fill in the value or drop the row" if null else "give numbers, not verdicts",
+                    remedy="fill in the value or drop the row"
+                    if null
+                    else "give numbers, not verdicts",
                     row=int(np.unravel_index(position, array.shape)[names.index("sample")]) + 1,
                     column=column,
                 )
@@ -52,21 +56,36 @@ def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> A
         except (TypeError, ValueError):
             got = "rows of different lengths or cells that are no numbers"
             remedy = "give every row one number for each class"
-            raise InputError(f"numbers in an array with axes ({axes})", got=got, remedy=remedy, column=column) from None
+            raise InputError(
+                f"numbers in an array with axes ({axes})", got=got, remedy=remedy, column=column
+            ) from None
     if array.dtype.kind not in ("fiub" if truths else "fiu"):
-        raise InputError("numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column)
+        raise InputError(
+            "numbers",
+            got=f"dtype {array.dtype}",
+            remedy="convert the column to numbers",
+            column=column,
+        )
     if array.ndim != len(names):
         remedy = "transpose or reshape it" if array.ndim else "give one value a row"
         if array.ndim == 1 and axes == "sample, class":
-            remedy = "give each row one number a class, or the probability of class 1 alone as numbers"
-        raise InputError(f"an array with axes ({axes})", got=f"shape {array.shape}", remedy=remedy, column=column)
+            remedy = (
+                "give each row one number a class, or the probability of class 1 alone as numbers"
+            )
+        raise InputError(
+            f"an array with axes ({axes})", got=f"shape {array.shape}", remedy=remedy, column=column
+        )
     if array.dtype.kind != "f":
         return array.astype(np.float64)
     return array.astype(np.float32) if array.dtype.itemsize < 4 else array
 
 
 def check_finite(
-    value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None, truths: bool = False
+    value: Any,
+    column: str,
+    axes: str = "sample, class",
+    names: Sequence[Any] | None = None,
+    truths: bool = False,
 ) -> Array:
     """Numbers without NaN or infinity, in an array with these axes; ``truths`` allows true and false for 1 and 0."""
     array = _float_matrix(value, column, axes, truths)
@@ -81,8 +100,14 @@ def _refuse_not_finite(array: Array, column: str, axes: str, names: Sequence[Any
     bad = ~np.isfinite(array)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), array.shape)
-        rest = [int(index) for index, axis in zip(at, axes.split(", "), strict=True) if axis != "sample"]
-        cell = f"[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]" if rest else ""
+        rest = [
+            int(index) for index, axis in zip(at, axes.split(", "), strict=True) if axis != "sample"
+        ]
+        cell = (
+            f"[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]"
+            if rest
+            else ""
+        )
         remedy = "drop the row or find out why the model gave it"
         sample = axes.split(", ").index("sample")
         refuse(bad, f"{column}{cell}", "a finite number", lambda at: str(array[at]), remedy, sample)
@@ -91,7 +116,11 @@ def _refuse_not_finite(array: Array, column: str, axes: str, names: Sequence[Any
 def both_of(value: Any, field: str) -> Any:
     """Numbers with one axis as those of both classes, class 1 last; anything else as it came."""
     cells = as_cells(value)
-    return both_classes(cells, field, field) if cells.ndim == 1 and cells.dtype.kind in "fiu" else cells
+    return (
+        both_classes(cells, field, field)
+        if cells.ndim == 1 and cells.dtype.kind in "fiu"
+        else cells
+    )
 
 
 def both_classes(values: Array, field: str, column: str, positive: int = 1) -> Array:
@@ -118,7 +147,9 @@ def _are_percents(values: Array) -> bool:
     return bool(values.min() >= 0 and 1 < values.max() <= 100)
 
 
-def check_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Array:
+def check_probabilities(
+    value: Any, column: str = "probabilities", names: Sequence[Any] | None = None
+) -> Array:
     """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3. Where every
     value has at most d decimal digits, sums may be off by what rounding does, K / 2 * 10^-d and at most a tenth; such
     rows are divided by their sum. Percents, log-probabilities and logits are recognised in the message, never converted
@@ -127,7 +158,9 @@ def check_probabilities(value: Any, column: str = "probabilities", names: Sequen
     return survey_probabilities(value, column, names).values
 
 
-def survey_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Surveyed:
+def survey_probabilities(
+    value: Any, column: str = "probabilities", names: Sequence[Any] | None = None
+) -> Surveyed:
     """`check_probabilities`, and what the same pass over memory gives for nothing."""
     array = _float_matrix(value, column, "sample, class")
     if array.shape[0] == 0:
@@ -137,7 +170,9 @@ def survey_probabilities(value: Any, column: str = "probabilities", names: Seque
             "for the probability of one positive class give one axis, shape (sample,), or the column prob_1 "
             "(--positive)"
         )
-        raise InputError("at least two classes", got=f"{array.shape[1]}", remedy=remedy, column=column)
+        raise InputError(
+            "at least two classes", got=f"{array.shape[1]}", remedy=remedy, column=column
+        )
     lowest, gap, top = look_over(array)
     if not (gap <= _OFF and lowest >= -_NEGATIVE_TOLERANCE):
         digits = _digits(array, gap) if lowest >= 0 else None
@@ -163,7 +198,10 @@ def _digits(array: Array, gap: float) -> int | None:
         if not gap <= min(array.shape[1] * 0.5 * 10.0**-digits, _MOST_ROUNDING) + 1e-6:
             return None
         # each value is the float nearest to a decimal number of so many digits; seen at once where not
-        if all((np.round(part.astype(np.float64), digits).astype(part.dtype) == part).all() for part in parts):
+        if all(
+            (np.round(part.astype(np.float64), digits).astype(part.dtype) == part).all()
+            for part in parts
+        ):
             return digits
     return None
 
@@ -175,10 +213,17 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
         sums = row_sums(array)
     negative = (array < -_NEGATIVE_TOLERANCE).any(axis=1)
     row = int(np.argmax(~(np.abs(sums - 1) <= _OFF) | negative))
-    expected, got = f"probabilities that sum to 1 (±{SUM_TOLERANCE})", f"a row that sums to {sums[row]:.6g}"
-    logits = "if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits"
+    expected, got = (
+        f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
+        f"a row that sums to {sums[row]:.6g}",
+    )
+    logits = (
+        "if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits"
+    )
     with np.errstate(over="ignore"):
-        looks_log = array.max() <= 1e-6 and abs(np.exp(array[row].astype(np.float64)).sum() - 1) < 0.02
+        looks_log = (
+            array.max() <= 1e-6 and abs(np.exp(array[row].astype(np.float64)).sum() - 1) < 0.02
+        )
     if looks_log:
         got = "a row of values below 0 whose exponentials sum to 1"
         remedy = (
@@ -195,7 +240,9 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
     else:
         remedy = f"{logits}; if a class is missing, give all of them"
         if abs(sums[row] - 1) <= _HALF_PRECISION:
-            remedy += "; if the model computed in half precision (bfloat16), take the softmax in float32"
+            remedy += (
+                "; if the model computed in half precision (bfloat16), take the softmax in float32"
+            )
     return InputError(expected, got=got, remedy=remedy, row=row + 1, column=column)
 
 
@@ -239,13 +286,23 @@ def check_score(value: Any, column: str = "score") -> Array:
     """One score a sample, float64, shape (sample,): finite, or NaN where it is unknown."""
     cells = as_cells(value)
     if cells.dtype.kind == "O" and cells.ndim == 1:
-        cells = np.array([np.nan if is_null(cell) else cell for cell in cells.tolist()], dtype=object)
+        cells = np.array(
+            [np.nan if is_null(cell) else cell for cell in cells.tolist()], dtype=object
+        )
     array = _float_matrix(cells, column, "sample", truths=True).astype(np.float64)
-    refuse(np.isinf(array), column, "a finite score", lambda at: str(array[at]), "leave it empty where it is unknown")
+    refuse(
+        np.isinf(array),
+        column,
+        "a finite score",
+        lambda at: str(array[at]),
+        "leave it empty where it is unknown",
+    )
     return array
 
 
-def check_on_scale(score: Array, scale: Sequence[float], file: str | None = None, first_row: int = 0) -> None:
+def check_on_scale(
+    score: Array, scale: Sequence[float], file: str | None = None, first_row: int = 0
+) -> None:
     """Scores lie between the lowest and the highest that are possible; `InputError` with the first row that does not.
 
     >>> check_on_scale(np.array([1.0, 7.0]), (1, 5), "grades.csv")
@@ -292,7 +349,9 @@ def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
         at, row = _first_row(ragged, bad)
         remedy = "take the logarithm of probabilities; use natural logarithms"
         got = f"{ragged.values[at]:.6g}"
-        raise InputError("log-probabilities (at most 0)", got=got, remedy=remedy, row=row, column=column)
+        raise InputError(
+            "log-probabilities (at most 0)", got=got, remedy=remedy, row=row, column=column
+        )
     return ragged
 
 
@@ -310,7 +369,9 @@ def check_candidate_scores(value: Any, column: str = "candidate_scores") -> Ragg
         at, row = _first_row(ragged, bad)
         cell = f"{column}[{at - ragged.offsets[row - 1]}]"
         remedy = "leave the candidate out or find out why the model gave it"
-        raise InputError("a finite number", got=str(values[at]), remedy=remedy, row=row, column=cell)
+        raise InputError(
+            "a finite number", got=str(values[at]), remedy=remedy, row=row, column=cell
+        )
     return Ragged(values, ragged.offsets)
 
 
@@ -334,7 +395,9 @@ def check_time(value: Any, column: str = "time") -> Array:
         out = array.astype("datetime64[us]")
     except (TypeError, ValueError):
         remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
-        raise InputError("timestamps", got=repr(array.ravel()[0]), remedy=remedy, column=column) from None
+        raise InputError(
+            "timestamps", got=repr(array.ravel()[0]), remedy=remedy, column=column
+        ) from None
     refuse(np.isnat(out), column, "a timestamp", "null", "drop the row", sample=0)
     return out
 
@@ -343,7 +406,9 @@ def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
         remedy = "align the arrays by sample"
-        raise InputError(f"{rows} entries, one a sample", got=str(found), column=column, remedy=remedy)
+        raise InputError(
+            f"{rows} entries, one a sample", got=str(found), column=column, remedy=remedy
+        )
 
 
 NO_CLASSES = "does not apply: the labels are positions among candidates, not classes"
@@ -355,7 +420,9 @@ def candidate_softmax(scores: Ragged) -> Ragged:
         return Ragged(np.empty(0), scores.offsets)
     starts, lengths = scores.offsets[:-1], scores.lengths
     values = scores.values.astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):  # a gap of more than the largest number is a probability of 0 as well
+    with np.errstate(
+        over="ignore"
+    ):  # a gap of more than the largest number is a probability of 0 as well
         shifted = values - np.repeat(np.maximum.reduceat(values, starts), lengths)
     np.exp(shifted, out=shifted)
     shifted /= np.repeat(np.add.reduceat(shifted, starts), lengths)
@@ -367,7 +434,9 @@ def top_candidates(scores: Ragged, probabilities: Ragged) -> Top:
     if not len(scores):
         return Top(np.empty(0, np.int32), np.empty(0), np.empty(0))
     starts, lengths = scores.offsets[:-1], scores.lengths
-    at_top = np.flatnonzero(scores.values == np.repeat(np.maximum.reduceat(scores.values, starts), lengths))
+    at_top = np.flatnonzero(
+        scores.values == np.repeat(np.maximum.reduceat(scores.values, starts), lengths)
+    )
     owner = np.repeat(np.arange(len(scores)), lengths)[at_top]
     first = at_top[np.flatnonzero(np.diff(owner, prepend=-1))]
     others = probabilities.values.copy()
@@ -385,16 +454,31 @@ def own_probability(probabilities: Ragged, positions: Array) -> Array:
 # What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested);
 # "raw" is as the file has them, in text as they are written.
 Kind = Literal[
-    "number", "numbers", "ragged", "nested", "class", "classes", "truth", "truths", "text", "time", "key", "any", "raw"
-]  # fmt: skip
+    "number",
+    "numbers",
+    "ragged",
+    "nested",
+    "class",
+    "classes",
+    "truth",
+    "truths",
+    "text",
+    "time",
+    "key",
+    "any",
+    "raw",
+]
 Cell = Literal["number", "class", "truth", "text", "time", "any"]
 # (what was given, class names, what the checks learn on the way) -> the array that the record holds
 Check = Callable[[Any, ClassNames | None, dict[str, Any]], Any]
 # (the arrays so far, what the checks learn on the way) -> the fields that follow from them
 Give = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 _LISTS: dict[tuple[Cell, int], Kind] = {
-    ("number", 2): "numbers", ("number", 3): "nested", ("class", 2): "classes", ("truth", 2): "truths"
-}  # fmt: skip
+    ("number", 2): "numbers",
+    ("number", 3): "nested",
+    ("class", 2): "classes",
+    ("truth", 2): "truths",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,7 +538,11 @@ class Field:
 
 
 def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    value = value if isinstance(value, np.ndarray) and value.ndim == 2 else both_of(value, "probabilities")
+    value = (
+        value
+        if isinstance(value, np.ndarray) and value.ndim == 2
+        else both_of(value, "probabilities")
+    )
     seen = survey_probabilities(value, names=classes)
     learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
     return seen.values
@@ -467,16 +555,25 @@ def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) ->
 def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     array = check_finite(both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
-        raise InputError("at least two classes", got="1", remedy="give one logit for each class", column="logits")
+        raise InputError(
+            "at least two classes", got="1", remedy="give one logit for each class", column="logits"
+        )
     return array
 
 
 def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
-        expected, remedy = "an array with axes (model, sample, class)", "stack one (sample, class) array for each model"
-        raise InputError(expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy)
-    parts = [check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)]
+        expected, remedy = (
+            "an array with axes (model, sample, class)",
+            "stack one (sample, class) array for each model",
+        )
+        raise InputError(
+            expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy
+        )
+    parts = [
+        check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)
+    ]
     return np.stack(parts) if parts else array.astype(np.float64)
 
 
@@ -527,7 +624,9 @@ FIELDS: dict[str, Field] = {
         "logit_",
         _logits,
         gives=("probabilities",),
-        give=lambda out, learnt: {} if "probabilities" in out else {"probabilities": softmax(out["logits"])},
+        give=lambda out, learnt: (
+            {} if "probabilities" in out else {"probabilities": softmax(out["logits"])}
+        ),
     ),
     "confidence": Field(
         "number",
@@ -535,7 +634,9 @@ FIELDS: dict[str, Field] = {
         elsewhere="(.*_)?(conf|confidences?|certainty)(_.*)?|(max|top_?1?)_?(prob|proba|probability|softmax|score)|msp",
     ),
     "members": Field("class", ("model", "sample"), "member_"),
-    "member_probabilities": Field("number", ("model", "sample", "class"), check=_member_probabilities),
+    "member_probabilities": Field(
+        "number", ("model", "sample", "class"), check=_member_probabilities
+    ),
     "token_logprobs": Field("number", check=_alone(check_logprobs), ragged=True),
     "candidate_scores": Field(
         "number",
@@ -548,7 +649,11 @@ FIELDS: dict[str, Field] = {
     "views": Field("class", ("view", "sample"), "view_"),
     "votes": Field("truth", ("judge", "sample"), "vote_"),
     "features": Field("number", ("sample", "feature"), "feature_", _features, truths=True),
-    "correct": Field("truth", unknown=True, elsewhere="((is|was|pred|prediction|model)_?)?(correct|right)|correctness"),
+    "correct": Field(
+        "truth",
+        unknown=True,
+        elsewhere="((is|was|pred|prediction|model)_?)?(correct|right)|correctness",
+    ),
     # a column of this name is it only beside `correct` or without labels and outputs (`Layout.parse`)
     "score": Field("number", check=_alone(check_score), unknown=True, on_request=True),
     "input": Field("text", on_request=True),
@@ -575,8 +680,15 @@ def refuse_classes_beside_positions(
         expected = f"no field of classes beside `{ordered}`"
         raise InputError(expected, got=f"`{mixed}`", file=file, column=mixed, remedy=remedy)
     if classes is not None:
-        remedy, got = "labels are positions among candidates: leave classes=[...] out", map(str, classes[:6])
+        remedy, got = (
+            "labels are positions among candidates: leave classes=[...] out",
+            map(str, classes[:6]),
+        )
         raise InputError(
-            f"no class names beside `{ordered}`", got=", ".join(got), file=file, column=ordered, remedy=remedy
+            f"no class names beside `{ordered}`",
+            got=", ".join(got),
+            file=file,
+            column=ordered,
+            remedy=remedy,
         )
     return ordered

@@ -19,9 +19,13 @@ def check_level(level: float) -> float:
     from .errors import UsageError
 
     if not isinstance(level, numbers.Real) or isinstance(level, bool):
-        raise UsageError(f"expected a level between 0 and 1 such as 0.95, got {level!r} ({type(level).__name__})")
+        raise UsageError(
+            f"expected a level between 0 and 1 such as 0.95, got {level!r} ({type(level).__name__})"
+        )
     if not 0 < level < 1:
-        raise UsageError(f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100")
+        raise UsageError(
+            f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100"
+        )
     return float(level)
 
 
@@ -45,7 +49,9 @@ def quantiles(values: Array, shares: Sequence[float]) -> Array:
     part = (at - below).reshape(-1, *[1] * (values.ndim - 1))
     low, high = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)]
     # from the nearer neighbour, as numpy does, so that the result is the same to the last digit
-    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
+    return np.asarray(
+        np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -71,7 +77,9 @@ def clopper_pearson(successes: float, trials: float, level: float) -> tuple[floa
         return 0.0, 1.0
     tail = (1 - level) / 2
     lower = 0.0 if successes <= 0 else beta_quantile(successes, trials - successes + 1, tail)
-    upper = 1.0 if successes >= trials else beta_quantile(successes + 1, trials - successes, 1 - tail)
+    upper = (
+        1.0 if successes >= trials else beta_quantile(successes + 1, trials - successes, 1 - tail)
+    )
     return lower, upper
 
 
@@ -81,10 +89,14 @@ def wilson(value: float, trials: float, level: float) -> tuple[float, float]:
     >>> tuple(round(x, 4) for x in wilson(0.8, 10, 0.95))
     (0.4902, 0.9433)
     """
-    return wilson_from_variance(value, value * (1 - value) / trials if trials > 0 else 0.0, trials, level)
+    return wilson_from_variance(
+        value, value * (1 - value) / trials if trials > 0 else 0.0, trials, level
+    )
 
 
-def wilson_from_variance(value: float, variance: float, trials: float, level: float) -> tuple[float, float]:
+def wilson_from_variance(
+    value: float, variance: float, trials: float, level: float
+) -> tuple[float, float]:
     """Wilson's interval with another variance in the place of v(1-v)/n; inside [0, 1], holds the share.
 
     Centre (v + z^2/2n)/(1 + z^2/n), half-width z sqrt(variance + z^2/4n^2)/(1 + z^2/n), n = ``trials``. With the

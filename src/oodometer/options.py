@@ -101,25 +101,40 @@ class Options:
     """
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
-    rarely: ClassVar[frozenset[str]] = frozenset()  # options of its groups that this record shows with --help-all alone
+    rarely: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # options of its groups that this record shows with --help-all alone
 
     def __init_subclass__(cls) -> None:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
         for name, field, about in declared(cls):
-            _ = about.check or check_of(name, field.type)  # an option without one is refused where it is declared
+            _ = about.check or check_of(
+                name, field.type
+            )  # an option without one is refused where it is declared
 
     @classmethod
     def of(cls, options: Options, **more: Any) -> Self:
         """The record with what another one was asked, where both have an option, and with ``more``."""
-        return cls(**{name: getattr(options, name) for name, _, _ in declared(cls) if hasattr(options, name)} | more)
+        return cls(
+            **{
+                name: getattr(options, name)
+                for name, _, _ in declared(cls)
+                if hasattr(options, name)
+            }
+            | more
+        )
 
     def __post_init__(self) -> None:
         for name, field, about in declared(type(self)):
             value = getattr(self, name)
-            if value is field.default and value != ():  # it passes its check, which may make a list of ()
+            if (
+                value is field.default and value != ()
+            ):  # it passes its check, which may make a list of ()
                 continue
             if value is not None or "None" not in str(field.type):
-                object.__setattr__(self, name, (about.check or check_of(name, field.type))(name, value))
+                object.__setattr__(
+                    self, name, (about.check or check_of(name, field.type))(name, value)
+                )
 
 
 Declared = tuple[str, "dataclasses.Field[Any]", About]
@@ -127,12 +142,20 @@ Declared = tuple[str, "dataclasses.Field[Any]", About]
 
 def declared(record: Any) -> Iterator[Declared]:
     """Name, field and declaration of each option: positional ones, the record's own, those of its groups in order."""
-    fields = {field.name: field for field in dataclasses.fields(record) if "about" in field.metadata}
+    fields = {
+        field.name: field for field in dataclasses.fields(record) if "about" in field.metadata
+    }
     positional = [name for name, field in fields.items() if not field.kw_only]
-    groups = [name for base in record.__mro__ for name in inspect.get_annotations(base) if name in fields]
+    groups = [
+        name for base in record.__mro__ for name in inspect.get_annotations(base) if name in fields
+    ]
     for name in dict.fromkeys((*positional, *groups)):
         about = fields[name].metadata["about"]
-        yield name, fields[name], dataclasses.replace(about, rare=True) if name in record.rarely else about
+        yield (
+            name,
+            fields[name],
+            dataclasses.replace(about, rare=True) if name in record.rarely else about,
+        )
 
 
 def spelt(name: str, about: About) -> list[str]:
@@ -145,7 +168,9 @@ def placed(record: Any, *places: str) -> list[str]:
     return [name for name, _, about in declared(record) if about.place in places]
 
 
-def takes(options: Callable[P, Options]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+def takes(
+    options: Callable[P, Options],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
     """Decorator: a method of any keywords becomes one of the options of a record, which it gets as they were given."""
     record = cast("type[Options]", options)
 
@@ -199,11 +224,15 @@ class _OfSeveral(Protocol[P, One, Many]):
     @overload
     def __call__(self, source: Any, /, *args: P.args, **kwargs: P.kwargs) -> One: ...
     @overload
-    def __call__(self, y: _Vector | list[int], p: Any, /, *args: P.args, **kwargs: P.kwargs) -> One: ...
+    def __call__(
+        self, y: _Vector | list[int], p: Any, /, *args: P.args, **kwargs: P.kwargs
+    ) -> One: ...
     @overload
     def __call__(self, source: Any, second: Any, /, *args: P.args, **kwargs: P.kwargs) -> Many: ...
     @overload
-    def __call__(self, source: Any, second: Any, third: Any, /, *args: P.args, **kwargs: P.kwargs) -> Many: ...
+    def __call__(
+        self, source: Any, second: Any, third: Any, /, *args: P.args, **kwargs: P.kwargs
+    ) -> Many: ...
 
 
 def verb_of_several(
@@ -226,13 +255,28 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
-            places = (p.replace(annotation=p.empty) for p in signature.parameters.values() if p.kind < p.KEYWORD_ONLY)
-            near = [n for name in kwargs if name not in signature.parameters for n in near_names(name, hints)]
-            hint = f"did you mean {near[0]}=?" if near else f"call {function.__name__}({', '.join(map(str, places))}), "
+            places = (
+                p.replace(annotation=p.empty)
+                for p in signature.parameters.values()
+                if p.kind < p.KEYWORD_ONLY
+            )
+            near = [
+                n
+                for name in kwargs
+                if name not in signature.parameters
+                for n in near_names(name, hints)
+            ]
+            hint = (
+                f"did you mean {near[0]}=?"
+                if near
+                else f"call {function.__name__}({', '.join(map(str, places))}), "
+            )
             raise TypeError(f"{error}; {hint}{'' if near else 'its options by name'}") from None
         try:
             with np.errstate(under="ignore"):  # what a user has set is no part of the question
-                return function(*(given.pop(parameter.name, ()) for parameter in before), record(**given))
+                return function(
+                    *(given.pop(parameter.name, ()) for parameter in before), record(**given)
+                )
         except OodometerError as error:
             reword(error, hints)
             raise
@@ -245,7 +289,11 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
 
 def _parameters(record: type[Options]) -> Iterator[inspect.Parameter]:
     for name, field, _ in declared(record):
-        kind = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kind = (
+            inspect.Parameter.KEYWORD_ONLY
+            if field.kw_only
+            else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
         default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
         yield inspect.Parameter(name, kind, default=default, annotation=field.type)
 
@@ -257,7 +305,11 @@ def documented(text: str, record: type[Options]) -> str:
     for name, _, about in declared(record):
         lines = textwrap.wrap(about.doc or about.help, 108, break_on_hyphens=False)
         block.append("\n    ".join((f"{name} :", *lines)))
-    after = (i for i, text in enumerate(paragraphs) if re.match(r">>>|Returns |.*\bRaises `", text, re.DOTALL))
+    after = (
+        i
+        for i, text in enumerate(paragraphs)
+        if re.match(r">>>|Returns |.*\bRaises `", text, re.DOTALL)
+    )
     at = next(after, len(paragraphs))
     return "\n\n".join((*paragraphs[:at], "\n".join(block), *paragraphs[at:]))
 
@@ -288,16 +340,22 @@ def check_seed(value: Any, name: str = "seed") -> int:
         return int(value.randint(2**31 - 1))
     if is_whole(value) and 0 <= int(value) <= _LARGEST_SEED:
         return int(value)
-    raise _wrong(name, f"a whole number from 0 to {_LARGEST_SEED}, a generator of numpy or None", value)
+    raise _wrong(
+        name, f"a whole number from 0 to {_LARGEST_SEED}, a generator of numpy or None", value
+    )
 
 
 def is_whole(value: Any, least: float = -math.inf) -> bool:
     """Whether something is a whole number, no truth value, from ``least`` on."""
-    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
+    return (
+        not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
+    )
 
 
 def _is_number(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)  # a bool of numpy is no number
+    real = isinstance(value, numbers.Real) and not isinstance(
+        value, bool
+    )  # a bool of numpy is no number
     return real and not math.isnan(float(value))
 
 
@@ -305,7 +363,9 @@ def _is_called(value: Any, method: str) -> bool:
     return not isinstance(value, type) and callable(getattr(value, method, None))
 
 
-def need(expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any] = lambda value: value) -> Check:
+def need(
+    expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any] = lambda value: value
+) -> Check:
     """A check that something holds of a value, which comes out as ``make`` has it."""
 
     def check(name: str, value: Any) -> Any:
@@ -318,7 +378,9 @@ def need(expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any]
 
 def one_of(*known: str) -> Check:
     """A check that a text is one of those known."""
-    return need(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
+    return need(
+        f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known
+    )
 
 
 def anything(name: str, value: Any) -> Any:
@@ -329,7 +391,9 @@ def anything(name: str, value: Any) -> Any:
 _number = need("a number", _is_number, float)
 _text = need("a text", lambda value: isinstance(value, str))
 _mapping = need("a mapping", lambda value: isinstance(value, Mapping))
-_place = need("a path", lambda value: isinstance(value, (str, os.PathLike)) and "\0" not in os.fsdecode(value))
+_place = need(
+    "a path", lambda value: isinstance(value, (str, os.PathLike)) and "\0" not in os.fsdecode(value)
+)
 several_or_none = need("a list", lambda value: isinstance(value, (list, tuple)))
 record = need(
     "a Predictions record (oodometer.read gives one)",
@@ -346,7 +410,9 @@ def _list(name: str, value: Any, of: str, each: Callable[[str, Any], Any] = anyt
     if no_list or getattr(value, "ndim", 1) != 1:
         raise _wrong(name, f"a list of {of}", value)
     plain: Callable[[], list[Any]] | None = getattr(value, "tolist", None)
-    return [each(f"every entry of {name}", entry) for entry in (value if plain is None else plain())]
+    return [
+        each(f"every entry of {name}", entry) for entry in (value if plain is None else plain())
+    ]
 
 
 def texts(name: str, value: Any) -> list[str]:
@@ -378,7 +444,9 @@ def _classes(name: str, value: Any) -> list[Any]:
 
 def _each(check: Check) -> Check:
     """A check of every value of a mapping."""
-    return lambda name, value: {str(key): check(f"{name}[{key!r}]", v) for key, v in _mapping(name, value).items()}
+    return lambda name, value: {
+        str(key): check(f"{name}[{key!r}]", v) for key, v in _mapping(name, value).items()
+    }
 
 
 def judges_or_folder(name: str, value: Any) -> Any:
@@ -424,7 +492,9 @@ _OF_TYPES: dict[str, Check] = {
     "str": _text,
     "int": need("a whole number", lambda value: is_whole(value) and abs(int(value)) < 2**63, int),
     "float": _number,
-    "bool": need("True or False", lambda value: type(value).__name__ in ("bool", "bool_"), bool),  # also of numpy
+    "bool": need(
+        "True or False", lambda value: type(value).__name__ in ("bool", "bool_"), bool
+    ),  # also of numpy
     "Any": anything,
     "Sequence[int | str]": _classes,
     "Sequence[float]": lambda name, value: tuple(_list(name, value, "numbers", _number)),
@@ -433,7 +503,10 @@ _OF_TYPES: dict[str, Check] = {
     ),
     "Mapping[str, str]": need(
         "a mapping of their column names to ours, {theirs: ours}",
-        lambda value: isinstance(value, Mapping) and all(isinstance(x, str) for pair in value.items() for x in pair),
+        lambda value: (
+            isinstance(value, Mapping)
+            and all(isinstance(x, str) for pair in value.items() for x in pair)
+        ),
         dict,
     ),
     "Mapping[str, Any]": _mapping,
@@ -443,20 +516,23 @@ _OF_TYPES: dict[str, Check] = {
     ),
     "Mapping[str, Predictions]": _each(record),
     "Predictions": record,
-    "float | Mapping[str, float]": lambda name, value: (_each(_number) if isinstance(value, Mapping) else _number)(
-        name, value
-    ),
+    "float | Mapping[str, float]": lambda name, value: (
+        _each(_number) if isinstance(value, Mapping) else _number
+    )(name, value),
     "str | Engine": need(
         "local, processes, ray, spark or an Engine",
         lambda value: isinstance(value, str) or callable(getattr(value, "fold", None)),
     ),
     "str | Ranker": need(
-        "the name of a ranker, or a ranker", lambda value: isinstance(value, str) or _is_called(value, "score")
+        "the name of a ranker, or a ranker",
+        lambda value: isinstance(value, str) or _is_called(value, "score"),
     ),
     "str | Sequence[str]": texts_or_one,
     **dict.fromkeys(("str | Path", "str | os.PathLike[str]"), _place),
     **dict.fromkeys(("Sequence[str]", "Iterable[str]"), texts),
-    **dict.fromkeys(("Callable[[int, int], None]", "Report"), need("a function of (done, total)", callable)),
+    **dict.fromkeys(
+        ("Callable[[int, int], None]", "Report"), need("a function of (done, total)", callable)
+    ),
 }
 
 
@@ -546,7 +622,9 @@ def in_python(message: str, names: Collection[str]) -> str:
         given: dict[str, list[str]] = {}
         for option, value in re.findall(_OPTION, found[0]) if found[0].startswith("--") else ():
             own = option.replace("-", "_")
-            name = next((ours for ours in (_OTHER_NAMES.get(own), own, f"{own}s") if ours in names), None)
+            name = next(
+                (ours for ours in (_OTHER_NAMES.get(own), own, f"{own}s") if ours in names), None
+            )
             if name is None:
                 return found[0]
             given.setdefault(name, []).extend([value] if value else [])
@@ -565,5 +643,12 @@ def _as_code(name: str, values: list[str]) -> str:
         return json.dumps(dict(pair.rpartition("=")[::2] for pair in plain), ensure_ascii=False)
     if name == "classes" and values:
         return json.dumps(plain[0].split(","), ensure_ascii=False)
-    code = [text if re.fullmatch(r"[A-Z]+|[\d.]+", text) else json.dumps(text, ensure_ascii=False) for text in plain]
-    return f"[{', '.join(code)}]" if len(code) > 1 or (code and name in ("methods", "metrics")) else "".join(code)
+    code = [
+        text if re.fullmatch(r"[A-Z]+|[\d.]+", text) else json.dumps(text, ensure_ascii=False)
+        for text in plain
+    ]
+    return (
+        f"[{', '.join(code)}]"
+        if len(code) > 1 or (code and name in ("methods", "metrics"))
+        else "".join(code)
+    )

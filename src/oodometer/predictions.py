@@ -43,7 +43,9 @@ __all__ = ["FIELDS", "Predictions"]
 
 
 T = TypeVar("T")
-CONTENT_KEYS = "content keys"  # of the rows as they came, which calibration, picking and joining keep
+CONTENT_KEYS = (
+    "content keys"  # of the rows as they came, which calibration, picking and joining keep
+)
 _PROVED_ROWS = 10  # for each class, that prove an order of columns
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
@@ -137,10 +139,17 @@ class Predictions:
         unknown = set(arrays) - set(FIELDS)
         if unknown:
             got = ", ".join(sorted(unknown))
-            raise InputError(f"fields among {', '.join(FIELDS)}", got=got, remedy="rename the arrays")
+            raise InputError(
+                f"fields among {', '.join(FIELDS)}", got=got, remedy="rename the arrays"
+            )
         given = {k: v for k, v in arrays.items() if v is not None}
         if not given:
-            raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
+            raise InputError(
+                "at least one field",
+                got="none",
+                remedy=f"give one of {', '.join(FIELDS)}",
+                file=source,
+            )
         try:
             if any(hasattr(value, "reindex") for value in given.values()):
                 index_of(given)  # whose rows belong together
@@ -150,11 +159,18 @@ class Predictions:
             for axis, own in axes.items():  # each once and as many as there are entries
                 if len(set(own)) < len(own):
                     twice = next(name for i, name in enumerate(own) if name in own[:i])
-                    raise InputError(f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one")
+                    raise InputError(
+                        f"distinct names along the {axis} axis",
+                        got=f"{twice} twice",
+                        remedy="rename one",
+                    )
                 for name, value in fields.items():
                     order = FIELDS[name].axes
                     if axis in order and (size := value.shape[order.index(axis)]) != len(own):
-                        expected, remedy = f"{size} names, one for each {axis}", "name every entry once, in their order"
+                        expected, remedy = (
+                            f"{size} names, one for each {axis}",
+                            "name every entry once, in their order",
+                        )
                         raise InputError(expected, got=f"{len(own)}", remedy=remedy, column=name)
             if "logits" in given and first_row == 0:
                 check_logits(fields["logits"], "probabilities" in given)
@@ -236,7 +252,11 @@ class Predictions:
     @cached_property
     def has_prediction(self) -> bool:
         """Whether the predicted class or candidate of each sample is known, so that `predicted` gives it."""
-        return self.prediction is not None or self.probabilities is not None or self.members is not None
+        return (
+            self.prediction is not None
+            or self.probabilities is not None
+            or self.members is not None
+        )
 
     @cached_property
     def can_be_judged(self) -> bool:
@@ -274,7 +294,9 @@ class Predictions:
         """
         if self.prediction is None or self.probabilities is None:
             return True
-        return self.derived("argmax", lambda: bool((self.own_probability >= self.top.first - 1e-6).all()))
+        return self.derived(
+            "argmax", lambda: bool((self.own_probability >= self.top.first - 1e-6).all())
+        )
 
     @cached_property
     def own_probability(self) -> Array:
@@ -323,7 +345,9 @@ class Predictions:
         def make() -> Array:
             out: Array = (label == predicted).view(np.int8)
             if len(label) and label.min() < 0:
-                out[label == -1] = -1  # -2 is a class that the model does not know, so that it is wrong
+                out[
+                    label == -1
+                ] = -1  # -2 is a class that the model does not know, so that it is wrong
             return out
 
         return self.derived("verdicts", make)
@@ -359,13 +383,19 @@ class Predictions:
             else:
                 changes[name] = value[(slice(None),) * about.sample + (pick,)]
         cache: dict[str, Any] = {"argmax": True} if self._cache.get("argmax") else {}
-        if "noted" in self._cache and not isinstance(pick, slice):  # rows that are left of a batch: of the whole
+        if "noted" in self._cache and not isinstance(
+            pick, slice
+        ):  # rows that are left of a batch: of the whole
             cache["noted"] = self._cache["noted"]
         if CONTENT_KEYS in self._cache:
             cache[CONTENT_KEYS] = self._cache[CONTENT_KEYS][pick]
         if isinstance(pick, slice) and "top" in self._cache:  # views
             cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
-        changes |= {"columns": {k: v[pick] for k, v in self.columns.items()}, "_cache": cache, "rows_in_all": None}
+        changes |= {
+            "columns": {k: v[pick] for k, v in self.columns.items()},
+            "_cache": cache,
+            "rows_in_all": None,
+        }
         return replace(self, rows=rows, first_row=first_row, **changes)
 
     def slice(self, start: int, stop: int) -> Predictions:
@@ -403,7 +433,9 @@ class Predictions:
         """The same predictions with the truth taken away."""
         return replace(self, label=None, correct=None, score=None, _cache={})
 
-    def with_probabilities(self, probabilities: Array, calibrated: str, top: kernels.Top | None = None) -> Predictions:
+    def with_probabilities(
+        self, probabilities: Array, calibrated: str, top: kernels.Top | None = None
+    ) -> Predictions:
         """The same samples with other (calibrated) probabilities; the predicted class stays.
 
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
@@ -413,7 +445,9 @@ class Predictions:
         if top is not None:
             cache = {"argmax": True} if self._cache.get("argmax") else {}
             changes = {"_cache": {"top": top, "uncalibrated": self.probabilities, **cache}}
-        if CONTENT_KEYS in self._cache:  # samples of calibrated rows are those of the rows as they came
+        if (
+            CONTENT_KEYS in self._cache
+        ):  # samples of calibrated rows are those of the rows as they came
             changes["_cache"][CONTENT_KEYS] = self._cache[CONTENT_KEYS]
         return replace(self, probabilities=probabilities, calibrated=calibrated, **changes)
 
@@ -452,13 +486,18 @@ class Predictions:
                     own, wanted = part.names.get(axis), first.names.get(axis)
                     if mine.shape[position] != theirs.shape[position]:
                         expected = f"{mine.shape[position]} {column}, as in {first.source or 'the first record'}"
-                        got, remedy = f"{theirs.shape[position]}", f"join records with the same {column}"
+                        got, remedy = (
+                            f"{theirs.shape[position]}",
+                            f"join records with the same {column}",
+                        )
                     elif own is not None and wanted is not None and own != wanted:
                         expected, got = f"{column} named {shown(wanted)}, in this order", shown(own)
                         remedy = "read them as one list of files, which puts them in order by name"
                     else:
                         continue
-                    raise InputError(expected, got=got, remedy=remedy, file=part.source, column=column)
+                    raise InputError(
+                        expected, got=got, remedy=remedy, file=part.source, column=column
+                    )
         joined: dict[str, Any] = {}
         for name, about in FIELDS.items():
             values = [getattr(p, name) for p in parts]
@@ -470,10 +509,14 @@ class Predictions:
                 joined[name] = kernels.concatenated(values, about.sample)
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
-        caches = [p._cache for p in parts]  # what is known of each part need not be worked out again
+        caches = [
+            p._cache for p in parts
+        ]  # what is known of each part need not be worked out again
         cache: dict[str, Any] = {}
         if all("top" in c for c in caches):
-            cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(c["top"] for c in caches), strict=True)))
+            cache["top"] = kernels.Top(
+                *map(kernels.concatenated, zip(*(c["top"] for c in caches), strict=True))
+            )
         if all("verdicts" in c for c in caches):
             cache["verdicts"] = np.concatenate([c["verdicts"] for c in caches])
         if all(CONTENT_KEYS in c for c in caches):
@@ -482,8 +525,13 @@ class Predictions:
             cache["noted"] = dict(sum((Counter(c.get("noted", {})) for c in caches), Counter()))
         if all("argmax" in c for c in caches):
             cache["argmax"] = all(c["argmax"] for c in caches)
-        joined |= {"rounded": next((p.rounded for p in parts if p.rounded is not None), None), "rows_in_all": None}
-        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)
+        joined |= {
+            "rounded": next((p.rounded for p in parts if p.rounded is not None), None),
+            "rows_in_all": None,
+        }
+        return replace(
+            first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined
+        )
 
 
 def check_fields(
@@ -507,13 +555,31 @@ def check_fields(
             if array.ndim != len(about.axes):
                 raise InputError(f"axes {about.axes}", got=f"shape {array.shape}", column=name)
             if not about.unknown:
-                refuse(array < 0, name, "a verdict from every judge", "null", "drop the row", about.sample)
-    if ordered is None and not positions:  # the class names: as given, else 0..K-1 of a class axis, else what occurs
+                refuse(
+                    array < 0,
+                    name,
+                    "a verdict from every judge",
+                    "null",
+                    "drop the row",
+                    about.sample,
+                )
+    if (
+        ordered is None and not positions
+    ):  # the class names: as given, else 0..K-1 of a class axis, else what occurs
         widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
-        wrong = next((name for name, width in widths.items() if classes is not None and width != len(classes)), None)
+        wrong = next(
+            (
+                name
+                for name, width in widths.items()
+                if classes is not None and width != len(classes)
+            ),
+            None,
+        )
         if wrong is not None:
             remedy = "name every class once, in column order"
-            raise InputError(f"{len(classes or ())} classes", got=f"{widths[wrong]}", remedy=remedy, column=wrong)
+            raise InputError(
+                f"{len(classes or ())} classes", got=f"{widths[wrong]}", remedy=remedy, column=wrong
+            )
         if classes is None and len(set(widths.values())) > 1:
             got = ", ".join(f"{k}: {v}" for k, v in widths.items())
             raise InputError("one number of classes", got=got, remedy="align them")
@@ -524,16 +590,25 @@ def check_fields(
     for name, about in present.items():
         if about.cell == "class":
             entries = None if ordered is None else out[ordered]
-            out[name] = _coded(given[name], name, about, None if ordered or positions else classes or (), entries)
+            out[name] = _coded(
+                given[name], name, about, None if ordered or positions else classes or (), entries
+            )
             noted = dict(given[name].noted) if isinstance(given[name], Coded) else {}
-            none = (classes or ()).index(NO_ANSWER) if name == "prediction" and NO_ANSWER in (classes or ()) else -1
+            none = (
+                (classes or ()).index(NO_ANSWER)
+                if name == "prediction" and NO_ANSWER in (classes or ())
+                else -1
+            )
             if none >= 0 and (count := int(np.count_nonzero(out[name] == none))):
                 noted["no answer"] = count
             if noted:
                 learnt["noted"] = {**learnt.get("noted", {}), **noted}
         elif name not in out:
             out[name] = as_numpy(given[name])
-    lengths = {name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()}
+    lengths = {
+        name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample]
+        for name, v in out.items()
+    }
     rows = int(next(iter(lengths.values())))
     for name, length in lengths.items():
         if length != rows:
@@ -546,7 +621,9 @@ def check_fields(
     return rows, classes, out, learnt
 
 
-def _coded(value: Any, name: str, about: Field, classes: ClassNames | None, entries: Ragged | None) -> Array:
+def _coded(
+    value: Any, name: str, about: Field, classes: ClassNames | None, entries: Ragged | None
+) -> Array:
     """Positions among the classes, or among candidates where there are none."""
     codes = encode_positions(value, name) if classes is None else encode(value, classes, name, name)
     if codes.ndim != len(about.axes):
@@ -556,7 +633,8 @@ def _coded(value: Any, name: str, about: Field, classes: ClassNames | None, entr
         remedy = "leave out the model or view that has no answer there"
         if name == "prediction":
             remedy = (
-                "leave the column out, then what has the highest probability is predicted; a dropped row is no error"
+                "leave the column out, then what has the highest "
+                "probability is predicted; a dropped row is no error"
             )
         kind = NewClassError if name == "prediction" else InputError
         expected = "a predicted class" if classes is not None else "a predicted position"
@@ -570,7 +648,9 @@ def _coded(value: Any, name: str, about: Field, classes: ClassNames | None, entr
 def shown(names: Sequence[int | str] | None) -> str:
     """The first names of an axis, and how many there are of a long one."""
     names = names or ()
-    return (", ".join(map(str, names[:6])) or "none") + (f", ... ({len(names)})" if len(names) > 6 else "")
+    return (", ".join(map(str, names[:6])) or "none") + (
+        f", ... ({len(names)})" if len(names) > 6 else ""
+    )
 
 
 def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> bool:
@@ -583,13 +663,17 @@ def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -
     if not off.any():
         return True
     shares = np.bincount(prediction, minlength=probabilities.shape[1]) / len(prediction)
-    if off.mean() > _MOSTLY and own.mean(dtype=np.float64) <= shares @ probabilities.mean(axis=0, dtype=np.float64):
+    if off.mean() > _MOSTLY and own.mean(dtype=np.float64) <= shares @ probabilities.mean(
+        axis=0, dtype=np.float64
+    ):
         row = int(np.argmax(off))
         got = (
             f"{names[int(prediction[row])]!r} where {names[int(probabilities[row].argmax())]!r} has the highest, "
             f"and the like in {100 * off.mean():.1f} % of the rows"
         )
-        remedy = "check whether class columns are swapped; to judge the argmax, leave `prediction` out"
+        remedy = (
+            "check whether class columns are swapped; to judge the argmax, leave `prediction` out"
+        )
         decided = np.array([str(name) for name in names], dtype=object)[prediction]
         order = columns_by_decisions(probabilities, decided, [str(name) for name in names])
         if order is not None and len(prediction) >= _PROVED_ROWS * len(order):

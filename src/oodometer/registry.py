@@ -22,7 +22,16 @@ from typing import Any, Literal, TypeVar, final, get_args
 from .errors import NotApplicable, OodometerError, UsageError, WorkError
 
 MethodKind = Literal[
-    "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor", "engine"
+    "score",
+    "estimator",
+    "metric",
+    "calibrator",
+    "ranker",
+    "simulation",
+    "shift",
+    "attribution",
+    "factor",
+    "engine",
 ]
 METHOD_KINDS: tuple[MethodKind, ...] = get_args(MethodKind)
 # Of the kinds that are not named after their floor.
@@ -53,10 +62,14 @@ def register(kind: MethodKind) -> Callable[[C], C]:
     def add(cls: C) -> C:
         name: str = cls.name  # type: ignore[attr-defined]
         if ":" in name:
-            raise UsageError(f"expected a {kind} name without a colon, got {name!r}; an argument follows one")
+            raise UsageError(
+                f"expected a {kind} name without a colon, got {name!r}; an argument follows one"
+            )
         present = _table[kind].get(name)
         if present is not None and present.__qualname__ != cls.__qualname__:
-            raise UsageError(f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one")
+            raise UsageError(
+                f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one"
+            )
         _table[kind][name] = cls
         return final(cls)
 
@@ -76,9 +89,16 @@ def _floor(kind: MethodKind) -> str:
 def _load(kind: MethodKind) -> None:
     """Import the floor of this kind."""
     if kind not in _loaded:
-        order = {id(var): at for at, var in enumerate(vars(importlib.import_module(_floor(kind))).values())}
-        _table[kind] = dict(sorted(_table[kind].items(), key=lambda item: order.get(id(item[1]), len(order))))
-        _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
+        order = {
+            id(var): at
+            for at, var in enumerate(vars(importlib.import_module(_floor(kind))).values())
+        }
+        _table[kind] = dict(
+            sorted(_table[kind].items(), key=lambda item: order.get(id(item[1]), len(order)))
+        )
+        _loaded.add(
+            kind
+        )  # after the import: one that failed must fail again, not leave an empty table
 
 
 def _load_plugins(kind: MethodKind) -> None:
@@ -113,7 +133,9 @@ def _checked(kind: MethodKind, found: Any) -> type:
         raise TypeError(f"{found.__name__} has `needs` that is no tuple of names: {needs!r}")
     own, usual = (getattr(cls, "traits", None) for cls in (found, contract))
     if not isinstance(own, type(usual)):
-        raise TypeError(f"{found.__name__} has `traits` that are no {type(usual).__name__}: {own!r}")
+        raise TypeError(
+            f"{found.__name__} has `traits` that are no {type(usual).__name__}: {own!r}"
+        )
     return found
 
 
@@ -146,7 +168,14 @@ def find(kind: MethodKind, name: str) -> Any:
         import difflib
 
         near = difflib.get_close_matches(name.lower(), _table[kind], n=3, cutoff=0.5)
-        near = near or [candidate for candidate in _table[kind] if len(name) > 1 and name.lower() in candidate][:3]
+        near = (
+            near
+            or [
+                candidate
+                for candidate in _table[kind]
+                if len(name) > 1 and name.lower() in candidate
+            ][:3]
+        )
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
         hint = _NOT_OURS.get(kind, {}).get(_folded(head), hint)
         raise UsageError(f"unknown {kind} {name!r}; {hint}")
@@ -173,7 +202,9 @@ def those(kind: MethodKind, holds: Callable[[Any], bool]) -> tuple[str, ...]:
 def classes_of(kind: MethodKind) -> list[Any]:
     """The classes of a kind that are loaded, in the order that they state."""
     _load(kind)
-    return sorted(_table[kind].values(), key=lambda cls: getattr(getattr(cls, "traits", None), "order", 0))
+    return sorted(
+        _table[kind].values(), key=lambda cls: getattr(getattr(cls, "traits", None), "order", 0)
+    )
 
 
 def known(kind: MethodKind, name: str) -> Any:

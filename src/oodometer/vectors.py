@@ -28,21 +28,31 @@ def is_bare(value: Any) -> bool:
     if isinstance(value, (str, bytes, os.PathLike, Mapping)) or columns_of(value) is not None:
         return False
     if not isinstance(value, (list, tuple)):
-        return hasattr(value, "__len__") and any(hasattr(value, name) for name in ("__array__", "to_numpy", "detach"))
+        return hasattr(value, "__len__") and any(
+            hasattr(value, name) for name in ("__array__", "to_numpy", "detach")
+        )
     first, path = value[:_FIRST], re.compile(rf".*\*|\w+://|.*\.({'|'.join(_ENDINGS)})$")
-    are_paths = all(isinstance(cell, str) and (path.match(cell) or os.path.exists(cell)) for cell in first)
+    are_paths = all(
+        isinstance(cell, str) and (path.match(cell) or os.path.exists(cell)) for cell in first
+    )
     return bool(value) and all(map(_is_cell, first)) and not are_paths
 
 
 def _is_cell(value: Any) -> bool:
-    row = isinstance(value, (list, tuple)) or (hasattr(value, "ndim") and value.ndim < 2 and not columns_of(value))
+    row = isinstance(value, (list, tuple)) or (
+        hasattr(value, "ndim") and value.ndim < 2 and not columns_of(value)
+    )
     return row or value is None or np.isscalar(value) or type(value).__name__ == "NAType"
 
 
 def columns_of(value: Any) -> list[Any] | None:
     """Names of the columns of a frame or of a table of Arrow; None for anything else."""
-    lazy = getattr(value, "collect_schema", None)  # of polars, which warns where its columns are asked
-    names = lazy().names() if lazy else getattr(value, "column_names", getattr(value, "columns", None))
+    lazy = getattr(
+        value, "collect_schema", None
+    )  # of polars, which warns where its columns are asked
+    names = (
+        lazy().names() if lazy else getattr(value, "column_names", getattr(value, "columns", None))
+    )
     if names is None or callable(names) or isinstance(value, Mapping) or hasattr(value, "fields"):
         return None
     return list(names)
@@ -63,7 +73,9 @@ def _are_classes(cells: Array | None) -> bool:
         return False
     if cells.dtype.kind == "f":
         return bool((np.isnan(cells) | (cells == np.round(cells))).all())
-    return cells.dtype.kind != "O" or not any(isinstance(cell, (list, tuple, np.ndarray)) for cell in cells)
+    return cells.dtype.kind != "O" or not any(
+        isinstance(cell, (list, tuple, np.ndarray)) for cell in cells
+    )
 
 
 def given_pair(
@@ -86,7 +98,9 @@ def given_pair(
     y, p, label, cells = (second, first, *vectors[::-1]) if turned else (first, second, *vectors)
     if model := next((value for value in (p, y) if hasattr(value, "predict")), None):
         call = "(y, model.predict_proba(X), model.predict_proba(X_target)), or what model.predict gives"
-        raise UsageError(f"expected what a model predicts, got a {type(model).__name__} itself; give {call}")
+        raise UsageError(
+            f"expected what a model predicts, got a {type(model).__name__} itself; give {call}"
+        )
     if label is None or not _are_classes(label):
         expected = "labels of shape (n,) and probabilities of shape (n, K), or (n,) of the second of two classes"
         remedy = "a table that holds its labels as a column goes alone: estimate(reference, target), fit(reference)"
@@ -97,14 +111,31 @@ def given_pair(
     seen = find_classes({"label": label}) if classes is None else named_classes(classes)
     columns = columns_of(p)
     names = _own_names(columns or (), seen)
-    if names and (whole := as_numpy(p)).dtype.kind == "f" and np.allclose(whole.sum(axis=1), 1, atol=0.02):
-        names = names if _counted(columns or ()) else [f"prob_{name}" for name in columns or ()]  # some have no label
-    if columns and names is None and not _counted(columns) and (cells is None or columns[0] in FIELDS):
+    if (
+        names
+        and (whole := as_numpy(p)).dtype.kind == "f"
+        and np.allclose(whole.sum(axis=1), 1, atol=0.02)
+    ):
+        names = (
+            names if _counted(columns or ()) else [f"prob_{name}" for name in columns or ()]
+        )  # some have no label
+    if (
+        columns
+        and names is None
+        and not _counted(columns)
+        and (cells is None or columns[0] in FIELDS)
+    ):
         names = list(map(str, columns))  # those of a file
     if isinstance(p, Mapping) or (columns and names and not _counted(columns)):
-        table = dict(p) if columns is None else {n: as_cells(p[c]) for n, c in zip(names or (), columns, strict=True)}
+        table = (
+            dict(p)
+            if columns is None
+            else {n: as_cells(p[c]) for n, c in zip(names or (), columns, strict=True)}
+        )
         if "label" in table:
-            raise UsageError("expected labels beside a table without any, got one with a column `label`; give it alone")
+            raise UsageError(
+                "expected labels beside a table without any, got one with a column `label`; give it alone"
+            )
         return {**table, "label": label}
     if not is_bare(p) and columns is None:
         remedy = "give arrays, or one table that holds the labels as its column `label`"
@@ -118,13 +149,21 @@ def given_pair(
         if _are_classes(cells):
             if cells.dtype.kind == "f":
                 remedy = "give p.astype(int) if they are classes, numpy.column_stack([1 - p, p]) if probabilities"
-                raise UsageError(f"expected probabilities or classes, got {cells[0]:g} and the like, both; {remedy}")
+                raise UsageError(
+                    f"expected probabilities or classes, got {cells[0]:g} and the like, both; {remedy}"
+                )
             return {"label": label, "prediction": cells}
         seen = (0, 1) if set(seen) <= {0, 1} else seen
         named = None if positive is None else positive.rpartition("=")[2]
         if len(seen) != 2 or named not in (None, *map(str, seen)):
-            remedy = "give probabilities of shape (n, K)" if len(seen) > 2 else "name both, such as classes=[0, 1]"
-            raise UsageError(f"expected two classes beside probabilities of shape (n,), got {shown}; {remedy}")
+            remedy = (
+                "give probabilities of shape (n, K)"
+                if len(seen) > 2
+                else "name both, such as classes=[0, 1]"
+            )
+            raise UsageError(
+                f"expected two classes beside probabilities of shape (n,), got {shown}; {remedy}"
+            )
         column = f"prob_{seen[1] if named is None else named}"
         _refuse_logits(cells, f'{{"label": y, "logit_{column[5:]}": z}}')
         return {"label": label, column: cells, "classes": seen}
@@ -132,7 +171,9 @@ def given_pair(
         if not set(seen) <= {*range(width)}:  # which of the columns has no label?
             remedy = "name all of them in the order of the columns, such as classes=model.classes_"
             remedy = remedy if len(seen) < width else "give probabilities one column for each class"
-            raise UsageError(f"expected labels of {width} classes, one for each column of p, got {shown}; {remedy}")
+            raise UsageError(
+                f"expected labels of {width} classes, one for each column of p, got {shown}; {remedy}"
+            )
         seen = tuple(range(width))
     _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
     return {"label": label, "probabilities": matrix, "classes": seen}
@@ -142,7 +183,9 @@ def _refuse_logits(p: Array, table: str) -> None:
     """Numbers below 0 are no probabilities; `UsageError` with the call that takes logits and log-probabilities."""
     if p.dtype.kind in "fi" and p.size and (lowest := np.nanmin(p)) < -1e-6:
         target = table.replace('"label": y, ', "").replace(": z", ": z_target")
-        remedy = f"if they are logits or log-probabilities, give tables: estimate({table}, {target})"
+        remedy = (
+            f"if they are logits or log-probabilities, give tables: estimate({table}, {target})"
+        )
         raise UsageError(f"expected probabilities between 0 and 1, got {lowest:.6g}; {remedy}")
 
 
@@ -163,13 +206,17 @@ def by_place(options: Any) -> dict[str, Any]:
         verb = re.sub("^re|(options|job)$", "", type(options).__name__.lower())
         call, tables = ("y, p", "a table") if behind == "p" else ("y, p, p_target", "two tables")
         got = _shape(options.reference)
-        raise UsageError(f"expected labels and their probabilities, {verb}({call}), or {tables}, got {got} alone")
+        raise UsageError(
+            f"expected labels and their probabilities, {verb}({call}), or {tables}, got {got} alone"
+        )
     if getattr(options, "labels", None) is not None:
         out["labels"], out["key"] = given_labels(options.labels, target, options.key)
     return out
 
 
-def given_target(data: Any, classes: Sequence[int | str] | None, positive: int | str | None = None) -> Any:
+def given_target(
+    data: Any, classes: Sequence[int | str] | None, positive: int | str | None = None
+) -> Any:
     """What a model says of rows without labels, as the table that a verb reads; a table stays as it is. ``classes`` are
     those of the reference in its order, ``positive`` the one that a lone probability is of, by default the second.
     """
@@ -178,7 +225,9 @@ def given_target(data: Any, classes: Sequence[int | str] | None, positive: int |
     if names is not None and hasattr(data, "set_axis"):
         return data.set_axis(names, axis=1)  # with its index
     if names is not None:
-        return {name: as_cells(data[theirs]) for name, theirs in zip(names, columns or (), strict=True)}
+        return {
+            name: as_cells(data[theirs]) for name, theirs in zip(names, columns or (), strict=True)
+        }
     if not is_bare(data) or getattr(data, "name", None) in FIELDS:
         return data
     cells, index = _vector(data), index_of({"target": data})
@@ -198,16 +247,24 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
     """Labels in an array, a list or a Series as a table, and the key to join them by: the index of a Series or a frame,
     where it names rows of the target's once each and no column `id` does. Anything else stays as it is.
     """
-    if isinstance(labels, (list, tuple)) and labels and not (is_bare(labels) and np.ndim(labels[0]) == 0):  # several
+    if (
+        isinstance(labels, (list, tuple))
+        and labels
+        and not (is_bare(labels) and np.ndim(labels[0]) == 0)
+    ):  # several
         pairs = [given_labels(some, target, key) for some in labels]
         return [some for some, _ in pairs], pairs[0][1]
     if is_bare(labels) and _vector(labels) is not None:
-        name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"  # or `correct`
+        name = (
+            named if (named := getattr(labels, "name", None)) in FIELDS else "label"
+        )  # or `correct`
         labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
     frame = hasattr(labels, "reindex") and not hasattr(target, "reindex")
     if key is None and frame and is_bare(target) and len(labels) != len(target):
         remedy = "to join them by their index give it to the target, pandas.DataFrame(p_target, index=X_target.index)"
-        raise UsageError(f"expected {len(target)} labels, one for each target row, got {len(labels)}; {remedy}")
+        raise UsageError(
+            f"expected {len(target)} labels, one for each target row, got {len(labels)}; {remedy}"
+        )
     return labels, index_key(labels, target, key)
 
 
@@ -216,10 +273,19 @@ def index_key(labels: Any, target: Any, key: str | None) -> str | None:
     target once each, and no column `id` of both does. An index that only counts the target's rows must hold them all.
     """
     frames = [frame for frame in (labels, target) if hasattr(frame, "reindex")]
-    if key is not None or len(frames) < 2 or all("id" in (columns_of(frame) or ()) for frame in frames):
+    if (
+        key is not None
+        or len(frames) < 2
+        or all("id" in (columns_of(frame) or ()) for frame in frames)
+    ):
         return key
     own, wanted = labels.index, target.index
-    if _counts(own) or not own.is_unique or max(own.nlevels, wanted.nlevels) > 1 or own.equals(wanted):
+    if (
+        _counts(own)
+        or not own.is_unique
+        or max(own.nlevels, wanted.nlevels) > 1
+        or own.equals(wanted)
+    ):
         return None
     known = own.isin(wanted)
     if not (known.all() if _counts(wanted) else known.any()):
@@ -243,9 +309,13 @@ def _own_names(columns: Sequence[Any], classes: Sequence[Any]) -> list[str] | No
     their order; None where they are no classes.
     """
     texts, names = list(map(str, columns)), list(map(str, classes))
-    if len(names) < 2 or not (set(names) <= set(texts) or (_counted(columns) and len(texts) == len(names))):
+    if len(names) < 2 or not (
+        set(names) <= set(texts) or (_counted(columns) and len(texts) == len(names))
+    ):
         return None
-    return [f"prob_{t}" if t in names else t for t in (texts if set(names) <= set(texts) else names)]
+    return [
+        f"prob_{t}" if t in names else t for t in (texts if set(names) <= set(texts) else names)
+    ]
 
 
 def _shape(value: Any) -> str:

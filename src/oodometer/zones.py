@@ -30,9 +30,17 @@ def check_zone(name: str) -> str:
         if not (known := available_timezones()):
             missing = f"this machine has no time zone database, which --timezone {name} needs"
             raise UsageError(f"{missing}: pip install tzdata (UTC needs none)") from None
-        near = [zone for zone in known if zone.lower() == name.lower()] or near_names(name, sorted(known))
-        near = near or sorted(zone for zone in known if zone.lower().endswith(f"/{name.lower().replace(' ', '_')}"))
-        hint = f"did you mean {near[0]}?" if near else "IANA names are Europe/Berlin, America/New_York, UTC, ..."
+        near = [zone for zone in known if zone.lower() == name.lower()] or near_names(
+            name, sorted(known)
+        )
+        near = near or sorted(
+            zone for zone in known if zone.lower().endswith(f"/{name.lower().replace(' ', '_')}")
+        )
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else "IANA names are Europe/Berlin, America/New_York, UTC, ..."
+        )
         raise UsageError(f"--timezone: there is no time zone {name!r}; {hint}") from None
     return name
 
@@ -66,8 +74,12 @@ def _changes(zone: str, year: int) -> list[tuple[int, int]]:
 def _table(times: Array, zone: str) -> tuple[Array, Array]:
     """The changes in the years of these times, in their order: instants and offsets."""
     years = np.unique(times[~np.isnat(times)].astype("datetime64[Y]").astype(np.int64) + 1970)
-    changes = [change for year in np.clip(years, 2, 9997).tolist() for change in _changes(zone, year)]
-    instants, index = np.unique(np.array([at for at, _ in changes] or [0], "datetime64[s]"), return_index=True)
+    changes = [
+        change for year in np.clip(years, 2, 9997).tolist() for change in _changes(zone, year)
+    ]
+    instants, index = np.unique(
+        np.array([at for at, _ in changes] or [0], "datetime64[s]"), return_index=True
+    )
     offsets = np.array([by for _, by in changes] or [0], "timedelta64[s]")
     return instants.astype("datetime64[us]"), offsets[index].astype("timedelta64[us]")
 

@@ -45,11 +45,15 @@ def logits_of(rows: int, classes: int, seed: int = 0, scale: float = 2.0) -> Any
     return scale * np.random.default_rng([seed, rows, classes]).standard_normal((rows, classes))
 
 
-@pytest.mark.parametrize(("rows", "classes"), [(1, 2), (3, 7), (200, 2), (200, 10), (40, 40), (150, 300)])
+@pytest.mark.parametrize(
+    ("rows", "classes"), [(1, 2), (3, 7), (200, 2), (200, 10), (40, 40), (150, 300)]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nuclear_norm_is_that_of_the_singular_values(rows: int, classes: int, dtype: Any) -> None:
     p = softmax(logits_of(rows, classes)).astype(dtype)
-    want = np.linalg.svd(p.astype(float), compute_uv=False).sum() / np.sqrt(min(rows, classes) * rows)
+    want = np.linalg.svd(p.astype(float), compute_uv=False).sum() / np.sqrt(
+        min(rows, classes) * rows
+    )
     assert NuclearNorm().score(Predictions.from_probabilities(p)) == pytest.approx(want, rel=1e-6)
 
 
@@ -61,7 +65,9 @@ def test_nuclear_norm_of_few_rows_is_free_of_the_rounding_of_empty_directions() 
 
 def test_nuclear_norm_by_hand() -> None:
     """Certain and even: 1. Certain of one class: sqrt(1/K). Undecided: the same, there is one direction alone."""
-    assert NuclearNorm().score(Predictions.from_probabilities(np.eye(4)[np.arange(40) % 4])) == pytest.approx(1)
+    assert NuclearNorm().score(
+        Predictions.from_probabilities(np.eye(4)[np.arange(40) % 4])
+    ) == pytest.approx(1)
     one = Predictions.from_probabilities(np.eye(4)[np.zeros(40, dtype=int)])
     assert NuclearNorm().score(one) == pytest.approx(0.5)
     flat = Predictions.from_probabilities(np.full((40, 4), 0.25))
@@ -69,12 +75,19 @@ def test_nuclear_norm_by_hand() -> None:
     assert nuclear_norm(np.diag([9.0, 4.0]), 13) == pytest.approx(5 / np.sqrt(26))
 
 
-@given(seed=st.integers(0, 10**6), scale=st.floats(0.1, 6), rows=st.integers(1, 30), classes=st.integers(2, 8))
+@given(
+    seed=st.integers(0, 10**6),
+    scale=st.floats(0.1, 6),
+    rows=st.integers(1, 30),
+    classes=st.integers(2, 8),
+)
 def test_mano_is_that_of_loops(seed: int, scale: float, rows: int, classes: int) -> None:
     z = logits_of(rows, classes, seed, scale)
     record = Predictions.from_logits(z)
     plain = scipy.special.softmax(z, axis=1)
-    taylor = np.array([[(1 + v + v**2 / 2) / sum(1 + w + w**2 / 2 for w in row) for v in row] for row in z])
+    taylor = np.array(
+        [[(1 + v + v**2 / 2) / sum(1 + w + w**2 / 2 for w in row) for v in row] for row in z]
+    )
     np.testing.assert_allclose(taylor_softmax(z), taylor)
     want = {k: np.mean(s**4) ** 0.25 for k, s in (("softmax", plain), ("taylor", taylor))}
     surprise = -scipy.special.log_softmax(z, axis=1).mean()
@@ -86,7 +99,10 @@ def test_mano_is_that_of_loops(seed: int, scale: float, rows: int, classes: int)
 
 
 def test_mano_chooses_the_normalisation_by_its_criterion() -> None:
-    sure, unsure = (np.array([[20.0, 0.0], [0.0, 20.0]]), np.array([[8.0, 0.0], [0.0, 8.0]]))  # 10 and 4 on average
+    sure, unsure = (
+        np.array([[20.0, 0.0], [0.0, 20.0]]),
+        np.array([[8.0, 0.0], [0.0, 8.0]]),
+    )  # 10 and 4 on average
     assert MaNo().score(Predictions.from_logits(sure)) == pytest.approx(0.5**0.25)
     v = 1 + 8 + 32
     want = ((v**4 + 1) / (v + 1) ** 4 / 2) ** 0.25
@@ -136,7 +152,9 @@ def test_a_ranking_by_mano_has_one_normalisation() -> None:
 
 
 @given(sizes=st.lists(st.floats(0.5, 4), min_size=1, max_size=4), bare=st.booleans())
-def test_numbers_in_a_ranking_by_mano_are_of_one_normalisation(sizes: list[float], bare: bool) -> None:
+def test_numbers_in_a_ranking_by_mano_are_of_one_normalisation(
+    sizes: list[float], bare: bool
+) -> None:
     records = {str(i): answers(0.5, (size,), i, 40) for i, size in enumerate(sizes)}
     if bare:
         records["bare"] = Predictions.from_probabilities(softmax(logits_of(40, 10)))
@@ -146,7 +164,9 @@ def test_numbers_in_a_ranking_by_mano_are_of_one_normalisation(sizes: list[float
     for name, record in records.items():
         assert found.evidence[name].value == MaNo(normalization=want).score(record)
     logits = [record.has("logits") for record in records.values()]
-    alone = {"taylor" if c <= 5 and has else "softmax" for c, has in zip(criteria, logits, strict=True)}
+    alone = {
+        "taylor" if c <= 5 and has else "softmax" for c, has in zip(criteria, logits, strict=True)
+    }
     assert bool(found.warnings) == (len(alone) > 1)
 
 
@@ -185,7 +205,10 @@ def test_dispersion_is_that_of_scikit_learn(rows: int) -> None:
     rng = np.random.default_rng(rows)
     predicted = np.arange(rows) % 4
     features = rng.standard_normal((rows, 3)) + 5 + predicted[:, None]
-    within = sum(np.square(features[predicted == k] - features[predicted == k].mean(0)).sum() for k in range(4))
+    within = sum(
+        np.square(features[predicted == k] - features[predicted == k].mean(0)).sum()
+        for k in range(4)
+    )
     index = sklearn.metrics.calinski_harabasz_score(features, predicted)
     between = index * within / (rows - 4)
     record = Predictions.from_arrays(prediction=predicted, features=features)
@@ -200,7 +223,9 @@ def test_dispersion_by_hand_and_of_one_class() -> None:
 
 
 @given(seed=st.integers(0, 10**6), scale=st.floats(0.1, 50), rows=st.integers(1, 40))
-def test_energy_is_that_of_scipy_without_the_log_of_the_rows(seed: int, scale: float, rows: int) -> None:
+def test_energy_is_that_of_scipy_without_the_log_of_the_rows(
+    seed: int, scale: float, rows: int
+) -> None:
     z = logits_of(rows, 4, seed, scale)
     for temperature in (1.0, 2.5):
         energies = -temperature * scipy.special.logsumexp(z / temperature, axis=1)
@@ -233,15 +258,22 @@ def test_order_of_rows_batches_and_their_number_change_nothing(name: str) -> Non
     assert ranker.score(record.take(order)) == pytest.approx(number)
     assert ranker.score(record, batch_rows=7) == pytest.approx(number)
     pieces = [ranker.summarize(record.slice(a, b)) for a, b in ((100, 300), (0, 1), (1, 100))]
-    assert ranker.finish(ranker.merge(ranker.merge(*pieces[:2]), pieces[2])) == pytest.approx(number)
+    assert ranker.finish(ranker.merge(ranker.merge(*pieces[:2]), pieces[2])) == pytest.approx(
+        number
+    )
     for times in (2, 5):
         assert ranker.score(Predictions.concat([record] * times)) == pytest.approx(number, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_more_rows_of_the_same_kind_give_about_the_same(name: str) -> None:
-    few, many = (registry.create("ranker", name).score(hard(1.5, n, seed=3)) for n in (1000, 30_000))
-    apart = abs(registry.create("ranker", name).score(hard(1.0)) - registry.create("ranker", name).score(hard(2.5)))
+    few, many = (
+        registry.create("ranker", name).score(hard(1.5, n, seed=3)) for n in (1000, 30_000)
+    )
+    apart = abs(
+        registry.create("ranker", name).score(hard(1.0))
+        - registry.create("ranker", name).score(hard(2.5))
+    )
     assert abs(few - many) < 0.25 * apart
 
 
@@ -250,7 +282,11 @@ def test_labels_are_not_looked_at_and_nothing_is_changed(name: str) -> None:
     ranker, record = registry.create("ranker", name), hard(1.5, 200)
     before = [record.logits.tobytes(), record.probabilities.tobytes(), record.features.tobytes()]
     number = ranker.score(record)
-    assert [record.logits.tobytes(), record.probabilities.tobytes(), record.features.tobytes()] == before
+    assert [
+        record.logits.tobytes(),
+        record.probabilities.tobytes(),
+        record.features.tobytes(),
+    ] == before
     assert ranker.score(record.without_labels()) == number == ranker.score(record)
     fresh = dict(vars(ranker))
     ranker.fit(record)
@@ -295,7 +331,9 @@ def test_order_is_that_of_the_scores(name: str) -> None:
     assert sum(found.p_best) == pytest.approx(1)
     assert found.p_best[0] > 0.9
     ranker = registry.create("ranker", name)
-    ranker, _ = ranker.settled({model: ranker.state_of(record) for model, record in records.items()})
+    ranker, _ = ranker.settled(
+        {model: ranker.state_of(record) for model, record in records.items()}
+    )
     for model in found.models:
         assert found.evidence[model].value == ranker.score(records[model])
     assert all(p > 0.5 for _, _, p in found.pairs)
@@ -334,7 +372,13 @@ def test_ranking_is_plain_and_says_what_it_is_not() -> None:
     found = rank_models({"x": hard(1.0, 50), "y": hard(3.0, 50)}, "mde")
     plain = json.loads(json.dumps(found.to_dict()))
     assert [row["model"] for row in plain["ranking"]] == ["x", "y"]
-    assert set(plain["ranking"][0]["evidence"]["mde"]) == {"value", "lower", "upper", "level", "kind"}
+    assert set(plain["ranking"][0]["evidence"]["mde"]) == {
+        "value",
+        "lower",
+        "upper",
+        "level",
+        "kind",
+    }
     assert plain["ranking"][0]["evidence"]["mde"]["kind"] == "empirical"
     assert {"a", "b", "p_a_better"} == set(plain["pairs"][0])
     assert any("one model" in note for note in found.warnings)

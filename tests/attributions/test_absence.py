@@ -69,13 +69,17 @@ def test_the_separator_of_a_pair_is_the_last_feature() -> None:
 
 
 @given(st.text(max_size=30), st.text(max_size=20), st.integers(0, 2**32 - 1), st.booleans())
-def test_what_is_left_are_the_words_that_are_present(first: str, second: str, seed: int, paired: bool) -> None:
+def test_what_is_left_are_the_words_that_are_present(
+    first: str, second: str, seed: int, paired: bool
+) -> None:
     words = Words((first, second) if paired else first)
     present = np.random.default_rng(seed).random((5, words.features)) < 0.5
     for text, row in zip(Absence().texts(words, present), present, strict=True):
         many = len(words.words)
         left = Words(text)
-        assert left.words == tuple(word for word, here in zip(words.words, row, strict=False) if here)
+        assert left.words == tuple(
+            word for word, here in zip(words.words, row, strict=False) if here
+        )
         if paired and row[-1]:
             assert left.parts.tolist() == words.parts[row[:many]].tolist()
         else:
@@ -103,7 +107,9 @@ def test_options() -> None:
             Absence(mask)  # type: ignore[arg-type]
     for made in (Lime, KernelShap):
         for absent in (5, None, " "):
-            with pytest.raises(UsageError, match="expected absent 'remove', 'mask' or the mask itself, got"):
+            with pytest.raises(
+                UsageError, match="expected absent 'remove', 'mask' or the mask itself, got"
+            ):
                 made(absent=absent)  # type: ignore[arg-type]
 
 

@@ -61,7 +61,10 @@ def test_many_examples_go_into_one_call() -> None:
         (lambda texts: [[0.9, 0.9]] * len(texts), "sums to 1.8"),
         (lambda texts: "good", "expected probabilities"),
         (lambda texts: None, "expected probabilities"),
-        (lambda texts: [[0.5, 0.5]] * len(texts) if len(texts) > 1 else [[0.2, 0.3, 0.5]], "2 classes in every call"),
+        (
+            lambda texts: [[0.5, 0.5]] * len(texts) if len(texts) > 1 else [[0.2, 0.3, 0.5]],
+            "2 classes in every call",
+        ),
     ],
 )
 def test_answers_that_are_no_probabilities(answer: Any, message: str) -> None:
@@ -88,7 +91,11 @@ def test_wrong_numbers_of_samples(method: Any, wrong: Any) -> None:
     [
         (["good", "..!", "\n"], None, "row 3: column text: expected a text with words"),
         (["good", 5], None, "row 2"),
-        (["good", "bad"], [0, 2], "row 2: column target: expected the position of one of 2 classes, got 2"),
+        (
+            ["good", "bad"],
+            [0, 2],
+            "row 2: column target: expected the position of one of 2 classes, got 2",
+        ),
         (["good", "bad"], [0], "expected 2 targets"),
         (["good", "bad"], [0, 0.5], "row 2: column target"),
         (["good", "bad"], [0, True], "row 2: column target: .*a class from 0 on, got True"),

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import oodometer.attributions.in_folder as files
-from oodometer.attributions import Attribution, Explained, KernelShap, Lime, WordAttributions, Words, explain_in
+from oodometer.attributions import (
+    Attribution,
+    Explained,
+    KernelShap,
+    Lime,
+    WordAttributions,
+    Words,
+    explain_in,
+)
 from oodometer.attributions.in_folder import read_attributions, write_attributions
 from oodometer.errors import InputError, UsageError
 
@@ -35,7 +43,12 @@ def model(texts: list[Any]) -> Any:
 
 
 def same(one: Explained, two: Explained) -> bool:
-    assert (one.ids, one.classes, one.method, one.model) == (two.ids, two.classes, two.method, two.model)
+    assert (one.ids, one.classes, one.method, one.model) == (
+        two.ids,
+        two.classes,
+        two.method,
+        two.model,
+    )
     for a, b in zip(one.attributions, two.attributions, strict=True):
         assert a.words == b.words
         assert a.values.tolist() == b.values.tolist()
@@ -127,7 +140,9 @@ def test_what_is_no_file_of_attributions(tmp_path: Path, what: str) -> None:
         write_attributions(tmp_path / "a.csv", FOUND)
 
 
-def test_a_folder_goes_on_after_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_goes_on_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parts that are done are not asked again, and the whole is what one call gives."""
     monkeypatch.setattr(files, "AT_ONCE", 2)
     asked: list[Any] = []
@@ -149,7 +164,9 @@ def test_a_folder_goes_on_after_an_interruption(tmp_path: Path, monkeypatch: pyt
         asked.extend(texts)
         return model(texts)
 
-    found = explain_in(tmp_path / "a", method, counting, TEXTS, name="m", progress=lambda *at: told.append(at))
+    found = explain_in(
+        tmp_path / "a", method, counting, TEXTS, name="m", progress=lambda *at: told.append(at)
+    )
     assert before > 0
     assert not any("number 1" in "".join(one) for one in asked)
     assert told[0] == (2, 7)
@@ -174,7 +191,13 @@ def test_another_job_is_refused(tmp_path: Path) -> None:
         {"ids": list("abcdefg")},
     ]
     for other in jobs:
-        options: dict[str, Any] = {"method": Lime(samples=5), "model": model, "texts": TEXTS, "name": "m", **other}
+        options: dict[str, Any] = {
+            "method": Lime(samples=5),
+            "model": model,
+            "texts": TEXTS,
+            "name": "m",
+            **other,
+        }
         with pytest.raises(UsageError, match="choose another place"):
             explain_in(home, **options)
     with pytest.raises(UsageError, match="name a folder"):
@@ -204,7 +227,9 @@ def test_a_number_beyond_all_numbers_is_named(tmp_path: Path) -> None:
         read_attributions(place)
 
 
-def test_a_part_of_another_job_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_another_job_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not taken for one's own: neither from the folder of another model, nor from another place of the same folder."""
     monkeypatch.setattr(files, "AT_ONCE", 3)
     first, other = tmp_path / "a", tmp_path / "b"
@@ -223,8 +248,12 @@ def test_a_damaged_job_is_said_once_and_nothing_is_made_anew(tmp_path: Path) -> 
     explain_in(home, Lime(samples=5), model, TEXTS, name="m")
     part = (home / "part-00000.json").read_bytes()
     (home / "job.json").write_text("{")
-    with pytest.raises(UsageError, match=r"its job.json is damaged.*remove the folder or choose another place"):
-        explain_in(home, Lime(samples=5), model, TEXTS, name="m")  # a warning would be an error here
+    with pytest.raises(
+        UsageError, match=r"its job.json is damaged.*remove the folder or choose another place"
+    ):
+        explain_in(
+            home, Lime(samples=5), model, TEXTS, name="m"
+        )  # a warning would be an error here
     assert (home / "part-00000.json").read_bytes() == part
     (home / "job.json").unlink()
     with pytest.raises(UsageError, match="it is not empty"):
@@ -233,9 +262,13 @@ def test_a_damaged_job_is_said_once_and_nothing_is_made_anew(tmp_path: Path) -> 
 
 def test_numbers_of_numpy_are_the_numbers_that_they_are(tmp_path: Path) -> None:
     words = [Words(TEXTS[1], np.int64(2)), *TEXTS[2:]]  # type: ignore[arg-type]
-    found = explain_in(tmp_path / "a", Lime(samples=np.int64(5), alpha=np.float32(1)), model, words, name="m")  # type: ignore[arg-type]
+    found = explain_in(
+        tmp_path / "a", Lime(samples=np.int64(5), alpha=np.float32(1)), model, words, name="m"
+    )  # type: ignore[arg-type]
     words = [Words(TEXTS[1], 2), *TEXTS[2:]]
-    assert same(explain_in(tmp_path / "a", Lime(samples=5, alpha=1.0), model, words, name="m"), found)
+    assert same(
+        explain_in(tmp_path / "a", Lime(samples=5, alpha=1.0), model, words, name="m"), found
+    )
     assert write_attributions(tmp_path / "a.jsonl", found).exists()
 
 
@@ -249,12 +282,19 @@ class Cutting(Attribution):
     def __init__(self, amount: float = 0.5, base: float = 0.5) -> None:
         self.amount, self.base = amount, base
 
-    def explain(self, model: Any, texts: Any, *, targets: Any = None, progress: Any = None) -> list[WordAttributions]:
+    def explain(
+        self, model: Any, texts: Any, *, targets: Any = None, progress: Any = None
+    ) -> list[WordAttributions]:
         self._truncated = sum("good" in "".join(one.texts) for one in texts)
-        return [WordAttributions(one, np.full(len(one.words), self.amount), NAN, 1, 0.9, self.base) for one in texts]
+        return [
+            WordAttributions(one, np.full(len(one.words), self.amount), NAN, 1, 0.9, self.base)
+            for one in texts
+        ]
 
 
-def test_cut_texts_are_counted_over_all_parts_and_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cut_texts_are_counted_over_all_parts_and_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "AT_ONCE", 2)
     texts = ["a good one", "good", "bad", "so", "good"]
     found = explain_in(tmp_path / "a", Cutting(), model, texts, name="m")
@@ -289,7 +329,8 @@ def test_half_a_character_is_named(tmp_path: Path) -> None:
     several: list[list[Any]] = [["a film", "a \ud800"], ["a film", ("so", "a \ud800")]]
     for place, texts in enumerate(several):
         with pytest.raises(
-            InputError, match=r"row 2: column text: expected Unicode text, got half a character, '.ud800'"
+            InputError,
+            match=r"row 2: column text: expected Unicode text, got half a character, '.ud800'",
         ):
             explain_in(tmp_path / str(place), Lime(samples=5), counting, texts, name="m")
         with pytest.raises(InputError, match="row 2: column text: expected Unicode text"):

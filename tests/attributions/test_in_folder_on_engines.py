@@ -28,9 +28,18 @@ from oodometer.models import Encoder, load_model
 from oodometer.models.torch.library import one_torch_thread
 from oodometer.models.torch.training import TrainingConfig
 
-TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+TINY = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 TEXTS = [f"a {('good', 'poor', 'dull')[i % 3]} film number {i} of the year" for i in range(70)]
-METHODS: list[Attribution] = [Lime(samples=12), KernelShap(samples=12), IntegratedGradients(steps=4)]
+METHODS: list[Attribution] = [
+    Lime(samples=12),
+    KernelShap(samples=12),
+    IntegratedGradients(steps=4),
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +56,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def told(found: Explained) -> list[Any]:
-    numbers = [(one.values.tolist(), one.target, one.probability, repr(one.base)) for one in found.attributions]
+    numbers = [
+        (one.values.tolist(), one.target, one.probability, repr(one.base))
+        for one in found.attributions
+    ]
     return [found.ids, found.classes, found.method, found.model, found.truncated, numbers]
 
 
@@ -60,20 +72,34 @@ def test_the_same_files_on_an_engine(method: Attribution, model: Path, tmp_path:
         here = explain_in(tmp_path / "here", method, load_model(model), TEXTS, **more)
         path = explain_in(tmp_path / "path", method, model, TEXTS, device="cpu", **more)
     engines: list[dict[str, Any]] = [{"engine": "local"}]
-    engines += [{"workers": 2, "device": "cpu"}] if method.name == "lime" else []  # processes, which start slowly
+    engines += (
+        [{"workers": 2, "device": "cpu"}] if method.name == "lime" else []
+    )  # processes, which start slowly
     for on in engines:
         done: list[tuple[int, int]] = []
         place = tmp_path / f"on-{len(on)}"
-        found = explain_in(place, method, str(model), TEXTS, progress=lambda *at, d=done: d.append(at), **on, **more)
+        found = explain_in(
+            place,
+            method,
+            str(model),
+            TEXTS,
+            progress=lambda *at, d=done: d.append(at),
+            **on,
+            **more,
+        )
         assert told(found) == told(here) == told(path)
-        assert files(place) == files(tmp_path / "path")  # job.json knows the files of a model that has a path
+        assert files(place) == files(
+            tmp_path / "path"
+        )  # job.json knows the files of a model that has a path
         assert done == [(32, 70), (64, 70), (70, 70)]
     assert here.classes == ("no", "yes")
     assert here.truncated
     assert len(files(tmp_path / "here")) == 4
 
 
-def test_what_is_done_is_not_done_again(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_done_is_not_done_again(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parts of one process and of an engine go on behind each other, by relative paths, too."""
     monkeypatch.chdir(tmp_path)
     method = Lime(samples=8)
@@ -114,20 +140,38 @@ def answer(texts: list[Any]) -> Any:
 
 def test_what_is_refused(model: Path, tmp_path: Path) -> None:
     for on in ({"engine": "processes"}, {"workers": 2}, {"engine": LocalEngine(1)}):
-        with pytest.raises(UsageError, match="workers open models by their paths, and answer is in memory; save it"):
+        with pytest.raises(
+            UsageError, match="workers open models by their paths, and answer is in memory; save it"
+        ):
             explain_in(tmp_path / "a", Lime(), answer, TEXTS, name="m", **on)
-        with pytest.raises(UsageError, match="workers open models by their paths, and Encoder is in memory; save it"):
+        with pytest.raises(
+            UsageError,
+            match="workers open models by their paths, and Encoder is in memory; save it",
+        ):
             explain_in(tmp_path / "a", Lime(), load_model(model), TEXTS, name="m", **on)
     with pytest.raises(UsageError, match="device='cpu' is for a model that is given by its path"):
         explain_in(tmp_path / "a", Lime(), answer, TEXTS, name="m", device="cpu")
     assert not (tmp_path / "a").exists()
     with pytest.raises(InputError, match="none"):
-        explain_in(tmp_path / "b", Lime(samples=5), tmp_path / "none", TEXTS, name="m", engine="local")
+        explain_in(
+            tmp_path / "b", Lime(samples=5), tmp_path / "none", TEXTS, name="m", engine="local"
+        )
     with pytest.raises(InputError, match="position of one of 2 classes"):
-        explain_in(tmp_path / "c", Lime(samples=5), model, TEXTS, name="m", engine="local", targets=[7] * 70)
+        explain_in(
+            tmp_path / "c",
+            Lime(samples=5),
+            model,
+            TEXTS,
+            name="m",
+            engine="local",
+            targets=[7] * 70,
+        )
     assert [one.name for one in (tmp_path / "c").iterdir()] == ["job.json"]
 
 
 def test_parts_that_do_not_arrive_are_told(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(WorkError, match=r"part-00000\.json is not there: the workers write to folders of other machin"):
+    with pytest.raises(
+        WorkError,
+        match=r"part-00000\.json is not there: the workers write to folders of other machin",
+    ):
         explain_in(tmp_path / "a", Lime(), model, TEXTS, name="m", engine=Elsewhere())

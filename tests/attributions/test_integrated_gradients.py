@@ -31,16 +31,20 @@ def model(tiny_encoder: Path, transformers: Any) -> Any:
     return found
 
 
-def by_hand(model: Any, text: Any, torch: Any, steps: int, start: str) -> tuple[Any, float, float, int]:
+def by_hand(
+    model: Any, text: Any, torch: Any, steps: int, start: str
+) -> tuple[Any, float, float, int]:
     """Values of the pieces: the trapezoidal rule over inputs_embeds, with the library's own network and tokenizer."""
     net, tokenizer = model.net, model.tokenizer
     given = tokenizer(*([text] if isinstance(text, str) else text), return_tensors="pt")
     ids = given.pop("input_ids")
     table = net.get_input_embeddings().weight.detach()
     there = table[ids]
-    away = {"mask": table[tokenizer.mask_token_id], "pad": table[tokenizer.pad_token_id], "zero": torch.zeros(16)}[
-        start
-    ]
+    away = {
+        "mask": table[tokenizer.mask_token_id],
+        "pad": table[tokenizer.pad_token_id],
+        "zero": torch.zeros(16),
+    }[start]
     begin = there.clone()
     begin[:, 1:-1] = away  # all but the tokens at both ends
     sums = torch.zeros_like(there)
@@ -63,11 +67,17 @@ def test_a_plain_loop_gives_the_same(model: Any, torch: Any, text: Any, baseline
     assert found.target == target
     assert found.probability == pytest.approx(p, abs=1e-5)
     assert found.base == pytest.approx(base, abs=1e-5)
-    given = model.tokenizer(*([text] if isinstance(text, str) else text), return_offsets_mapping=True)
+    given = model.tokenizer(
+        *([text] if isinstance(text, str) else text), return_offsets_mapping=True
+    )
     parts, offsets = given.sequence_ids(0), given["offset_mapping"]
-    for (start, stop), part, word in zip(found.words.spans, found.words.parts, found.values, strict=True):
+    for (start, stop), part, word in zip(
+        found.words.spans, found.words.parts, found.values, strict=True
+    ):
         mine = [
-            v for v, (a, b), where in zip(values, offsets, parts, strict=True) if where == part and start <= a < stop
+            v
+            for v, (a, b), where in zip(values, offsets, parts, strict=True)
+            if where == part and start <= a < stop
         ]
         assert word == pytest.approx(sum(mine), abs=2e-4)
     if isinstance(text, tuple):
@@ -99,15 +109,23 @@ def test_groups_are_the_batches_and_the_same_apart(model: Any) -> None:
         for at, one in zip(group, method.explain(model, [texts[at] for at in group]), strict=True):
             assert (one.words, one.target) == (whole[at].words, whole[at].target)
             assert np.array_equal(one.values, whole[at].values)
-            assert (one.probability, one.base, one.fit) == (whole[at].probability, whole[at].base, whole[at].fit)
+            assert (one.probability, one.base, one.fit) == (
+                whole[at].probability,
+                whole[at].base,
+                whole[at].fit,
+            )
 
 
-def test_batches_of_examples_and_steps_do_not_matter(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_of_examples_and_steps_do_not_matter(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import oodometer.attributions.integrated_gradients as home
 
     texts: list[Any] = [TEXT, "good", PAIR, "a film " * 9, "dull"]
     told: list[tuple[int, int]] = []
-    whole = IntegratedGradients(steps=20).explain(model, texts, progress=lambda *at: told.append(at))
+    whole = IntegratedGradients(steps=20).explain(
+        model, texts, progress=lambda *at: told.append(at)
+    )
     assert told[-1] == (5, 5)
     monkeypatch.setattr(home, "tokens_at_once", lambda device: 40)
     parts = IntegratedGradients(steps=20).explain(model, texts)
@@ -116,7 +134,9 @@ def test_batches_of_examples_and_steps_do_not_matter(model: Any, monkeypatch: py
 
 
 @pytest.mark.parametrize("cut_at_the_end", [True, False])
-def test_a_long_text_has_0_where_it_was_cut(model: Any, cut_at_the_end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_has_0_where_it_was_cut(
+    model: Any, cut_at_the_end: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(model, "_ends_cut", cut_at_the_end)
     long = " ".join(["film"] * 100)
     method = IntegratedGradients(steps=4)
@@ -129,7 +149,9 @@ def test_a_long_text_has_0_where_it_was_cut(model: Any, cut_at_the_end: bool, mo
     assert found[2].values[-1] != 0
 
 
-@pytest.mark.parametrize("texts", [[TEXT, "x" * 30, "film " * 80], [PAIR, ("film " * 50, "a " * 40), ("", "a film")]])
+@pytest.mark.parametrize(
+    "texts", [[TEXT, "x" * 30, "film " * 80], [PAIR, ("film " * 50, "a " * 40), ("", "a film")]]
+)
 def test_pieces_are_those_that_the_encoder_asks_about(model: Any, texts: Any) -> None:
     ids = model._ids(texts)
     pieces = pieces_of(model, [Words(one) for one in texts])
@@ -149,12 +171,22 @@ def test_two_separators_and_pieces_over_several_words(tmp_path: Path, transforme
     marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     merged = ["..", "...", "\u0120a", "fi", "lm", "film", "\u0120film"]
-    merges = [(".", "."), ("..", "."), ("\u0120", "a"), ("f", "i"), ("l", "m"), ("fi", "lm"), ("\u0120", "film")]
+    merges = [
+        (".", "."),
+        ("..", "."),
+        ("\u0120", "a"),
+        ("f", "i"),
+        ("l", "m"),
+        ("fi", "lm"),
+        ("\u0120", "film"),
+    ]
     vocabulary = {one: at for at, one in enumerate([*marks, *letters, *merged])}
     backend = tokenizers.Tokenizer(models.BPE(vocabulary, merges))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    backend.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), add_prefix_space=False
+    )
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=backend, bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>",
         pad_token="<pad>", mask_token="<mask>", unk_token="<unk>", model_max_length=64,
@@ -175,7 +207,9 @@ def test_two_separators_and_pieces_over_several_words(tmp_path: Path, transforme
     assert pieces.shares[3].round(3).tolist() == [0, 0, 0.333, 0.333, 0.333, 0, 0, 0]
     assert pieces.shares[:, -1].tolist() == [0, 0, 0, 0, 1, 1, 0, 0, 0]
     (found,) = IntegratedGradients(steps=30).explain(model, [words])
-    assert float(found.values.sum()) + found.separator == pytest.approx(found.probability - found.base, abs=1e-4)
+    assert float(found.values.sum()) + found.separator == pytest.approx(
+        found.probability - found.base, abs=1e-4
+    )
     assert found.values[2] == found.values[3] == found.values[4]
 
 
@@ -225,11 +259,15 @@ def test_a_broken_model_gives_no_attributions(model: Any, torch: Any, tmp_path: 
         lambda: IntegratedGradients(steps=2).explain(broken, [TEXT]),
         lambda: explain_in(tmp_path / "a", IntegratedGradients(steps=2), broken, [TEXT], name="m"),
     ):
-        with pytest.raises(InputError, match="expected probabilities, a row a text, got nan or an infinity"):
+        with pytest.raises(
+            InputError, match="expected probabilities, a row a text, got nan or an infinity"
+        ):
             explain()
 
 
-def test_gradients_that_are_not_finite_are_refused(model: Any, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_that_are_not_finite_are_refused(
+    model: Any, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Probabilities alone may look well: the square root of 0 has no gradient."""
     scores = model._scores
 

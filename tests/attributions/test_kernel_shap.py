@@ -24,7 +24,9 @@ def game(texts: list[Any]) -> np.ndarray[Any, Any]:
     for one in texts:
         plain = one if isinstance(one, str) else " ".join(one)
         there = {int(word[1:]) for word in plain.split()}
-        score = sum(WEIGHTS[i] for i in there) + sum(0.8 * (-1) ** i for i in there if i + 1 in there)
+        score = sum(WEIGHTS[i] for i in there) + sum(
+            0.8 * (-1) ** i for i in there if i + 1 in there
+        )
         scores.append(score - 0.4 * (not isinstance(one, str)))
     p = 1 / (1 + np.exp(-np.array(scores) / 3))
     return np.stack([1 - p, p], axis=1)
@@ -91,7 +93,12 @@ def test_the_exact_case_is_that_of_the_package(shap: Any, text: Any) -> None:
 def test_samples_are_as_near_to_the_package_as_another_seed(shap: Any) -> None:
     words = Words(LONG)
     np.random.seed(0)  # noqa: NPY002 - the package draws from the state of numpy
-    ours = np.array([KernelShap(samples=400, seed=i).explain(game, [words], targets=[1])[0].values for i in range(5)])
+    ours = np.array(
+        [
+            KernelShap(samples=400, seed=i).explain(game, [words], targets=[1])[0].values
+            for i in range(5)
+        ]
+    )
     theirs = np.array([by_the_package(shap, words, 400, seed) for seed in range(5)])
     own, other = ours.std(axis=0, ddof=1).mean(), theirs.std(axis=0, ddof=1).mean()
     far = np.abs(ours.mean(axis=0) - theirs.mean(axis=0))
@@ -116,7 +123,9 @@ def test_subsets_come_with_their_complements(features: int, budget: int) -> None
     if budget > 2 * features:
         assert weights.sum() == pytest.approx(whole)
     ones = present[(sizes == 1) | (sizes == features - 1)]
-    assert len(np.unique(ones, axis=0)) == min(2 * features, 2**features - 2)  # a word is never without its own subset
+    assert len(np.unique(ones, axis=0)) == min(
+        2 * features, 2**features - 2
+    )  # a word is never without its own subset
 
 
 def test_too_few_samples_ask_for_each_word_alone_at_least() -> None:

@@ -32,7 +32,9 @@ def known_words(texts: list[Any]) -> np.ndarray[Any, Any]:
         plain = one if isinstance(one, str) else " ".join(one)
         words = [word.text for word in words_of(plain)]
         score = sum(WEIGHTS.get(word, 0.02) for word in words) - 1.0
-        scores.append(score + 1.2 * ("not" in words and "dull" in words) + 0.6 * (not isinstance(one, str)))
+        scores.append(
+            score + 1.2 * ("not" in words and "dull" in words) + 0.6 * (not isinstance(one, str))
+        )
     p = 1 / (1 + np.exp(-np.array(scores)))
     return np.stack([1 - p, p], axis=1)
 
@@ -54,7 +56,9 @@ def kernel(distance: Any, width: float) -> Any:
 
 @pytest.mark.parametrize("text", [TEXT, PAIR])
 @pytest.mark.parametrize(("width", "alpha"), [(25.0, 1.0), (10.0, 0.3)])
-def test_the_same_samples_give_the_values_of_the_package(lime: Any, text: Any, width: float, alpha: float) -> None:
+def test_the_same_samples_give_the_values_of_the_package(
+    lime: Any, text: Any, width: float, alpha: float
+) -> None:
     method = Lime(samples=200, kernel_width=width, alpha=alpha)
     words = Words(text)
     (found,) = method.explain(known_words, [words])
@@ -87,7 +91,9 @@ def test_how_many_words_are_absent_is_drawn_evenly() -> None:
     counts = np.bincount(absent, minlength=words.features + 1)
     assert counts[0] == 0
     assert np.abs(counts[1:] - 4000 / words.features).max() < 5 * np.sqrt(4000 / words.features)
-    assert np.abs(present[1:].mean(axis=0) - present[1:].mean()).max() < 0.05  # every word as often as another
+    assert (
+        np.abs(present[1:].mean(axis=0) - present[1:].mean()).max() < 0.05
+    )  # every word as often as another
 
 
 def test_a_constant_function_has_no_values_and_no_fit() -> None:

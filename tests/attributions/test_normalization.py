@@ -14,7 +14,8 @@ NOTHING = WordAttributions(Words("a b"), np.zeros(2), float("nan"), 0, 0.8)
 
 
 @pytest.mark.parametrize(
-    ("how", "of_pair", "of_single"), [("none", 1.0, 1.0), ("l1", 8.0, 7.0), ("l2", 26**0.5, 5.0), ("max", 4.0, 4.0)]
+    ("how", "of_pair", "of_single"),
+    [("none", 1.0, 1.0), ("l1", 8.0, 7.0), ("l2", 26**0.5, 5.0), ("max", 4.0, 4.0)],
 )
 def test_sizes_by_hand(how: str, of_pair: float, of_single: float) -> None:
     found = normalized(PAIR, how)

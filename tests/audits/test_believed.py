@@ -30,7 +30,9 @@ QUANTILES = np.array([0.4, 0.55, 0.75, 0.8, 0.84, 0.9, 0.93])
 PRIOR = prior_cdf(LEVELS, QUANTILES)
 EVEN = prior_cdf(LEVELS, LEVELS)
 
-priors = st.lists(st.floats(0, 1), min_size=7, max_size=7).map(lambda q: prior_cdf(LEVELS, np.array(sorted(q))))
+priors = st.lists(st.floats(0, 1), min_size=7, max_size=7).map(
+    lambda q: prior_cdf(LEVELS, np.array(sorted(q)))
+)
 
 
 @given(priors)
@@ -54,7 +56,9 @@ def test_without_labels_the_prior_is_what_is_believed(prior: np.ndarray, level: 
 def test_an_even_prior_gives_the_quantiles_of_a_beta_law() -> None:
     even = np.linspace(0, 1, 1001)
     law = stats.beta(19, 8)
-    assert believed_interval(even, 18, 25, 0.9) == pytest.approx(law.ppf([0.5, 0.05, 0.95]), abs=0.003)
+    assert believed_interval(even, 18, 25, 0.9) == pytest.approx(
+        law.ppf([0.5, 0.05, 0.95]), abs=0.003
+    )
 
 
 def test_an_unseen_change_is_more_likely_a_fall() -> None:
@@ -82,7 +86,10 @@ def test_more_labels_are_narrower_on_average(prior: np.ndarray, truth: float) ->
         chance = stats.binom.pmf(np.arange(labels + 1), labels, truth)
         likely = np.flatnonzero(chance > 1e-4)
         ends = [believed_interval(prior, int(k), labels, 0.9) for k in likely]
-        return float(sum(chance[k] * (e[2] - e[1]) for k, e in zip(likely, ends, strict=True)) / chance[likely].sum())
+        return float(
+            sum(chance[k] * (e[2] - e[1]) for k, e in zip(likely, ends, strict=True))
+            / chance[likely].sum()
+        )
 
     # a prior that is wrong is first left for its tail, which may widen it: from 50 to 400 labels nothing can
     assert width(400) < width(50)
@@ -121,7 +128,13 @@ def test_suggested_rows_count_by_their_weights() -> None:
     rates, plain, worth = [], [], []
     for seed in range(200):
         found = suggest(score, 1.0, 100, 0.9, share=0.4, seed=seed)
-        drawn = SampledRows(found.row, right[found.row], np.full(100, 0.4), found.probability, np.zeros(0, dtype=int))
+        drawn = SampledRows(
+            found.row,
+            right[found.row],
+            np.full(100, 0.4),
+            found.probability,
+            np.zeros(0, dtype=int),
+        )
         hits, labels, _ = likelihood_labels(drawn, score)
         rates.append(hits / labels)
         worth.append(labels)
@@ -133,7 +146,9 @@ def test_suggested_rows_count_by_their_weights() -> None:
 
 def believed(drawn: SampledRows, score: np.ndarray) -> Believed:
     evidence = LabelEvidence.of_sample(drawn, score, len(drawn), None)
-    return LabelPosterior(linear_cdf(LEVELS, QUANTILES), evidence, "like public shifts").believed(0.9, None)
+    return LabelPosterior(linear_cdf(LEVELS, QUANTILES), evidence, "like public shifts").believed(
+        0.9, None
+    )
 
 
 def test_rows_passed_over_may_hold_any_truth() -> None:
@@ -153,13 +168,19 @@ def test_it_says_what_the_labels_are_worth() -> None:
     assert found.interval.kind == "empirical"
     assert found.effective_labels is not None
     assert found.effective_labels > 35
-    low, high = clopper_pearson(found.effective_labels * found.interval.value, found.effective_labels, 0.9)
+    low, high = clopper_pearson(
+        found.effective_labels * found.interval.value, found.effective_labels, 0.9
+    )
     assert high - low == pytest.approx(found.interval.upper - found.interval.lower, abs=1e-6)
-    assert found.to_dict()["assumes"] == "like public shifts, and the labelled rows were drawn at random"
+    assert (
+        found.to_dict()["assumes"]
+        == "like public shifts, and the labelled rows were drawn at random"
+    )
 
 
 @pytest.mark.parametrize(
-    ("labels", "least", "far", "width"), [(25, 0.93, 0.87, 0.175), (50, 0.93, 0.88, 0.138), (100, 0.91, 0.88, 0.106)]
+    ("labels", "least", "far", "width"),
+    [(25, 0.93, 0.87, 0.175), (50, 0.93, 0.88, 0.138), (100, 0.91, 0.88, 0.106)],
 )
 def test_labels_win_over_a_prior_that_an_unseen_fall_contradicts(
     labels: int, least: float, far: float, width: float

@@ -39,12 +39,17 @@ GOAL = as_source({"prediction": [0, 1, 1, 0, 1], "label": [0, 1, 0, 0, 1]})
 PREDICTED = np.array([0, 1, 1, 0, 1])
 
 
-@pytest.mark.parametrize(("hits", "labels", "rows"), [(3, 5, 12), (5, 5, 12), (0, 4, 9), (7, 10, 60)])
-def test_hypergeometric_is_the_search_through_every_share(hits: int, labels: int, rows: int) -> None:
+@pytest.mark.parametrize(
+    ("hits", "labels", "rows"), [(3, 5, 12), (5, 5, 12), (0, 4, 9), (7, 10, 60)]
+)
+def test_hypergeometric_is_the_search_through_every_share(
+    hits: int, labels: int, rows: int
+) -> None:
     kept = [
         m / rows
         for m in range(hits, rows - labels + hits + 1)
-        if stats.hypergeom(rows, m, labels).sf(hits - 1) > 0.05 and stats.hypergeom(rows, m, labels).cdf(hits) > 0.05
+        if stats.hypergeom(rows, m, labels).sf(hits - 1) > 0.05
+        and stats.hypergeom(rows, m, labels).cdf(hits) > 0.05
     ]
     assert hypergeometric(hits, labels, rows, 0.9) == (min(kept), max(kept))
 
@@ -71,10 +76,14 @@ def binomial_p_value(hits: int, labels: int, lower: float, upper: float) -> floa
 def test_p_value_is_the_largest_inside_the_claim() -> None:
     p = np.linspace(0.6, 0.8, 401)
     for k in range(13):
-        two_sided = np.minimum(1.0, 2 * np.minimum(stats.binom.cdf(k, 12, p), stats.binom.sf(k - 1, 12, p)))
+        two_sided = np.minimum(
+            1.0, 2 * np.minimum(stats.binom.cdf(k, 12, p), stats.binom.sf(k - 1, 12, p))
+        )
         wanted = two_sided.max()
         inside = 0.6 <= k / 12 <= 0.8
-        assert binomial_p_value(k, 12, 0.6, 0.8) == pytest.approx(1.0 if inside else wanted, abs=1e-9)
+        assert binomial_p_value(k, 12, 0.6, 0.8) == pytest.approx(
+            1.0 if inside else wanted, abs=1e-9
+        )
 
 
 def test_ten_labels_refute_a_headline_of_95_where_the_truth_is_13() -> None:
@@ -88,7 +97,9 @@ def test_ten_labels_refute_a_headline_of_95_where_the_truth_is_13() -> None:
 
 def test_a_p_value_agrees_with_clopper_pearson() -> None:
     low, high = clopper_pearson(30, 40, 0.95)
-    assert binomial_p_value(30, 40, high + 1e-6, 1) < 0.05 < binomial_p_value(30, 40, high - 1e-6, 1)
+    assert (
+        binomial_p_value(30, 40, high + 1e-6, 1) < 0.05 < binomial_p_value(30, 40, high - 1e-6, 1)
+    )
     assert binomial_p_value(30, 40, 0, low - 1e-6) < 0.05 < binomial_p_value(30, 40, 0, low + 1e-6)
 
 
@@ -113,7 +124,9 @@ def test_ppi_plus_plus_by_loop() -> None:
     spread = sum((r - centre) ** 2 for r in rest) / 59
     half = stats.norm.ppf(0.95) * math.sqrt(spread / 60 + lean**2 * var / rows)
     value = lean * mean + centre
-    assert ppi_plus_plus(correct, score, mean, rows, 0.9) == pytest.approx((value, value - half, value + half))
+    assert ppi_plus_plus(correct, score, mean, rows, 0.9) == pytest.approx(
+        (value, value - half, value + half)
+    )
 
 
 def test_ppi_plus_plus_is_never_nan() -> None:
@@ -156,7 +169,9 @@ def test_the_choice_does_not_look_at_labels() -> None:
     chosen = {judge(SampledRows.evenly(row, (rng.random(100) < p).astype(int)), score, 1.0, 0.9).estimate.method
               for p in (0.0, 0.1, 0.5, 0.9, 1.0)}  # fmt: skip
     assert len(chosen) == 1
-    assert judge(SampledRows.evenly(row + 1, np.ones(100)), score, 1.0, 0.9).estimate.method in chosen
+    assert (
+        judge(SampledRows.evenly(row + 1, np.ones(100)), score, 1.0, 0.9).estimate.method in chosen
+    )
 
 
 def test_predictions_are_used_where_they_say_much_and_left_where_they_say_nothing() -> None:
@@ -175,9 +190,14 @@ def test_predicted_widths_are_those_of_real_audits_where_f_is_calibrated() -> No
     found = []
     for seed in range(16):
         row = np.random.default_rng(seed).permutation(2000)[:60]
-        by_name = {e.method: e for e in judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.9).intervals}
+        by_name = {
+            e.method: e
+            for e in judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.9).intervals
+        }
         found.append(by_name["ppi-betting"].upper - by_name["ppi-betting"].lower)
-    assert predicted_widths(score, 1.0, 60, 0.9)["ppi-betting"] == pytest.approx(np.mean(found), rel=0.08)
+    assert predicted_widths(score, 1.0, 60, 0.9)["ppi-betting"] == pytest.approx(
+        np.mean(found), rel=0.08
+    )
 
 
 def test_sharp_predictions_make_labels_worth_more() -> None:
@@ -201,7 +221,12 @@ def test_labels_alone_are_worth_what_they_are() -> None:
 
 @pytest.mark.parametrize("answers", [[1], [0], [1, 1], [0, 1]])
 def test_one_or_two_labels(answers: list[int]) -> None:
-    found = judge(SampledRows.evenly(np.arange(len(answers)), np.array(answers)), np.linspace(0.5, 1, 50), 1.0, 0.95)
+    found = judge(
+        SampledRows.evenly(np.arange(len(answers)), np.array(answers)),
+        np.linspace(0.5, 1, 50),
+        1.0,
+        0.95,
+    )
     for e in found.intervals:
         assert 0 <= e.lower <= e.value <= e.upper <= 1
     assert found.estimate.upper - found.estimate.lower > 0.5
@@ -212,7 +237,9 @@ def test_gaps_widen_the_interval_by_what_they_could_hide() -> None:
     score, row = np.full(100, 0.8), np.arange(20)
     ones, none = np.ones(20), np.zeros(0, dtype=np.int64)
     full = SampledRows(row, np.tile([1, 1, 1, 0], 5), 0.5 * ones, np.nan * ones, none)
-    holes = SampledRows(row, full.correct, full.share, full.probability, np.array([30, 31, 32, 33, 34]))
+    holes = SampledRows(
+        row, full.correct, full.share, full.probability, np.array([30, 31, 32, 33, 34])
+    )
     a, b = judge(full, score, 1.0, 0.9), judge(holes, score, 1.0, 0.9)
     assert b.estimate.upper - b.estimate.lower > a.estimate.upper - a.estimate.lower + 0.03
     assert "5 suggested rows were passed over" in b.warnings[0]
@@ -231,13 +258,17 @@ def test_even_rows_passed_over_may_hold_any_truth(rows: int) -> None:
         assert other.lower == pytest.approx(0.9 * one.lower, abs=0.01)
         assert other.upper == 1
     assert b.effective_labels < a.effective_labels
-    assert refutes(holed, score, 0.0, 0.6, 0.9, 0.9) == 1.0 > refutes(whole, score, 0.0, 0.6, 0.9, 0.9)
+    assert (
+        refutes(holed, score, 0.0, 0.6, 0.9, 0.9) == 1.0 > refutes(whole, score, 0.0, 0.6, 0.9, 0.9)
+    )
 
 
 def test_suggested_labels_refute_too() -> None:
     rng = np.random.default_rng(6)
     score, row = rng.uniform(0.6, 1, size=500), np.arange(40)
-    wrong = SampledRows(row, np.zeros(40), np.full(40, 0.6), np.full(40, np.nan), np.zeros(0, dtype=np.int64))
+    wrong = SampledRows(
+        row, np.zeros(40), np.full(40, 0.6), np.full(40, np.nan), np.zeros(0, dtype=np.int64)
+    )
     assert refutes(wrong, score, 1.0, 0.8, 0.95, 0.95) < 0.001
     assert refutes(wrong, score, 1.0, 0.0, 0.95, 0.95) == 1.0
 
@@ -295,7 +326,9 @@ def test_chances_of_another_target_are_noticed() -> None:
     part = LabelledRows("f", np.array([0, 2]), np.array([1, 1]), half, np.array([0.4, 0.4]))
     with pytest.raises(InputError, match="chances that this reference and target give"):
         collect([part], score)
-    true = SampledRows(part.row, part.correct, half, half, np.zeros(0, dtype=np.int64)).chances(score)
+    true = SampledRows(part.row, part.correct, half, half, np.zeros(0, dtype=np.int64)).chances(
+        score
+    )
     assert collect([LabelledRows("f", part.row, part.correct, half, true)], score).weighted
 
 
@@ -338,17 +371,23 @@ RIGHT = float(((P > 0.5) == TRUTH).mean())
 def all_labels(before: int, name: str = "id") -> pd.DataFrame:
     """The target's labels behind those of ``before`` earlier rows, all wrong, in any order."""
     own = pd.DataFrame({name: TARGET["id"], "label": TRUTH})
-    earlier = pd.DataFrame({name: np.arange(10_000, 10_000 + before), "label": RNG.integers(0, 2, before)})
+    earlier = pd.DataFrame(
+        {name: np.arange(10_000, 10_000 + before), "label": RNG.integers(0, 2, before)}
+    )
     return pd.concat([earlier, own]).sample(frac=1, random_state=0)
 
 
 def estimated(labels: Any, **asked: Any) -> oodometer.Estimation:
-    return oodometer.estimate(REFERENCE, TARGET, labels=labels, methods=["ac"], backtest=None, diagnosis=False, **asked)
+    return oodometer.estimate(
+        REFERENCE, TARGET, labels=labels, methods=["ac"], backtest=None, diagnosis=False, **asked
+    )
 
 
 @pytest.mark.parametrize("before", [1, 2000])
 @pytest.mark.parametrize(("name", "key"), [("id", None), ("case", "id=case")])
-def test_labels_of_other_rows_are_left_out_and_counted(before: int, name: str, key: str | None) -> None:
+def test_labels_of_other_rows_are_left_out_and_counted(
+    before: int, name: str, key: str | None
+) -> None:
     found = estimated(all_labels(before, name), key=key)
     assert found.target["labelled"] == ROWS
     assert found.target["accuracy"]["value"] == pytest.approx(RIGHT)
@@ -400,13 +439,18 @@ def test_ids_of_which_hardly_any_is_found_are_other_ids(found: int, refused: boo
     if not refused:
         assert estimated(labels).target["labelled"] == found
         return
-    with pytest.raises(InputError, match=f"and {found or 'none'} of {1000 + found:,} labels are of rows of the target"):
+    with pytest.raises(
+        InputError,
+        match=f"and {found or 'none'} of {1000 + found:,} labels are of rows of the target",
+    ):
         estimated(labels)
 
 
 def test_an_unknown_id_beside_a_row_is_refused() -> None:
     labels = pd.DataFrame({"id": [1000, 7], "row": [0, 1], "label": [1, 1]})
-    with pytest.raises(InputError, match=r"row 2: column id: expected '1001', the id of target row 1"):
+    with pytest.raises(
+        InputError, match=r"row 2: column id: expected '1001', the id of target row 1"
+    ):
         estimated(labels)
 
 
@@ -415,7 +459,22 @@ def test_the_line_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for name, rows in files.items():
         rows.to_csv(tmp_path / name, index=False)
     reference, target, labels = (str(tmp_path / name) for name in files)
-    assert main(["estimate", reference, target, "--labels", labels, "--method", "ac", "--backtest", "none"]) == 0
+    assert (
+        main(
+            [
+                "estimate",
+                reference,
+                target,
+                "--labels",
+                labels,
+                "--method",
+                "ac",
+                "--backtest",
+                "none",
+            ]
+        )
+        == 0
+    )
     said = " ".join(capsys.readouterr().out.split())
     assert "l.csv: 500 of 800 labels are not needed: the target has no row of their id" in said
     assert "Measured on 300 labelled rows" in said
@@ -467,13 +526,18 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
     rng = np.random.default_rng(0)
     score = np.tile([0.55, 0.9, 0.98, 1.0], 500)
     chance = moved(score, 0.8)
-    ahead = expected_widths(score, 1.0, 0.9, 0.8, Interval(0.8, 0.7, 0.9, 0.9, "exact"), (40, 200)).widths
+    ahead = expected_widths(
+        score, 1.0, 0.9, 0.8, Interval(0.8, 0.7, 0.9, 0.9, "exact"), (40, 200)
+    ).widths
     for one in ahead:
         widths = []
         for seed in range(6):
             row = rng.permutation(len(score))[: one.labels]
             found = judge(
-                SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed), score, 1.0, 0.9
+                SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed),
+                score,
+                1.0,
+                0.9,
             )
             widths.append(found.estimate.upper - found.estimate.lower)
         assert one.random == pytest.approx(float(np.mean(widths)), rel=0.08)

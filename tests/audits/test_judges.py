@@ -22,12 +22,19 @@ ROWS = 2000
 
 
 def drawn(
-    rng: np.random.Generator, labels: int, rate: float = 0.6, right: tuple[tuple[float, float], ...] = ((0.9, 0.6),)
+    rng: np.random.Generator,
+    labels: int,
+    rate: float = 0.6,
+    right: tuple[tuple[float, float], ...] = ((0.9, 0.6),),
 ) -> tuple[Judged, float]:
     good = rng.random(ROWS) < rate
-    verdicts = [np.where(good, rng.random(ROWS) < a, rng.random(ROWS) >= b).astype(float) for a, b in right]
+    verdicts = [
+        np.where(good, rng.random(ROWS) < a, rng.random(ROWS) >= b).astype(float) for a, b in right
+    ]
     names = tuple(f"judge {j}" for j in range(len(right)))
-    return Judged(np.array(verdicts), np.arange(labels), good[:labels].astype(float), names), float(good.mean())
+    return Judged(np.array(verdicts), np.arange(labels), good[:labels].astype(float), names), float(
+        good.mean()
+    )
 
 
 def by_verdict(judged: Judged, level: float = 0.95) -> tuple[float, float, float]:
@@ -40,12 +47,20 @@ def test_one_cell_of_many_rows_is_wilsons_interval_with_students_quantile() -> N
 
 
 def test_a_cell_without_labels_may_hold_anything_and_labelled_rows_are_certain() -> None:
-    _, low, high = combined(np.array([500.0, 500]), np.array([500.0, 0]), np.array([0.8, 0.5]), 0.95)
+    _, low, high = combined(
+        np.array([500.0, 500]), np.array([500.0, 0]), np.array([0.8, 0.5]), 0.95
+    )
     assert (low, high) == pytest.approx((0.4, 0.9))
-    assert combined(np.array([10.0, 10]), np.array([10.0, 10]), np.array([0.5, 1]), 0.95) == (0.75, 0.75, 0.75)
+    assert combined(np.array([10.0, 10]), np.array([10.0, 10]), np.array([0.5, 1]), 0.95) == (
+        0.75,
+        0.75,
+        0.75,
+    )
 
 
-@pytest.mark.parametrize("right", [((0.6, 0.6),), ((0.95, 0.8),), ((0.9, 0.6), (0.7, 0.8), (0.6, 0.6))])
+@pytest.mark.parametrize(
+    "right", [((0.6, 0.6),), ((0.95, 0.8),), ((0.9, 0.6), (0.7, 0.8), (0.6, 0.6))]
+)
 @pytest.mark.parametrize("rate", [0.1, 0.5])
 def test_the_interval_covers_at_fifty_labels_and_is_narrower_than_labels_alone(
     rate: float, right: tuple[tuple[float, float], ...]
@@ -95,7 +110,8 @@ def test_corrected_differences_cover() -> None:
         good = rng.random(ROWS) < 0.6
         better = np.where(rng.random(ROWS) < 0.7, good, rng.random(ROWS) < 0.8)
         first, second = (
-            np.where(y, rng.random(ROWS) < 0.9, rng.random(ROWS) < 0.4).astype(float) for y in (good, better)
+            np.where(y, rng.random(ROWS) < 0.9, rng.random(ROWS) < 0.4).astype(float)
+            for y in (good, better)
         )
         truth = (better.astype(float) - good + 1) / 2
         judged = Judged((second - first + 1)[None] / 2, np.arange(100), truth[:100], ("j",))
@@ -105,7 +121,9 @@ def test_corrected_differences_cover() -> None:
 
 
 def test_rogan_gladen_is_the_formula() -> None:
-    said = np.concatenate([np.arange(100) < 90, np.arange(100) < 30, np.arange(800) < 400]).astype(float)
+    said = np.concatenate([np.arange(100) < 90, np.arange(100) < 30, np.arange(800) < 400]).astype(
+        float
+    )
     judged = Judged(said[None], np.arange(200), np.repeat([1.0, 0.0], 100), ("j",))
     value, low, high = rogan_gladen(judged, 0.95)
     assert value == pytest.approx((0.52 + 0.7 - 1) / (0.9 + 0.7 - 1))
@@ -114,7 +132,10 @@ def test_rogan_gladen_is_the_formula() -> None:
 
 def test_all_intervals_are_there_and_the_default_is_the_first() -> None:
     judged, truth = drawn(np.random.default_rng(4), 100)
-    counts, alone = Counts.of(judged, judged.cells, 0.95), Counts.of(judged, np.zeros(ROWS, dtype=np.int64), 0.95)
+    counts, alone = (
+        Counts.of(judged, judged.cells, 0.95),
+        Counts.of(judged, np.zeros(ROWS, dtype=np.int64), 0.95),
+    )
     made, left = corrections(judged, counts, alone, 0.95, 0, clustered=False)
     assert [e.method for e in made] == ["by-verdict", "labels-alone", "ppi-betting", "ppi++", "rogan-gladen",
                                         "votes-corrected"]  # fmt: skip
@@ -129,7 +150,10 @@ def test_dependent_rows_widen_the_interval() -> None:
     rng = np.random.default_rng(5)
     good = np.repeat(rng.random(200) < 0.5, 10)
     judged = Judged(
-        np.where(rng.random(ROWS) < 0.8, good, ~good)[None].astype(float), np.arange(200), good[:200] * 1.0, ("j",)
+        np.where(rng.random(ROWS) < 0.8, good, ~good)[None].astype(float),
+        np.arange(200),
+        good[:200] * 1.0,
+        ("j",),
     )
     plain, wide = (
         Counts.of(judged, judged.cells, 0.95, keys).interval(0.95)
@@ -210,6 +234,9 @@ def test_rows_to_label_are_spread_over_verdicts() -> None:
 
 def test_fewer_labels_suffice_with_a_judge() -> None:
     judged, _ = drawn(np.random.default_rng(12), 200, 0.5, ((0.95, 0.9),))
-    counts, alone = Counts.of(judged, judged.cells, 0.95), Counts.of(judged, np.zeros(ROWS, dtype=np.int64), 0.95)
+    counts, alone = (
+        Counts.of(judged, judged.cells, 0.95),
+        Counts.of(judged, np.zeros(ROWS, dtype=np.int64), 0.95),
+    )
     assert (counts.labels_for(0.1, 0.95) or 0) < 0.7 * (alone.labels_for(0.1, 0.95) or 0)
     assert counts.labels_for(0.0, 0.95) in (None, ROWS)

@@ -30,7 +30,9 @@ def accuracy(target: Any, labels: Any, key: str | None = None) -> float:
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("kind", [int, str, float])
-def test_shuffled_and_few_labels_of_any_form_and_type(form: str, kind: type, tmp_path: Path) -> None:
+def test_shuffled_and_few_labels_of_any_form_and_type(
+    form: str, kind: type, tmp_path: Path
+) -> None:
     TARGET.to_csv(tmp_path / "t.csv", index=False)
     few = SHUFFLED.head(20).astype({"id": kind})
     if kind is float:  # as pandas keeps integers beside nulls
@@ -38,9 +40,9 @@ def test_shuffled_and_few_labels_of_any_form_and_type(form: str, kind: type, tmp
     elif kind is str:
         few["id"] = [str(int(one)) for one in SHUFFLED["id"].head(20)]
     name = tmp_path / f"l.{form}"
-    few.to_json(name, orient="records", lines=True) if form == "jsonl" else getattr(few, f"to_{form}")(
-        name, index=False
-    )
+    few.to_json(name, orient="records", lines=True) if form == "jsonl" else getattr(
+        few, f"to_{form}"
+    )(name, index=False)
     want = RIGHT[few["id"].astype(int).to_numpy() - 100].mean()
     assert accuracy(tmp_path / "t.csv", name) == pytest.approx(want)
     found = oodometer.evaluate(tmp_path / "t.csv", labels=name, metrics=["accuracy"])
@@ -70,10 +72,16 @@ def test_every_way_to_say_which_row_is_meant(labels: pd.DataFrame, key: str | No
         (TARGET, SHUFFLED.rename(columns={"id": "loan_id"}).head(9), "--key id=loan_id"),
         (*(one.rename(columns={"id": "orderId"}) for one in (TARGET, SHUFFLED)), "--key orderId"),
         (*(one.rename(columns={"id": "case_no"}) for one in (TARGET, SHUFFLED)), "--key case_no"),
-        (TARGET.rename(columns={"id": "loan"}).assign(uuid=TARGET["id"]), SHUFFLED, "--key uuid=id"),
+        (
+            TARGET.rename(columns={"id": "loan"}).assign(uuid=TARGET["id"]),
+            SHUFFLED,
+            "--key uuid=id",
+        ),
     ],
 )
-def test_places_that_ids_speak_against_are_refused(target: pd.DataFrame, labels: pd.DataFrame, remedy: str) -> None:
+def test_places_that_ids_speak_against_are_refused(
+    target: pd.DataFrame, labels: pd.DataFrame, remedy: str
+) -> None:
     with pytest.raises(
         InputError, match=r"row 1: column .* \(without --key the rows are taken in their order"
     ) as error:
@@ -89,18 +97,25 @@ def test_places_that_ids_speak_against_are_refused(target: pd.DataFrame, labels:
     [
         ([100, 101, 100], r"row 3: column id: expected each id once, got '100' in rows 1 and 3"),
         ([100, None, 101], r"row 2: column id: expected an id in every row, got null"),
-        ([998, 999], r"row 1: column id: expected an id of the target, got '998', and none of 2 labels are of rows of"),
+        (
+            [998, 999],
+            r"row 1: column id: expected an id of the target, got '998', and none of 2 labels are of rows of",
+        ),
         (["0100", "0101"], r"row 1: column id: expected an id of the target, got '0100'"),
     ],
 )
-def test_ids_that_repeat_are_missing_or_disagree(ids: list[Any], message: str, tmp_path: Path) -> None:
+def test_ids_that_repeat_are_missing_or_disagree(
+    ids: list[Any], message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "l.csv"
     pd.DataFrame({"id": pd.Series(ids, dtype=object), "label": 1}).to_csv(path, index=False)
     with pytest.raises(InputError, match=message) as error:
         accuracy(TARGET, path)
     assert str(error.value).startswith(f"{path}: ")
     twice = pd.concat([TARGET, TARGET.head(1)])
-    with pytest.raises(InputError, match=r"row 61: column id: expected each id once, got '100' in rows 1 and 61"):
+    with pytest.raises(
+        InputError, match=r"row 61: column id: expected each id once, got '100' in rows 1 and 61"
+    ):
         accuracy(twice, LABELS)
 
 
@@ -112,7 +127,10 @@ def test_a_key_that_a_file_lacks_names_what_may_be_meant() -> None:
         accuracy(TARGET, other, "loan_id")
     with pytest.raises(UsageError, match=r"expected --key COLUMN, or TARGET=LABELS .* got '=id'"):
         accuracy(TARGET, other, "=id")
-    with pytest.raises(InputError, match=r"expected as many labels as rows of predictions \(60\), .* got 9; join them"):
+    with pytest.raises(
+        InputError,
+        match=r"expected as many labels as rows of predictions \(60\), .* got 9; join them",
+    ):
         accuracy(TARGET, LABELS[["label"]].head(9))
 
 
@@ -121,26 +139,34 @@ def test_a_column_with_an_equals_sign_is_a_column() -> None:
     assert accuracy(*frames, key="a=b") == pytest.approx(RIGHT.mean())
 
 
-@pytest.mark.parametrize("name", ["valid", "paid", "number_of_rooms", "keyboard", "index_of_trust", "group"])
+@pytest.mark.parametrize(
+    "name", ["valid", "paid", "number_of_rooms", "keyboard", "index_of_trust", "group"]
+)
 def test_a_word_that_only_ends_so_is_no_key(name: str) -> None:
     assert looking_like_keys(as_source({name: [1], "label": [1]})) == []
 
 
 def test_labels_may_hold_a_class_that_was_never_predicted() -> None:
     target = {"id": [1, 2, 3], "prediction": ["a", "b", "a"]}
-    found = oodometer.evaluate(target, labels={"id": [3, 1], "label": ["c", "a"]}, metrics=["accuracy"])
+    found = oodometer.evaluate(
+        target, labels={"id": [3, 1], "label": ["c", "a"]}, metrics=["accuracy"]
+    )
     assert (found.rows, found["accuracy"].value) == (2, 0.5)
 
 
 def test_backtest_and_compare_join_their_truth(tmp_path: Path) -> None:
     """Two models' files in different orders are compared row by row."""
     rows = pd.concat([TARGET] * 4).assign(id=np.arange(240))
-    truth = pd.DataFrame({"id": rows["id"], "label": np.tile(TRUTH, 4)}).sample(frac=1, random_state=3)
+    truth = pd.DataFrame({"id": rows["id"], "label": np.tile(TRUTH, 4)}).sample(
+        frac=1, random_state=3
+    )
     asked: dict[str, Any] = {"methods": ["ac"], "families": ["none"], "repeats": 2, "cache": None}
     apart = oodometer.backtest(rows, labels=truth, **asked)
     inside = oodometer.backtest(rows.assign(label=np.tile(TRUTH, 4)), **asked)
     assert apart.to_dict()["rows"] == inside.to_dict()["rows"]
-    other = rows.assign(prob_1=1 - rows["prob_1"], prob_0=rows["prob_1"]).sample(frac=1, random_state=4)
+    other = rows.assign(prob_1=1 - rows["prob_1"], prob_0=rows["prob_1"]).sample(
+        frac=1, random_state=4
+    )
     found = oodometer.compare([rows, other], labels=truth, names=["a", "b"])
     assert found.paired["in_domain"] == {"paired": True, "why": "the ids are the same"}
     straight = oodometer.compare([rows, other.sort_values("id")], labels=truth, names=["a", "b"])
@@ -155,9 +181,20 @@ def test_backtest_and_compare_join_their_truth(tmp_path: Path) -> None:
 
 def test_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A stranger's raw files: another name of the key, another form, another order."""
-    TARGET.rename(columns={"prob_1": "score"}).drop(columns="prob_0").to_csv(tmp_path / "t.csv", index=False)
-    SHUFFLED.rename(columns={"id": "ID", "label": "paid"}).astype({"ID": str}).to_parquet(tmp_path / "l.parquet")
-    asked = ["evaluate", f"{tmp_path}/t.csv", "--positive", "score", "--labels", f"{tmp_path}/l.parquet"]
+    TARGET.rename(columns={"prob_1": "score"}).drop(columns="prob_0").to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    SHUFFLED.rename(columns={"id": "ID", "label": "paid"}).astype({"ID": str}).to_parquet(
+        tmp_path / "l.parquet"
+    )
+    asked = [
+        "evaluate",
+        f"{tmp_path}/t.csv",
+        "--positive",
+        "score",
+        "--labels",
+        f"{tmp_path}/l.parquet",
+    ]
     asked += ["--map", "paid=label", "--metric", "accuracy"]
     assert main(asked) == 2
     assert "--key id=ID" in capsys.readouterr().err
@@ -213,9 +250,15 @@ def test_what_a_model_says_may_differ_in_a_file_of_labels() -> None:
 @pytest.mark.parametrize("first", [0, 5000])
 @pytest.mark.parametrize("form", ["frame", "series", "arrays", "csv", "parquet"])
 def test_an_index_without_a_name_is_a_key(form: str, first: int, tmp_path: Path) -> None:
-    target, labels = (one.set_axis(one.index + first) for one in (TARGET[["prob_0", "prob_1"]], LABELS[["label"]]))
+    target, labels = (
+        one.set_axis(one.index + first) for one in (TARGET[["prob_0", "prob_1"]], LABELS[["label"]])
+    )
     target, moved = target.iloc[::-1], labels.iloc[ORDER]
-    given: Any = {"frame": moved, "series": moved["label"], "arrays": {"label": moved["label"]}}.get(form)
+    given: Any = {
+        "frame": moved,
+        "series": moved["label"],
+        "arrays": {"label": moved["label"]},
+    }.get(form)
     if given is None:
         given = tmp_path / f"l.{form}"
         getattr(moved, f"to_{form}")(given)
@@ -229,11 +272,16 @@ def test_an_index_without_a_name_is_a_key(form: str, first: int, tmp_path: Path)
 def test_a_frame_whose_index_is_of_another_order_than_its_labels() -> None:
     target = TARGET[["prob_0", "prob_1"]]
     for one in (MOVED, MOVED["label"]):
-        with pytest.raises(InputError, match=r"column index: expected '0', .* or drop index here if these rows are in"):
+        with pytest.raises(
+            InputError,
+            match=r"column index: expected '0', .* or drop index here if these rows are in",
+        ):
             accuracy(target, one)
     assert accuracy(target, MOVED.head(20), "index") == pytest.approx(RIGHT[ORDER[:20]].mean())
     arrays = target.to_dict("list")
-    with pytest.raises(InputError, match=r"since the index counts rows and the target has none.*--map index=row"):
+    with pytest.raises(
+        InputError, match=r"since the index counts rows and the target has none.*--map index=row"
+    ):
         accuracy(arrays, MOVED)
     found = oodometer.evaluate(arrays, labels=MOVED, mapping={"index": "row"}, metrics=["accuracy"])
     assert found["accuracy"].value == pytest.approx(RIGHT.mean())
@@ -245,14 +293,22 @@ def test_a_frame_whose_index_is_of_another_order_than_its_labels() -> None:
 def test_series_of_one_mapping_are_not_joined_by_place_against_their_index() -> None:
     p, y = pd.Series(P, index=ORDER), pd.Series(TRUTH, index=ORDER)
     pair = {"prob_1": p, "label": y.sort_index()}
-    with pytest.raises(InputError, match=rf"row 1: column label: expected the index of prob_1, {ORDER[0]} here, got 0"):
+    with pytest.raises(
+        InputError,
+        match=rf"row 1: column label: expected the index of prob_1, {ORDER[0]} here, got 0",
+    ):
         as_source(pair)
     assert as_source(pd.DataFrame(pair)).read().accuracy == pytest.approx(RIGHT.mean())
-    for label in (y.sort_index().to_numpy(), y.sort_index().set_axis(range(900, 900 + ROWS)).reset_index(drop=True)):
+    for label in (
+        y.sort_index().to_numpy(),
+        y.sort_index().set_axis(range(900, 900 + ROWS)).reset_index(drop=True),
+    ):
         other = {"prob_1": p.set_axis(ORDER * 7), "label": label}  # places are all that there is
         assert as_source(other).read().rows == ROWS
     with pytest.raises(InputError, match=r"expected the index of prediction, 3 here, got 5"):
-        oodometer.Predictions.from_classes(pd.Series([0, 1], index=[3, 5]), label=pd.Series([0, 1], index=[5, 3]))
+        oodometer.Predictions.from_classes(
+            pd.Series([0, 1], index=[3, 5]), label=pd.Series([0, 1], index=[5, 3])
+        )
 
 
 NAMES = [f"u{i * 7 % 61:03d}" for i in range(ROWS)]
@@ -264,7 +320,11 @@ NAMES = [f"u{i * 7 % 61:03d}" for i in range(ROWS)]
     [
         ("customer", "client", NAMES),
         ("account", "acct_no", [9000 + i * 7 % 61 for i in range(ROWS)]),
-        ("user", "member", [i * 7 % 61 for i in range(1, ROWS + 1)]),  # a count, which the names say is an id
+        (
+            "user",
+            "member",
+            [i * 7 % 61 for i in range(1, ROWS + 1)],
+        ),  # a count, which the names say is an id
         ("input", "question", [f"What is {name}?" for name in NAMES]),
         ("booking", "id", [f"b{name}" for name in NAMES]),
     ],
@@ -300,7 +360,9 @@ def test_ids_of_another_name_are_never_joined_by_place(
     ],
 )
 def test_columns_that_only_look_alike_do_not_speak_against_places(labels: pd.DataFrame) -> None:
-    target = TARGET[["prob_0", "prob_1"]].assign(place=np.arange(ROWS), amount=P, city=list("abc" * 20))
+    target = TARGET[["prob_0", "prob_1"]].assign(
+        place=np.arange(ROWS), amount=P, city=list("abc" * 20)
+    )
     assert accuracy(target, labels) == pytest.approx(RIGHT.mean())
 
 
@@ -322,9 +384,15 @@ def test_an_index_that_names_rows_is_never_passed_over(labels: Any) -> None:
         assert told.target["accuracy"]["value"] == pytest.approx(RIGHT.mean())
     foreign = pd.Index([f"r{i}" for i in range(ROWS)], name="id")
     for one in (target, target.set_axis(foreign), target.to_dict("list")):
-        with pytest.raises(InputError, match=r"row 1: column (case|index): .* or labels.to_numpy\(\) if they are in"):
+        with pytest.raises(
+            InputError,
+            match=r"row 1: column (case|index): .* or labels.to_numpy\(\) if they are in",
+        ):
             oodometer.evaluate(one, labels=labels)
-        with pytest.raises(InputError, match=r"row 1: column (case|index): .* or labels.to_numpy\(\) if they are in"):
+        with pytest.raises(
+            InputError,
+            match=r"row 1: column (case|index): .* or labels.to_numpy\(\) if they are in",
+        ):
             oodometer.estimate(reference, one, labels=labels, methods=["ac"], backtest="none")
 
 
@@ -334,9 +402,13 @@ def test_an_index_of_numbers_beside_a_target_that_has_none() -> None:
     arrays = TARGET[["prob_0", "prob_1"]].to_dict("list")
     assert oodometer.evaluate(arrays, labels=moved)["accuracy"].value == pytest.approx(RIGHT.mean())
     frame = TARGET[["prob_0", "prob_1"]]
-    with pytest.raises(InputError, match="row 1: column index: expected an index that table holds, too"):
+    with pytest.raises(
+        InputError, match="row 1: column index: expected an index that table holds, too"
+    ):
         oodometer.evaluate(frame, labels=moved)
-    assert oodometer.evaluate(frame, labels=moved.to_numpy())["accuracy"].value == pytest.approx(RIGHT.mean())
+    assert oodometer.evaluate(frame, labels=moved.to_numpy())["accuracy"].value == pytest.approx(
+        RIGHT.mean()
+    )
     partly = LABELS["label"].set_axis(ORDER + 30)  # half of them are numbers of the target's rows
     with pytest.raises(InputError, match="row 1: column index"):
         oodometer.evaluate(frame, labels=partly)
@@ -356,23 +428,37 @@ def test_a_dict_of_series_whose_index_does_not_begin_at_0() -> None:
 @pytest.mark.parametrize("key", [3, {"a": "b", "c": "d"}, {}])
 def test_a_key_that_is_none_is_one_line(key: Any) -> None:
     with pytest.raises(
-        UsageError, match="expected key to be a column, or a mapping of the target's to that of the labels"
+        UsageError,
+        match="expected key to be a column, or a mapping of the target's to that of the labels",
     ):
         oodometer.evaluate(TARGET, labels=LABELS, key=key)
 
 
 def test_every_verb_refuses_and_joins_ids_of_another_name() -> None:
-    rows = pd.concat([TARGET] * 4).drop(columns="id").assign(customer=[f"c{i * 7 % 241:03d}" for i in range(4 * ROWS)])
-    truth = pd.DataFrame({"client": rows["customer"], "label": np.tile(TRUTH, 4)}).sample(frac=1, random_state=3)
-    truth, reference = truth.reset_index(drop=True), rows.drop(columns="customer").assign(label=np.tile(TRUTH, 4))
+    rows = (
+        pd.concat([TARGET] * 4)
+        .drop(columns="id")
+        .assign(customer=[f"c{i * 7 % 241:03d}" for i in range(4 * ROWS)])
+    )
+    truth = pd.DataFrame({"client": rows["customer"], "label": np.tile(TRUTH, 4)}).sample(
+        frac=1, random_state=3
+    )
+    truth, reference = (
+        truth.reset_index(drop=True),
+        rows.drop(columns="customer").assign(label=np.tile(TRUTH, 4)),
+    )
     few: dict[str, Any] = {"methods": ["ac"], "families": ["none"], "repeats": 1, "cache": None}
 
     def accuracies(**key: Any) -> list[Any]:
         return [
-            lambda: oodometer.estimate(reference, rows, labels=truth, methods=["ac"], **key).target["accuracy"][
-                "value"
-            ],
-            lambda: oodometer.audit(reference, rows, labels=truth, methods=["ac"], **key).label_only.value,
+            lambda: oodometer.estimate(reference, rows, labels=truth, methods=["ac"], **key).target[
+                "accuracy"
+            ]["value"],
+            lambda: (
+                oodometer.audit(
+                    reference, rows, labels=truth, methods=["ac"], **key
+                ).label_only.value
+            ),
             lambda: (
                 oodometer.compare([rows, rows], labels=truth, names=["a", "b"], **key)
                 .models[0]

@@ -31,7 +31,12 @@ ROWS = 12
 def frame() -> dict[str, Any]:
     ids = ["=evil", 'a"b,c', *(f"{i:04d}" for i in range(2, len(TARGET)))]
     texts = [f"{EVIL} {i}" for i in range(len(TARGET))]
-    return {"probabilities": TARGET.probabilities, "id": ids, "review": texts, "<b>stars</b>": [3.25] * len(TARGET)}
+    return {
+        "probabilities": TARGET.probabilities,
+        "id": ids,
+        "review": texts,
+        "<b>stars</b>": [3.25] * len(TARGET),
+    }
 
 
 def ask(**more: Any) -> Any:
@@ -74,8 +79,15 @@ def test_without_texts_the_columns_are_open_and_without_classes_one_judges(tmp_p
     data = json.loads(found[1])
     assert [data["columns"][i] for i in data["open"]] == ["age"]
     assert [data["columns"][i] for i in data["folded"]] == ["time"]
-    assert (data["answer"], data["classes"], data["words"]) == ("correct", ["true", "false"], ["right", "wrong"])
-    asked = {"question": ["a long question that stands large on the page?"] * 2, "answer": ["Paris", "Rome"]}
+    assert (data["answer"], data["classes"], data["words"]) == (
+        "correct",
+        ["true", "false"],
+        ["right", "wrong"],
+    )
+    asked = {
+        "question": ["a long question that stands large on the page?"] * 2,
+        "answer": ["Paris", "Rome"],
+    }
     audit(outputs, {"confidence": [0.9, 0.5], **asked}, suggest=2, methods=["ac"], out=out)
     found = re.search(r'id="data">(.*?)</script>', out.read_text(encoding="utf-8"))
     data = json.loads(found[1])
@@ -86,12 +98,17 @@ def test_it_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
     def asked(labels: Any, name: str, **more: Any) -> str:
         out = tmp_path / "rows.html"
         reference = {"p": [0.2, 0.7, 0.9, 0.4] * 9, name: labels * 9}
-        audit(reference, {"p": [0.3, 0.8]}, suggest=2, methods=["ac"], out=out, positive="p", **more)
+        audit(
+            reference, {"p": [0.3, 0.8]}, suggest=2, methods=["ac"], out=out, positive="p", **more
+        )
         return html.unescape(re.search(r"<h1[^>]*>(.*?)</h1>", out.read_text(encoding="utf-8"))[1])
 
     assert asked([0, 1, 1, 0], "label") == "Which is it: 0 or 1?"
     assert asked([0, 1, 1, 0], "<b>repaid", mapping={"<b>repaid": "label"}) == "<b>repaid: 0 or 1?"
-    assert asked([0, 1, 1, 0], "label", question="Was the loan <i>repaid</i>?") == "Was the loan <i>repaid</i>?"
+    assert (
+        asked([0, 1, 1, 0], "label", question="Was the loan <i>repaid</i>?")
+        == "Was the loan <i>repaid</i>?"
+    )
 
 
 @pytest.mark.browser
@@ -100,17 +117,23 @@ def test_answers_of_another_tab_are_read_before_ours_are_kept(browser: Any, page
     browser.run("localStorage.clear(); answers.clear(); here = 0; show()")
     other = "JSON.stringify({answers: [[7, '2']], here: 3})"
     browser.run(f"localStorage.setItem(memory, {other})")
-    browser.run(f"window.dispatchEvent(new StorageEvent('storage', {{key: memory, newValue: {other}}}))")
+    browser.run(
+        f"window.dispatchEvent(new StorageEvent('storage', {{key: memory, newValue: {other}}}))"
+    )
     browser.run("document.querySelectorAll('#classes button')[1].focus()")
     press(browser, "1")
     kept = json.loads(browser.run("localStorage.getItem(memory)"))
     assert dict(map(tuple, kept["answers"])) == {0: "1", 7: "2"}
-    assert browser.run("document.activeElement.textContent[0]") == "1", "the keyboard stays on its button"
+    assert browser.run("document.activeElement.textContent[0]") == "1", (
+        "the keyboard stays on its button"
+    )
     browser.run("localStorage.clear()")
 
 
 def press(browser: Any, key: str) -> None:
-    browser.run(f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")
+    browser.run(
+        f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
+    )
 
 
 @pytest.mark.browser
@@ -128,7 +151,9 @@ def test_the_whole_way(browser: Any, page: Path, tmp_path: Path) -> None:
             press(browser, "d")
             continue
         if i == 5:  # a slip that is taken back, after the page was opened again
-            for _ in range(50):  # a new process of chromium may look before the old one's answers have come to the disk
+            for _ in range(
+                50
+            ):  # a new process of chromium may look before the old one's answers have come to the disk
                 browser.open(page, width=1280)
                 if browser.run("answers.size"):
                     break
@@ -140,7 +165,12 @@ def test_the_whole_way(browser: Any, page: Path, tmp_path: Path) -> None:
     assert told == "11 labelled, 1 not known, 0 left; kept in this browser"
     press(browser, "m")
     assert browser.run("document.getElementById('said').textContent").startswith("The model says: ")
-    browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
+    browser.ask(
+        "Browser.setDownloadBehavior",
+        behavior="allow",
+        downloadPath=str(tmp_path),
+        eventsEnabled=True,
+    )
     browser.run("document.getElementById('save').click()")
     browser.wait("Browser.downloadProgress", state="completed")
     saved = tmp_path / "rows.csv"
@@ -158,7 +188,9 @@ def test_the_whole_way(browser: Any, page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1280, False)])
-def test_nothing_bars_anybody_from_labelling(browser: Any, page: Path, axe: str, width: int, dark: bool) -> None:
+def test_nothing_bars_anybody_from_labelling(
+    browser: Any, page: Path, axe: str, width: int, dark: bool
+) -> None:
     browser.open(page, width=width, dark=dark)
     assert browser.violations(axe) == []
 
@@ -171,7 +203,13 @@ def test_many_classes_are_searched(browser: Any, tmp_path: Path) -> None:
         row[i % 30] = 0.9
     out = tmp_path / "many.html"
     data = {"probabilities": p, "classes": names}
-    audit({**data, "label": [names[i % 30] for i in range(40)]}, data, methods=["ac"], suggest=3, out=out)
+    audit(
+        {**data, "label": [names[i % 30] for i in range(40)]},
+        data,
+        methods=["ac"],
+        suggest=3,
+        out=out,
+    )
     browser.open(out, width=400)
     press(browser, "/")
     browser.run(
@@ -185,8 +223,13 @@ def test_many_classes_are_searched(browser: Any, tmp_path: Path) -> None:
     assert browser.complaints() == []
 
 
-REFERENCE_here, TARGET_here = example_record(300, seed=1), example_record(200, seed=2, difficulty=1.5)
-SOURCE_here = Predictions.from_arrays(probabilities=REFERENCE_here.probabilities, label=REFERENCE_here.label)
+REFERENCE_here, TARGET_here = (
+    example_record(300, seed=1),
+    example_record(200, seed=2, difficulty=1.5),
+)
+SOURCE_here = Predictions.from_arrays(
+    probabilities=REFERENCE_here.probabilities, label=REFERENCE_here.label
+)
 NASTY = ["=1+1", "+SUM(A1)", "-well", "@x", "\t=1", "-0.5", "plain", 'say "é", \n</script>']
 ODD_IDS = ["007", "1234567890123456789", "1e5", "=cmd", "ü7", "-3"]
 
@@ -249,10 +292,20 @@ def write_sheet(path: Path, rows: list[dict[str, Any]], delimiter: str = ",") ->
 def test_rows_go_out_with_all_columns_and_come_back(target: Path, tmp_path: Path) -> None:
     out = tmp_path / "next.csv"
     found = ask_here(target, suggest=200, out=out)
-    assert out.read_bytes().startswith(b"\xef\xbb\xbf"), "a letter is not ASCII: Excel needs the mark"
+    assert out.read_bytes().startswith(b"\xef\xbb\xbf"), (
+        "a letter is not ASCII: Excel needs the mark"
+    )
     rows, given = read_sheet(out), rows_of(TARGET_here)
     assert list(rows[0])[:4] == ["cust", "text", "target_weight", "target_row"]
-    assert list(rows[0])[-7:] == ["draw", "row", "stratum", "probability", "weight", "share", "label"]
+    assert list(rows[0])[-7:] == [
+        "draw",
+        "row",
+        "stratum",
+        "probability",
+        "weight",
+        "share",
+        "label",
+    ]
     for row, at in zip(rows, found.suggestion.row.tolist(), strict=True):
         assert int(row["row"]) == at
         assert unguarded(row["cust"]) == given[at]["cust"]
@@ -265,7 +318,10 @@ def test_rows_go_out_with_all_columns_and_come_back(target: Path, tmp_path: Path
     for row in rows[:60]:
         row["label"] = str(TARGET_here.label[int(row["row"])])
     back = ask_here(target, labels=write_sheet(tmp_path / "back.csv", rows))
-    plain = {"row": found.suggestion.row[:60], "label": TARGET_here.label[found.suggestion.row[:60]]}
+    plain = {
+        "row": found.suggestion.row[:60],
+        "label": TARGET_here.label[found.suggestion.row[:60]],
+    }
     assert back.labels == 60
     same = ask_here(target, labels=plain)
     assert (back.correct, back.estimate) == (same.correct, same.estimate)
@@ -279,14 +335,18 @@ def test_what_a_spreadsheet_does_to_a_file_is_forgiven(target: Path, tmp_path: P
     assert any(row["cust"] == "007" for row in rows)
     for row in rows:
         row["label"] = str(TARGET_here.label[int(row["row"])])
-        row["cust"] = {"1234567890123456789": "1,23457E+18", "1e5": "100000"}.get(row["cust"], row["cust"].lstrip("0"))
+        row["cust"] = {"1234567890123456789": "1,23457E+18", "1e5": "100000"}.get(
+            row["cust"], row["cust"].lstrip("0")
+        )
         row["probability"] = f"{float(row['probability']):.6g}".replace(".", ",")
     found = ask_here(target, labels=write_sheet(tmp_path / "back.csv", rows, ";"))
     assert found.labels == 200
     assert found.correct == int((TARGET_here.predicted == TARGET_here.label).sum())
     other = next(row for row in rows if row["cust"] == "7")
     other["cust"] = "8"
-    with pytest.raises(InputError, match=r"column id: expected '007', the id of target row 0, got '8'; write it so"):
+    with pytest.raises(
+        InputError, match=r"column id: expected '007', the id of target row 0, got '8'; write it so"
+    ):
         ask_here(target, labels=write_sheet(tmp_path / "wrong.csv", rows, ";"))
 
 
@@ -298,7 +358,9 @@ def test_tables_keep_what_was_there(target: Path, tmp_path: Path, ending: str) -
     assert table.columns[-1] == "label"
     record, given = table.read(["label"]), rows_of(TARGET_here)
     assert (record.columns["row"] == found.suggestion.row).all()
-    assert record.columns["text"].tolist() == [given[at]["text"] for at in found.suggestion.row.tolist()]
+    assert record.columns["text"].tolist() == [
+        given[at]["text"] for at in found.suggestion.row.tolist()
+    ]
 
 
 def test_a_threshold_and_a_lone_probability(tmp_path: Path) -> None:
@@ -310,13 +372,19 @@ def test_a_threshold_and_a_lone_probability(tmp_path: Path) -> None:
     rows = read_sheet(out)
     for row in rows:
         row["label"] = str(int(p[int(row["row"])] >= 0.6))
-    back = audit({**frame, "label": (p > 0.5).astype(int)}, frame, labels=write_sheet(out, rows), **asked)
+    back = audit(
+        {**frame, "label": (p > 0.5).astype(int)}, frame, labels=write_sheet(out, rows), **asked
+    )
     assert (back.labels, back.correct) == (20, 20)
 
 
 def test_files_that_no_sheet_can_be(tmp_path: Path) -> None:
     plain = {"probabilities": TARGET_here.probabilities}
-    for out, message in (("x.xlsx", "for a spreadsheet"), ("x.npz", "a page to label on"), ("x", "end the name in")):
+    for out, message in (
+        ("x.xlsx", "for a spreadsheet"),
+        ("x.npz", "a page to label on"),
+        ("x", "end the name in"),
+    ):
         with pytest.raises(UsageError, match=message):
             audit(SOURCE_here, plain, suggest=3, out=tmp_path / out)
     with pytest.raises(UsageError, match=r'mapping=\{"draw": "id"\}'):
@@ -324,9 +392,29 @@ def test_files_that_no_sheet_can_be(tmp_path: Path) -> None:
 
 
 def test_cells() -> None:
-    assert [guarded(text) for text in NASTY[:6]] == ["'=1+1", "'+SUM(A1)", "'-well", "'@x", "'\t=1", "-0.5"]
+    assert [guarded(text) for text in NASTY[:6]] == [
+        "'=1+1",
+        "'+SUM(A1)",
+        "'-well",
+        "'@x",
+        "'\t=1",
+        "-0.5",
+    ]
     assert all(unguarded(guarded(text)) == text for text in (*NASTY, *ODD_IDS, "", "'", "'a"))
-    same = [("007", "7"), ("1e5", "100000"), ("true", "TRUE"), ("a", " a "), ("=x", "'=x"), (None, None)]
+    same = [
+        ("007", "7"),
+        ("1e5", "100000"),
+        ("true", "TRUE"),
+        ("a", " a "),
+        ("=x", "'=x"),
+        (None, None),
+    ]
     assert all(same_cell(*pair) for pair in same)
-    other = [("7", "8"), ("12345", "12346"), ("a", "A"), ("1234567890123456", "1234567890123956"), ("7", None)]
+    other = [
+        ("7", "8"),
+        ("12345", "12346"),
+        ("a", "A"),
+        ("1234567890123456", "1234567890123956"),
+        ("7", None),
+    ]
     assert not any(same_cell(*pair) for pair in other)

@@ -17,7 +17,13 @@ from oodometer.audits.labels import LEVEL, unlike
 from oodometer.audits.proxy import Correctness
 from oodometer.audits.suggestion import choose_share, suggest
 from oodometer.errors import NotApplicable, UsageError
-from oodometer.inference.betting import SampledRows, betting_interval, sampled_game, sampled_mean, sizes
+from oodometer.inference.betting import (
+    SampledRows,
+    betting_interval,
+    sampled_game,
+    sampled_mean,
+    sizes,
+)
 from oodometer.predictions import Predictions
 
 
@@ -62,7 +68,9 @@ def test_the_game_is_fair_over_every_possible_draw(side: int) -> None:
     drawn = size[rows]
     chance = (drawn / (size.sum() - np.cumsum(drawn, axis=1) + drawn)).prod(axis=1)
     game = sampled_game(rows, right[rows], np.full(3, 0.4), score, 0.8)
-    capital = np.exp(betting._log_capital(game, np.full((len(rows), 1), right.mean()), 20.0, side))[:, 0]
+    capital = np.exp(betting._log_capital(game, np.full((len(rows), 1), right.mean()), 20.0, side))[
+        :, 0
+    ]
     assert chance.sum() == pytest.approx(1.0)
     assert float(chance @ capital) == pytest.approx(1.0, abs=1e-9)
     assert (game.value >= game.low - 1e-12).all()
@@ -78,7 +86,9 @@ def test_suggestions_are_unbiased_over_2000_seeds_and_keep_their_level() -> None
     mean = sampled_mean(row, right[row], np.full(count, share), score, 1.0)
     error = mean - right.mean()
     assert abs(error.mean()) < 3.5 * error.std() / math.sqrt(len(error))
-    low, high = betting_interval(sampled_game(row[:400], right[row[:400]], np.full(count, share), score, 1.0), 0.9)
+    low, high = betting_interval(
+        sampled_game(row[:400], right[row[:400]], np.full(count, share), score, 1.0), 0.9
+    )
     assert np.mean((low <= right.mean()) & (right.mean() <= high)) >= 0.88
     # the naive mean of the suggested rows is far off: they are the hard ones
     assert right[row].mean() < right.mean() - 0.05
@@ -222,7 +232,9 @@ def test_random_rows_are_seldom_said_to_be_none() -> None:
     for draw in range(2000):
         chosen = np.random.default_rng(draw).permutation(ROWS) < 120
         counts = np.stack([np.bincount(cell[one], minlength=60) for one in (chosen, ~chosen)])
-        said = np.stack([np.bincount(P[:ROWS][one] > 0.5, minlength=2) for one in (chosen, ~chosen)])
+        said = np.stack(
+            [np.bincount(P[:ROWS][one] > 0.5, minlength=2) for one in (chosen, ~chosen)]
+        )
         alarms += unlike(counts, said, np.bincount(TRUE[:ROWS][chosen], minlength=2)) is not None
     assert alarms <= 2000 * LEVEL * 3.5
 
@@ -232,24 +244,36 @@ def test_random_rows_are_seldom_said_to_be_none() -> None:
     [
         (LABELS["label"] == 1, "all of them are of one class"),
         (TARGET["prob_1"] > 0.4, "other classes are predicted for them than for the other rows"),
-        (np.abs(TARGET["prob_1"] - 0.5) > 0.25, "their confidence is higher than that of the other rows"),
+        (
+            np.abs(TARGET["prob_1"] - 0.5) > 0.25,
+            "their confidence is higher than that of the other rows",
+        ),
     ],
 )
 def test_chosen_rows_are_named_and_no_interval_is_exact(rows: Any, why: str) -> None:
     chosen = LABELS[rows].sample(200, random_state=0)
     found = oodometer.audit(REFERENCE, TARGET, labels=chosen, methods=["ac"])
-    assert {found.estimate.kind, found.label_only.kind, *(one.kind for one in found.intervals)} == {"conditional"}
+    assert {found.estimate.kind, found.label_only.kind, *(one.kind for one in found.intervals)} == {
+        "conditional"
+    }
     assert found.not_random is not None
     assert found.to_dict()["not_random"].startswith(why)
     assert found.believed.interval is None
-    assert any(one.startswith("the labelled rows are no random sample") and why in one for one in found.warnings)
-    estimated = oodometer.estimate(REFERENCE, TARGET, labels=chosen, methods=["ac", "doc"], key="id")
+    assert any(
+        one.startswith("the labelled rows are no random sample") and why in one
+        for one in found.warnings
+    )
+    estimated = oodometer.estimate(
+        REFERENCE, TARGET, labels=chosen, methods=["ac", "doc"], key="id"
+    )
     assert not estimated.by_labels
     assert any("are no random sample" in one for one in estimated.warnings)
 
 
 def test_random_and_suggested_rows_stay_exact(tmp_path: Any) -> None:
-    found = oodometer.audit(REFERENCE, TARGET, labels=LABELS.sample(200, random_state=0), methods=["ac"])
+    found = oodometer.audit(
+        REFERENCE, TARGET, labels=LABELS.sample(200, random_state=0), methods=["ac"]
+    )
     assert (found.estimate.kind, found.not_random) == ("exact", None)
     for way in ("random", "confidence"):
         sheet = tmp_path / f"{way}.csv"
@@ -262,6 +286,9 @@ def test_random_and_suggested_rows_stay_exact(tmp_path: Any) -> None:
 
 
 def test_all_rows_labelled_need_no_test() -> None:
-    target, one = REFERENCE[REFERENCE["label"] == 1][["prob_1"]], REFERENCE[REFERENCE["label"] == 1][["label"]]
+    target, one = (
+        REFERENCE[REFERENCE["label"] == 1][["prob_1"]],
+        REFERENCE[REFERENCE["label"] == 1][["label"]],
+    )
     found = oodometer.audit(REFERENCE, target, labels=one, methods=["ac"])
     assert (found.estimate.kind, found.not_random) == ("exact", None)

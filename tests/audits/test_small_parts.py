@@ -20,8 +20,14 @@ from oodometer.store import as_source
 
 
 def test_labels_are_joined_by_key_row_or_place() -> None:
-    labels, target = as_source({"loan": [7], "label": [1]}), as_source({"id": [7], "prediction": [1]})
-    assert (key_of("id=loan", labels, target), key_of(None, labels, target)) == (("id", "loan"), None)
+    labels, target = (
+        as_source({"loan": [7], "label": [1]}),
+        as_source({"id": [7], "prediction": [1]}),
+    )
+    assert (key_of("id=loan", labels, target), key_of(None, labels, target)) == (
+        ("id", "loan"),
+        None,
+    )
     labels, target = (
         as_source({"id": ["c", "a"], "label": [1, 0]}),
         as_source({"id": [*"abc"], "prediction": [0, 1, 1]}),
@@ -34,7 +40,9 @@ def test_labels_are_joined_by_key_row_or_place() -> None:
 
 
 def test_columns_that_say_whether_rows_are_the_same() -> None:
-    one, other = ({"mail": ["a"], name: ["b"], "y_pred": [0], "label": [1]} for name in ("Site", "site"))
+    one, other = (
+        {"mail": ["a"], name: ["b"], "y_pred": [0], "label": [1]} for name in ("Site", "site")
+    )
     assert _shared(as_source(one), as_source(other)) == [("mail", "mail"), ("Site", "site")]
     assert _differ(pa.array(["7", "x "]), pa.array(["7.0", "X"])).tolist() == [0]
     assert _differ(pa.array(["0.5"]), pa.array(["0.50"])).tolist() == []
@@ -54,6 +62,8 @@ def test_labels_of_classes_that_the_model_does_not_know_are_its_errors() -> None
 
 def test_columns_called_like_the_draw_are_renamed() -> None:
     target = as_source(pa.table({"id": [1], "row": [2], "target_row": [3], "prediction": [1]}))
-    drawn = Suggestion(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), np.ones(1), 1.0)
+    drawn = Suggestion(
+        np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), np.ones(1), 1.0
+    )
     table = Worksheet.of(drawn, target, predicted=None).table()
     assert table.column_names[:3] == ["id", "target_target_row", "target_row"]

@@ -20,7 +20,9 @@ LEVEL = 0.9
 AUDITS = 2000
 
 
-def outputs(rows: int, accuracy: float, recall: float, specificity: float, seed: int, judges: int = 5) -> Predictions:
+def outputs(
+    rows: int, accuracy: float, recall: float, specificity: float, seed: int, judges: int = 5
+) -> Predictions:
     """Labelled outputs with judges that share half of their mistakes, and a confidence that says little."""
     rng = np.random.default_rng(seed)
     right, common = rng.random(rows) < accuracy, rng.random(rows)
@@ -56,11 +58,15 @@ def test_any_counts_make_a_rate(table: list[tuple[int, int]]) -> None:
     assert ((learnt.rate >= 0) & (learnt.rate <= 1)).all()
     assert (np.diff(learnt.rate) >= 0).all()
     assert 0 <= learnt.slope <= 1
-    assert math.isnan(learnt.explained) == (sum(w for w, _ in table) == 0 or sum(r for _, r in table) == 0)
+    assert math.isnan(learnt.explained) == (
+        sum(w for w, _ in table) == 0 or sum(r for _, r in table) == 0
+    )
 
 
 def test_a_reference_that_cannot_tell_leaves_votes_at_their_word() -> None:
-    flawless = VoteRate.fit(Predictions.from_arrays(votes=[[1] * 200, [1] * 200], correct=[1] * 200))
+    flawless = VoteRate.fit(
+        Predictions.from_arrays(votes=[[1] * 200, [1] * 200], correct=[1] * 200)
+    )
     assert flawless.rate.tolist() == [0.0, 0.5, 1.0]
     assert flawless.slope == pytest.approx(1.0)
     assert math.isnan(flawless.explained)
@@ -84,9 +90,13 @@ def test_what_the_files_hold_decides_first() -> None:
     alone = Predictions.from_arrays(votes=good.votes, correct=good.correct)
     truths = Predictions.from_arrays(correct=good.correct)
     assert choose_proxy(good, ("confidence",)).name == "confidence"  # the target has no votes
-    assert choose_proxy(bare, ("votes", "confidence"), 5).name == "confidence"  # the reference has none
+    assert (
+        choose_proxy(bare, ("votes", "confidence"), 5).name == "confidence"
+    )  # the reference has none
     assert choose_proxy(alone, ("votes",), 5).name == "votes"
-    assert choose_proxy(good, ("votes", "confidence"), 3).name == "confidence"  # these are other judges
+    assert (
+        choose_proxy(good, ("votes", "confidence"), 3).name == "confidence"
+    )  # these are other judges
     unseen = choose_proxy(truths, ("votes",), 4)
     assert (unseen.name, unseen.slope) == ("votes", pytest.approx(1.0))
 
@@ -120,7 +130,9 @@ def test_the_interval_with_votes_holds_its_level(name: str, labels: int) -> None
     assert held.mean() >= 0.89
     mean = sampled_mean(row, right[row], np.ones(labels), score, learnt.slope)
     error = mean - right.mean()
-    assert abs(error.mean()) < 4 * error.std() / math.sqrt(AUDITS)  # unbiased, however wrong the judges
+    assert abs(error.mean()) < 4 * error.std() / math.sqrt(
+        AUDITS
+    )  # unbiased, however wrong the judges
 
 
 @pytest.mark.parametrize("labels", [25, 200])
@@ -176,7 +188,9 @@ def test_votes_alone_will_do_for_an_audit() -> None:
 def test_suggestions_follow_the_votes() -> None:
     """Rows that some judge rejects are drawn more often."""
     reference, target = outputs(1500, 0.9, 0.95, 0.9, seed=4), outputs(1500, 0.7, 0.95, 0.9, seed=5)
-    found = audit(reference, target.without_labels(), suggest=200, suggest_by="confidence", methods=["votes"])
+    found = audit(
+        reference, target.without_labels(), suggest=200, suggest_by="confidence", methods=["votes"]
+    )
     doubted = target.votes.min(axis=0) == 0
     assert found.suggestion.share < 1
     assert doubted[found.suggestion.row].mean() > 1.3 * doubted.mean()

@@ -27,12 +27,20 @@ from oodometer.calibrators.binned_map import (
 )
 from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
-from oodometer.inference.row_sample import FOLDS, RowSample, content_folds, content_order, content_sample
+from oodometer.inference.row_sample import (
+    FOLDS,
+    RowSample,
+    content_folds,
+    content_order,
+    content_sample,
+)
 from oodometer.kernels import LOG_ODDS_BINS
 from oodometer.metrics import brier_score
 from oodometer.testing import example_record
 
-COUNTS = hnp.arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.integers(0, 40))
+COUNTS = hnp.arrays(
+    np.int64, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.integers(0, 40)
+)
 
 
 def counts_of(seed: int, classes: int = 3, bins: int = 40, most: int = 30) -> tuple[Any, Any]:
@@ -102,7 +110,9 @@ def test_folds_are_of_equal_size_and_independent_of_each_other() -> None:
     for folds in (one, other):
         np.testing.assert_allclose(folds.sum(axis=(1, 2)) / counts.sum(), 1 / FOLDS, atol=0.02)
         assert folds.std() > 2, "dealt at random, not evenly"
-    assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.15, "hits and misses are dealt apart"
+    assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.15, (
+        "hits and misses are dealt apart"
+    )
 
 
 @given(keys=st.lists(st.integers(0, 3), min_size=1, max_size=60), seed=st.integers(0, 9))
@@ -113,13 +123,20 @@ def test_folds_of_rows_are_equally_large_whatever_the_order(keys: list[int], see
     order = np.random.default_rng(seed).permutation(len(keys))
     again = content_folds(Predictions.from_confidence(key[order], correct=[1] * len(key)))
     for value in set(keys):
-        assert sorted(again[key[order] == value]) == sorted(fold[key == value]), "the order of rows does not matter"
+        assert sorted(again[key[order] == value]) == sorted(fold[key == value]), (
+            "the order of rows does not matter"
+        )
 
 
 def test_equal_rows_are_dealt_at_random() -> None:
     """Dealt out in turn, folds of rounded confidences were copies of each other, and what overfits looked good."""
     record = Predictions.from_confidence(np.repeat(np.arange(100) / 100, 20), correct=[1] * 2000)
-    counts = np.array([np.bincount(content_folds(record)[i : i + 20], minlength=FOLDS) for i in range(0, 2000, 20)])
+    counts = np.array(
+        [
+            np.bincount(content_folds(record)[i : i + 20], minlength=FOLDS)
+            for i in range(0, 2000, 20)
+        ]
+    )
     assert 1.4 < counts.std() < 2.1, "multinomial: sqrt(20 / 5 * 4 / 5)"
 
 
@@ -140,7 +157,10 @@ def test_folds_see_confidence_truth_and_no_last_digits() -> None:
     order = np.random.default_rng(0).permutation(300)
     assert content_folds(record.take(order)).tolist() == fold[order].tolist()
     assert (content_folds(record.without_labels()) != fold).any()
-    for fields in ({"confidence": [0.5, 0.6], "correct": [1, 1]}, {"members": [[0, 1], [1, 1]], "label": [0, 1]}):
+    for fields in (
+        {"confidence": [0.5, 0.6], "correct": [1, 1]},
+        {"members": [[0, 1], [1, 1]], "label": [0, 1]},
+    ):
         assert sorted(content_folds(Predictions.from_arrays(**fields))) == [0, 1]
     jitter = np.random.default_rng(1).uniform(-1e-14, 1e-14, record.probabilities.shape)
     moved = Predictions.from_arrays(probabilities=record.probabilities + jitter, label=record.label)
@@ -148,7 +168,9 @@ def test_folds_see_confidence_truth_and_no_last_digits() -> None:
     decimals = np.arange(5, 1e7, 1000) / 1e7  # each between two numbers of six decimals
     shaken = decimals + np.random.default_rng(2).uniform(-1e-14, 1e-14, len(decimals))
     assert content_order(decimals).tolist() == content_order(shaken).tolist()
-    tiny = np.array([[1e-12], [3e-12], [2e-12]])  # equal to six decimals: their order is still their own
+    tiny = np.array(
+        [[1e-12], [3e-12], [2e-12]]
+    )  # equal to six decimals: their order is still their own
     assert sorted(tiny[content_order(tiny)][:, 0]) == sorted(tiny[:, 0])
     assert (tiny[content_order(tiny)] == tiny[::-1][content_order(tiny[::-1])]).all()
 
@@ -157,14 +179,18 @@ def test_folds_see_confidence_truth_and_no_last_digits() -> None:
 def test_the_map_is_scikit_learns_isotonic_regression(seed: int) -> None:
     rows, hits = (x[0] for x in counts_of(seed, classes=1))
     full = np.flatnonzero(rows)
-    want = IsotonicRegression(out_of_bounds="clip").fit(full, hits[full] / rows[full], sample_weight=rows[full])
+    want = IsotonicRegression(out_of_bounds="clip").fit(
+        full, hits[full] / rows[full], sample_weight=rows[full]
+    )
     rate, block, sizes = _isotonic(rows, hits)
     np.testing.assert_allclose(rate[full], want.predict(full), atol=1e-12)
     assert sizes.sum() == rows.sum()
     for b in range(len(sizes)):
         mine = full[block[full] == b]
         assert sizes[b] == rows[mine].sum()
-        np.testing.assert_allclose(rate[mine], hits[mine].sum() / rows[mine].sum(), err_msg="a block has its mean")
+        np.testing.assert_allclose(
+            rate[mine], hits[mine].sum() / rows[mine].sum(), err_msg="a block has its mean"
+        )
 
 
 @given(data=st.data())
@@ -180,7 +206,9 @@ def test_the_map_rises_and_empty_bins_follow_the_nearest(data: st.DataObject) ->
     if not len(full):
         assert rate.tolist() == [0.5] * len(rows)
         return
-    assert float(rate @ rows) == pytest.approx(hits.sum()), "on its own data the map is right on average"
+    assert float(rate @ rows) == pytest.approx(hits.sum()), (
+        "on its own data the map is right on average"
+    )
     for b in np.flatnonzero(rows == 0):
         gaps = np.abs(full - b)
         assert rate[b] in rate[full[gaps == gaps.min()]]
@@ -191,7 +219,9 @@ def simulated(kind: str, rows: int, seed: int = 0) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.5, 1, rows)
     label = rng.integers(0, 2, rows)
-    true = {"raw": p, "pooled": p - 0.3 * (p > 0.6), "classwise": np.where(label == 0, p, p - 0.4)}[kind]
+    true = {"raw": p, "pooled": p - 0.3 * (p > 0.6), "classwise": np.where(label == 0, p, p - 0.4)}[
+        kind
+    ]
     right = rng.random(rows) < true
     bins = bin_numbers(p, 2)
     return count_bins(label, bins, 2), count_bins(label[right], bins[right], 2)
@@ -228,7 +258,13 @@ def test_cross_validation_holds_rows_out() -> None:
     made = fit_map(rows, hits)
     assert made.form == "raw"
     in_sample = (
-        float(np.sum(rows * _make(rows, hits, "pooled").rate ** 2 - 2 * hits * _make(rows, hits, "pooled").rate + hits))
+        float(
+            np.sum(
+                rows * _make(rows, hits, "pooled").rate ** 2
+                - 2 * hits * _make(rows, hits, "pooled").rate
+                + hits
+            )
+        )
         / 300
     )
     assert made.scores["pooled"] > made.scores["raw"] > in_sample
@@ -297,7 +333,10 @@ def test_variance_and_redrawn_maps_agree_with_simulated_references(form: Any) ->
     true[:, where] = [[0.3, 0.5, 0.7, 0.9], [0.2, 0.45, 0.7, 0.95]]
     weights = rng.random(rows.shape) * (rows > 0)
     weights /= weights.sum()
-    values = [float(np.sum(weights * _make(rows, rng.binomial(rows, true), form).rate)) for _ in range(400)]
+    values = [
+        float(np.sum(weights * _make(rows, rng.binomial(rows, true), form).rate))
+        for _ in range(400)
+    ]
     made = _make(rows, rng.binomial(rows, true), form)
     assert made.variance(weights) == pytest.approx(np.var(values), rel=0.3)
     again = made.redraw(rng, 400)

@@ -35,19 +35,25 @@ def best_temperature(z: Any, label: Any) -> float:
         own = scaled[np.arange(len(label)), label]
         return float(np.mean(scipy.special.logsumexp(scaled, axis=1) - own))
 
-    found = scipy.optimize.minimize_scalar(nll, bounds=(-3, 3), method="bounded", options={"xatol": 1e-9})
+    found = scipy.optimize.minimize_scalar(
+        nll, bounds=(-3, 3), method="bounded", options={"xatol": 1e-9}
+    )
     return math.exp(found.x)
 
 
 @pytest.mark.parametrize("classes", [2, 5, 30])
 @pytest.mark.parametrize("true_temperature", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_it_is_the_optimum_of_the_likelihood(classes: int, true_temperature: float, dtype: Any) -> None:
+def test_it_is_the_optimum_of_the_likelihood(
+    classes: int, true_temperature: float, dtype: Any
+) -> None:
     z, label = sample(400, classes, true_temperature)
     z = z.astype(dtype)
     want = best_temperature(z, label)
     assert fit_temperature(z, label) == pytest.approx(want, rel=1e-3)
-    assert Temperature().fit(Predictions.from_logits(z, label=label)).temperature == pytest.approx(want, rel=1e-3)
+    assert Temperature().fit(Predictions.from_logits(z, label=label)).temperature == pytest.approx(
+        want, rel=1e-3
+    )
     by_probabilities = Predictions.from_probabilities(softmax(z), label=label)
     assert Temperature().fit(by_probabilities).temperature == pytest.approx(want, rel=2e-3)
 
@@ -77,7 +83,11 @@ def test_the_range_is_bounded_where_the_likelihood_is_not() -> None:
     assert fit_temperature(z, np.array([0, 0])) == pytest.approx(math.exp(-3), rel=1e-2)
     assert fit_temperature(z, np.array([1, 1])) == pytest.approx(math.exp(3), rel=1e-2)
     assert math.exp(-3) <= fit_temperature(np.zeros((3, 2)), np.array([0, 1, 1])) <= math.exp(3)
-    assert math.exp(-3) <= fit_temperature(np.array([[500.0, 0.0]] * 3), np.array([0, 1, 1])) <= math.exp(3) * 1.01
+    assert (
+        math.exp(-3)
+        <= fit_temperature(np.array([[500.0, 0.0]] * 3), np.array([0, 1, 1]))
+        <= math.exp(3) * 1.01
+    )
 
 
 @pytest.mark.parametrize("kind", ["logits", "probabilities"])
@@ -121,7 +131,9 @@ def test_what_is_known_of_the_best_classes_stays_true(kind: str, classes: int) -
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_probabilities_of_exactly_0_and_1(dtype: Any) -> None:
     p = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1, 0, 0]], dtype=dtype)
-    record = Predictions.from_probabilities(p, label=[0, 2, 1, 1])  # two rows give the truth no chance at all
+    record = Predictions.from_probabilities(
+        p, label=[0, 2, 1, 1]
+    )  # two rows give the truth no chance at all
     made = Temperature().fit(record)(record)
     assert np.isfinite(made.probabilities).all()
     np.testing.assert_allclose(made.probabilities.sum(axis=1), 1, atol=1e-6)
@@ -131,7 +143,9 @@ def test_probabilities_of_exactly_0_and_1(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("smallest", [1e-3, 1e-12])
-def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(smallest: float, dtype: Any) -> None:
+def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(
+    smallest: float, dtype: Any
+) -> None:
     """A forest gives exact zeros: the fit takes them for the smallest probability that it gives, at most 1e-7."""
     z, label = sample(1000, 3, 1.0)
     p = softmax(z)
@@ -140,11 +154,13 @@ def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(s
     p = p.astype(dtype)
     floored = np.log(np.maximum(p.astype(np.float64), min(smallest, 1e-7)))
     want = best_temperature(floored, label)
-    assert Temperature().fit(Predictions.from_probabilities(p, label=label)).temperature == pytest.approx(
-        want, rel=2e-3
-    )
+    assert Temperature().fit(
+        Predictions.from_probabilities(p, label=label)
+    ).temperature == pytest.approx(want, rel=2e-3)
     assert want < 1.2, "with log of the smallest number of the computer it is far above"
-    made = Temperature().fit(Predictions.from_probabilities(p, label=label))(Predictions.from_probabilities(p[1:2]))
+    made = Temperature().fit(Predictions.from_probabilities(p, label=label))(
+        Predictions.from_probabilities(p[1:2])
+    )
     assert made.probabilities[0, 2] < 1e-20
 
 
@@ -174,7 +190,9 @@ def test_a_large_reference_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Temperature().fit(record).temperature
     seen = []
     monkeypatch.setattr(module, "_ENOUGH_VALUES", 7500)
-    monkeypatch.setattr(module, "fit_temperature", lambda z, y: seen.append(len(y)) or fit_temperature(z, y))
+    monkeypatch.setattr(
+        module, "fit_temperature", lambda z, y: seen.append(len(y)) or fit_temperature(z, y)
+    )
     part = Temperature().fit(record).temperature
     assert seen == [2500]
     assert part == pytest.approx(whole, rel=0.1)
@@ -187,7 +205,10 @@ def test_it_needs_probabilities_and_labels() -> None:
         Predictions.from_confidence([0.5], correct=[1]),
         Predictions.from_classes([0, 1], label=[0, 1]),
     ):
-        with pytest.raises(NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"):
+        with pytest.raises(
+            NotApplicable,
+            match=r"needs `probabilities` \(or `logits`\) and `label` on the reference",
+        ):
             Temperature().fit(record)
     with pytest.raises(NotApplicable, match=r"needs labelled reference rows"):
         Temperature().fit(Predictions.from_probabilities([[0.5, 0.5]], label=[None]))
@@ -219,7 +240,10 @@ def test_calibrated_probabilities_are_left_alone() -> None:
     choices = [choose_calibrator(sharpened(1500, 1.0, seed=s)) for s in range(12)]
     assert sum(c.calibrator is not None for c in choices) <= 2
     choice = next(c for c in choices if c.calibrator is None)
-    assert choice.why == "no calibrator lowered the cross-validated Brier score by more than its standard error"
+    assert (
+        choice.why
+        == "no calibrator lowered the cross-validated Brier score by more than its standard error"
+    )
     assert set(choice.scores) == {"none", "temperature"}
     record = sharpened(50, 1.0)
     assert choice.apply(record) is record
@@ -246,7 +270,10 @@ def test_rows_without_a_label_do_not_count() -> None:
 
 @pytest.mark.parametrize(
     "record",
-    [Predictions.from_confidence([0.5] * 100, correct=[1] * 100), Predictions.from_probabilities([[0.5, 0.5]] * 100)],
+    [
+        Predictions.from_confidence([0.5] * 100, correct=[1] * 100),
+        Predictions.from_probabilities([[0.5, 0.5]] * 100),
+    ],
 )
 def test_without_probabilities_or_labels_there_is_no_choice(record: Predictions) -> None:
     choice = choose_calibrator(record)
@@ -270,7 +297,9 @@ def test_the_best_of_several_candidates_is_taken() -> None:
     true = p * [0.2, 1, 1]
     true /= true.sum(axis=1, keepdims=True)
     label = (true.cumsum(axis=1) > rng.random((5000, 1))).argmax(axis=1)
-    choice = choose_calibrator(Predictions.from_probabilities(p, label=label), ("temperature", "isotonic"))
+    choice = choose_calibrator(
+        Predictions.from_probabilities(p, label=label), ("temperature", "isotonic")
+    )
     assert choice.calibrator.name == "isotonic"
     assert choice.scores["isotonic"] < choice.scores["temperature"]
     with pytest.raises(UsageError, match=r"unknown calibrator 'isotonik'; did you mean isotonic"):
@@ -284,7 +313,9 @@ def test_underconfidence_counts_too(power: float) -> None:
     assert choice.calibrator.temperature == pytest.approx(power, rel=0.2)
 
 
-def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import oodometer.calibrators.base as module
 
     monkeypatch.setattr(module, "_MOST_VALUES", 100)

@@ -30,7 +30,9 @@ def _options_in_errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     def saying(message: str, code: int) -> int:
         lacking = wrong_options(message, typed)
-        wrong.extend(f"{' '.join(typed[:2])} lacks {', '.join(lacking)}: {message}" for _ in lacking[:1])
+        wrong.extend(
+            f"{' '.join(typed[:2])} lacks {', '.join(lacking)}: {message}" for _ in lacking[:1]
+        )
         return int(say(message, code))
 
     monkeypatch.setattr(MODULE, "_run", running)

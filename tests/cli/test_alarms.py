@@ -63,7 +63,9 @@ def test_a_known_chance_goes_before_that_of_the_interval() -> None:
     rules = (rule, AlarmRule("accuracy", "below", 0.95))
     found = judge_alarms(rules, [part], {"accuracy": 0.99}, when="value")
     assert [(one.chance, one.bound) for one in found.where] == [(0.123, 0.95)]
-    assert judge_alarms(rules, [part], {"accuracy": 0.99}).where == ()  # what is 12 % likely wakes nobody by default
+    assert (
+        judge_alarms(rules, [part], {"accuracy": 0.99}).where == ()
+    )  # what is 12 % likely wakes nobody by default
 
 
 @given(
@@ -71,12 +73,16 @@ def test_a_known_chance_goes_before_that_of_the_interval() -> None:
     st.lists(st.floats(0, 1), min_size=2, max_size=6).map(sorted),
     st.sampled_from(["default", "value", "likely", "upper"]),
 )
-def test_a_higher_bound_never_ends_an_alarm(ends: list[float], bounds: list[float], when: Any) -> None:
+def test_a_higher_bound_never_ends_an_alarm(
+    ends: list[float], bounds: list[float], when: Any
+) -> None:
     interval = Interval(ends[1], ends[0], ends[2], 0.9, "empirical")
     chances = [chance_below(interval, bound) for bound in bounds]
     assert chances == sorted(chances)
     assert all(0 <= one <= 1 for one in chances)
-    fails = [decide(AlarmRule("f1", "below", b), interval, 0.5, when=when) == "fails" for b in bounds]
+    fails = [
+        decide(AlarmRule("f1", "below", b), interval, 0.5, when=when) == "fails" for b in bounds
+    ]
     assert fails == sorted(fails)
 
 
@@ -86,13 +92,23 @@ def test_every_rule_of_every_part() -> None:
         Watched({"name": name, "by": "shop", "slice": name}, 10, {"accuracy": one}, {}, changed)
         for name, one, changed in (("north", LOW, 1e-9), ("south", high, 1e-9), ("west", LOW, 0.7))
     ]
-    found = judge_alarms(alarm_rules(0.92, {"accuracy": 0.03}), parts, {"accuracy": 0.96}, kind="slice")
-    assert [(one.place["name"], one.rule.kind) for one in found.where] == [("north", "below"), ("north", "drop")]
+    found = judge_alarms(
+        alarm_rules(0.92, {"accuracy": 0.03}), parts, {"accuracy": 0.96}, kind="slice"
+    )
+    assert [(one.place["name"], one.rule.kind) for one in found.where] == [
+        ("north", "below"),
+        ("north", "drop"),
+    ]
     assert {one.place["name"] for one in found.by_chance} == {"west"}
     lines = found.lines()
     assert lines[0] == "ALARM north: accuracy 90.0 % [80.0 %, 94.0 %], below 92 % (84 % likely)"
-    assert lines[1] == "ALARM north: accuracy 90.0 % [80.0 %, 94.0 %], 6.0 points below the reference (93 % likely)"
-    assert lines[2].startswith("Alarm raised by 1 of 3 slices: accuracy below 92 % or accuracy more than 3 points")
+    assert (
+        lines[1]
+        == "ALARM north: accuracy 90.0 % [80.0 %, 94.0 %], 6.0 points below the reference (93 % likely)"
+    )
+    assert lines[2].startswith(
+        "Alarm raised by 1 of 3 slices: accuracy below 92 % or accuracy more than 3 points"
+    )
     assert lines[2].endswith("(below it, but by no more than chance: west)")
     assert found.to_dict()["where"][0]["slice"] == "north"
     calm = judge_alarms(alarm_rules(0.5, None), parts, {"accuracy": 0.96}, kind="slice")
@@ -102,10 +118,22 @@ def test_every_rule_of_every_part() -> None:
 @pytest.mark.parametrize(
     ("below", "drop", "message"),
     [
-        (93, None, r"--fail-below: expected accuracy between 0 and 1 such as 0.93, got 93; divide percents by 100"),
+        (
+            93,
+            None,
+            r"--fail-below: expected accuracy between 0 and 1 such as 0.93, got 93; divide percents by 100",
+        ),
         (-0.1, None, r"--fail-below: expected accuracy between 0 and 1"),
-        (None, -0.02, r"--fail-drop: expected a drop of accuracy between 0 and 1 such as 0.02, got -0.02$"),
-        ({"auprc": 0.5}, None, r"--fail-below auprc=0.5: auprc is not estimated here; known: accuracy"),
+        (
+            None,
+            -0.02,
+            r"--fail-drop: expected a drop of accuracy between 0 and 1 such as 0.02, got -0.02$",
+        ),
+        (
+            {"auprc": 0.5},
+            None,
+            r"--fail-below auprc=0.5: auprc is not estimated here; known: accuracy",
+        ),
     ],
 )
 def test_bounds_that_make_no_sense(below: Any, drop: Any, message: str) -> None:
@@ -128,16 +156,29 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return np.stack([1 - p, p], axis=1), (rng.uniform(size=count) < p).astype(int)
 
     p, label = rows(1500, 4.0)
-    write_predictions(Predictions.from_arrays(probabilities=p, label=label), folder / "reference.csv")
+    write_predictions(
+        Predictions.from_arrays(probabilities=p, label=label), folder / "reference.csv"
+    )
     parts = [rows(600, 4.0)[0], rows(600, 0.4)[0]]
-    days = [np.resize(np.arange(f"2024-0{m}-01", f"2024-0{m + 1}-01", dtype="M8[D]"), 600) for m in (2, 3)]
+    days = [
+        np.resize(np.arange(f"2024-0{m}-01", f"2024-0{m + 1}-01", dtype="M8[D]"), 600)
+        for m in (2, 3)
+    ]
     target = Predictions.from_arrays(probabilities=np.concatenate(parts), time=np.concatenate(days))
     write_predictions(target, folder / "target.csv")
     return folder
 
 
 def ask(files: Path, *more: str) -> list[str]:
-    base = ["estimate", f"{files}/reference.csv", f"{files}/target.csv", "--every", "month", "--backtest", "none"]
+    base = [
+        "estimate",
+        f"{files}/reference.csv",
+        f"{files}/target.csv",
+        "--every",
+        "month",
+        "--backtest",
+        "none",
+    ]
     return [*base, "--method", "ac", "--method", "doc", "--method", "source", *more]
 
 
@@ -151,13 +192,23 @@ def test_an_alarm_is_told_and_ends_in_3_with_everything_written(
     assert [line.split(":")[0] for line in failing] == ["ALARM 2024-03"] * 2
     assert any(line.startswith("Alarm raised by 1 of 2 chunks") for line in shown)
     alarms = json.loads(out.read_text())["alarms"]
-    assert (alarms["raised"], alarms["when"], alarms["judged"], alarms["of"]) == (True, "default", 2, "chunk")
+    assert (alarms["raised"], alarms["when"], alarms["judged"], alarms["of"]) == (
+        True,
+        "default",
+        2,
+        "chunk",
+    )
     assert alarms["rules"] == [
         {"metric": "accuracy", "rule": "below", "amount": 0.8},
         {"metric": "accuracy", "rule": "drop", "amount": 0.05},
     ]
     one = alarms["where"][0]
-    assert (one["name"], one["start"], one["end"], one["rows"]) == ("2024-03", "2024-03-01", "2024-04-01", 600)
+    assert (one["name"], one["start"], one["end"], one["rows"]) == (
+        "2024-03",
+        "2024-03-01",
+        "2024-04-01",
+        600,
+    )
     assert one["value"] < one["bound"] == 0.8
     assert 0.5 < one["p"] <= 1
 
@@ -169,7 +220,9 @@ def test_no_alarm_ends_in_0_and_says_so(files: Path, capsys: pytest.CaptureFixtu
     assert "alarm in" not in capsys.readouterr().out.lower().replace("(alarm)", "")
 
 
-def test_standard_output_stays_json_and_quiet_stays_quiet(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_stays_json_and_quiet_stays_quiet(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(ask(files, "--fail-below", "0.8", "--json", "-")) == 3
     told = capsys.readouterr()
     assert json.loads(told.out)["alarms"]["raised"] is True
@@ -186,9 +239,18 @@ def test_standard_output_stays_json_and_quiet_stays_quiet(files: Path, capsys: p
         (("--fail-drop=-0.1",), "a drop of accuracy between 0 and 1"),
         (("--fail-below", "low"), "expected --fail-below NUMBER or METRIC=NUMBER"),
         (("--fail-below", "nan"), "expected --fail-below NUMBER or METRIC=NUMBER"),
-        (("--fail-below", "0.9", "--fail-below", "0.8"), "--fail-below is given twice for accuracy"),
-        (("--fail-below", "0.9", "--fail-when", "never"), "--fail-when: expected one of default, value, likely, upper"),
-        (("--fail-below", "0.9", "--every", "fortnight"), "expected chunks such as day, week, month"),
+        (
+            ("--fail-below", "0.9", "--fail-below", "0.8"),
+            "--fail-below is given twice for accuracy",
+        ),
+        (
+            ("--fail-below", "0.9", "--fail-when", "never"),
+            "--fail-when: expected one of default, value, likely, upper",
+        ),
+        (
+            ("--fail-below", "0.9", "--every", "fortnight"),
+            "expected chunks such as day, week, month",
+        ),
     ],
 )
 def test_bad_rules_end_in_2(
@@ -212,8 +274,31 @@ def test_in_python(files: Path) -> None:
 
 def test_a_metric_besides_the_accuracy(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is estimated because the alarm asks for it, by any of its names."""
-    asked = ["estimate", f"{files}/reference.csv", f"{files}/target.csv", "--every", "month", "--backtest", "none"]
-    assert main([*asked, "--method", "cbpe", "--fail-below", "AUC=0.9", "--fail-drop", "f1=0.5", "--json", "-"]) == 3
+    asked = [
+        "estimate",
+        f"{files}/reference.csv",
+        f"{files}/target.csv",
+        "--every",
+        "month",
+        "--backtest",
+        "none",
+    ]
+    assert (
+        main(
+            [
+                *asked,
+                "--method",
+                "cbpe",
+                "--fail-below",
+                "AUC=0.9",
+                "--fail-drop",
+                "f1=0.5",
+                "--json",
+                "-",
+            ]
+        )
+        == 3
+    )
     told = capsys.readouterr()
     alarms = json.loads(told.out)["alarms"]
     assert [(rule["metric"], rule["rule"], rule["amount"]) for rule in alarms["rules"]] == [
@@ -221,14 +306,21 @@ def test_a_metric_besides_the_accuracy(files: Path, capsys: pytest.CaptureFixtur
         ("f1", "drop", 0.5),
     ]
     assert [(one["name"], one["metric"]) for one in alarms["where"]] == [("2024-03", "roc_auc")]
-    assert alarms["where"][0]["value"] == json.loads(told.out)["chunks"][1]["metrics"]["roc_auc"]["value"]
+    assert (
+        alarms["where"][0]["value"]
+        == json.loads(told.out)["chunks"][1]["metrics"]["roc_auc"]["value"]
+    )
     assert told.err.startswith("ALARM 2024-03: roc_auc 0.")
     assert main([*asked, "--fail-below", "f2=0.9"]) == 2
-    with pytest.raises(UsageError, match=r"--fail-below: expected mcc between -1 and 1 such as 0.93, got -2"):
+    with pytest.raises(
+        UsageError, match=r"--fail-below: expected mcc between -1 and 1 such as 0.93, got -2"
+    ):
         alarm_rules({"mcc": -2}, None, ("mcc",))
 
 
 def test_a_metric_without_an_estimate_is_said() -> None:
     part = Watched({"name": "north"}, 10, {"accuracy": LOW}, {})
-    found = judge_alarms(alarm_rules({"f1": 0.9}, None, ("f1",)), [part], {"f1": 0.95}, kind="slice")
+    found = judge_alarms(
+        alarm_rules({"f1": 0.9}, None, ("f1",)), [part], {"f1": 0.95}, kind="slice"
+    )
     assert found.lines()[0] == "No estimate, so no alarm could be raised: f1 of north"

@@ -23,7 +23,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit")
     reference = example_record(600, seed=1)
     write_predictions(
-        Predictions.from_arrays(probabilities=reference.probabilities, label=reference.label), folder / "r.parquet"
+        Predictions.from_arrays(probabilities=reference.probabilities, label=reference.label),
+        folder / "r.parquet",
     )
     write_predictions(Predictions.from_arrays(probabilities=TARGET.probabilities), folder / "t.csv")
     rows = np.random.default_rng(0).permutation(500)[:40]
@@ -38,12 +39,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(files: Path, *arguments: str) -> int:
-    return main(["audit", str(files / "r.parquet"), str(files / "t.csv"), "--method", "doc", *arguments])
+    return main(
+        ["audit", str(files / "r.parquet"), str(files / "t.csv"), "--method", "doc", *arguments]
+    )
 
 
-def test_it_prints_a_verdict_and_writes_json(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_a_verdict_and_writes_json(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "audit.json"
-    assert call(files, "--labels", str(files / "few.csv"), "--level", "0.9", "--json", str(out), "-v") == 0
+    assert (
+        call(files, "--labels", str(files / "few.csv"), "--level", "0.9", "--json", str(out), "-v")
+        == 0
+    )
     shown = capsys.readouterr().out
     for text in (
         "Label-free estimate",
@@ -87,18 +95,27 @@ def test_rows_are_suggested_at_random_or_by_confidence(
     assert shares[0] == 1
     assert shares[1] < 1
     capsys.readouterr()
-    assert call(files, "--suggest", "3", "--suggest-by", "entropy", "--out", str(tmp_path / "x.csv")) == 2
+    assert (
+        call(files, "--suggest", "3", "--suggest-by", "entropy", "--out", str(tmp_path / "x.csv"))
+        == 2
+    )
     assert "known: random, confidence" in capsys.readouterr().err
 
 
-def test_json_on_standard_output_is_nothing_but_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_on_standard_output_is_nothing_but_json(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call(files, "--labels", str(files / "few.csv"), "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["command"] == "audit"
 
 
-def test_the_loop_through_files(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_loop_through_files(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "next.csv"
-    assert call(files, "--labels", str(files / "few.csv"), "--suggest", "30", "--out", str(out)) == 0
+    assert (
+        call(files, "--labels", str(files / "few.csv"), "--suggest", "30", "--out", str(out)) == 0
+    )
     assert "Wrote 30 rows to label" in capsys.readouterr().out
     header, *lines = out.read_text().splitlines()
     named = header.split(",")
@@ -116,7 +133,10 @@ def test_the_loop_through_files(files: Path, tmp_path: Path, capsys: pytest.Capt
     ("name", "message"),
     [
         ("clash.csv", "one truth for target row 3"),
-        ("outside.csv", "row 1: column row: expected the number of a target row from 0 to 499, got 500"),
+        (
+            "outside.csv",
+            "row 1: column row: expected the number of a target row from 0 to 499, got 500",
+        ),
         ("short.csv", "as many labels as target rows (500)"),
         ("zebra.csv", "got 'zebra'"),
         ("blank.csv", "at least one known label"),
@@ -168,7 +188,9 @@ def test_the_page_is_written_and_says_the_verdict(
     assert "Audited accuracy" in capsys.readouterr().out
 
 
-def test_widths_are_worked_out_for_a_page_only(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_widths_are_worked_out_for_a_page_only(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call(files, "--labels", str(files / "few.csv"), "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["outlook"] is None
 

@@ -71,19 +71,35 @@ def test_evaluate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sure, right = confidence(TARGET), verdicts(TARGET)
     shares = [softmax(row["candidate_scores"]) for row in TARGET]
     labels = [row["label"] for row in TARGET]
-    brier = np.mean([((p - np.eye(len(p))[y]) ** 2).sum() for p, y in zip(shares, labels, strict=True)])
+    brier = np.mean(
+        [((p - np.eye(len(p))[y]) ** 2).sum() for p, y in zip(shares, labels, strict=True)]
+    )
     loss = np.mean([-np.log(p[y]) for p, y in zip(shares, labels, strict=True)])
     cell = np.minimum((sure * 15).astype(int), 14)
     ece = sum(abs(right[cell == b].sum() - sure[cell == b].sum()) for b in range(15)) / len(right)
     ordered = right[np.argsort(-sure)]
     coverage = (np.cumsum(ordered) / np.arange(1, len(ordered) + 1)).mean()
-    expected = {"accuracy": right.mean(), "brier": brier, "nll": loss, "ece": ece, "auc_coverage": coverage}
+    expected = {
+        "accuracy": right.mean(),
+        "brier": brier,
+        "nll": loss,
+        "ece": ece,
+        "auc_coverage": coverage,
+    }
     metrics = found["metrics"]
     for name, value in expected.items():
         assert metrics[name]["value"] == pytest.approx(value, abs=1e-9), name
         assert metrics[name]["lower"] <= value <= metrics[name]["upper"], name
     why = {one["metric"]: one["why"] for one in found["skipped"]}
-    names = ("confusion", "f1", "roc_auc", "macro_precision", "macro_recall", "macro_f1", "per_class")
+    names = (
+        "confusion",
+        "f1",
+        "roc_auc",
+        "macro_precision",
+        "macro_recall",
+        "macro_f1",
+        "per_class",
+    )
     assert why == dict.fromkeys(names, NO_CLASSES)
 
 
@@ -106,7 +122,11 @@ def test_estimate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     by_name = {one["method"]: one for one in found["estimates"]}
     for name, value in expected.items():
         assert by_name[name]["value"] == pytest.approx(value, abs=1e-9), name
-    assert found["reference"] == {**found["reference"], "rows": 900, "accuracy": pytest.approx(right.mean())}
+    assert found["reference"] == {
+        **found["reference"],
+        "rows": 900,
+        "accuracy": pytest.approx(right.mean()),
+    }
     truth = verdicts(TARGET).mean()
     assert abs(found["headline"]["value"] - truth) < 0.08
     assert {"cbpe", "im", "pape", "importance", "threshold:margin"} <= set(by_name)
@@ -116,13 +136,17 @@ def test_estimate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_labels_from_another_file(files: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_from_another_file(
+    files: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Positions that do not start at 0 are still positions: a file of labels alone does not number them anew."""
     some = [row for row in TARGET if row["label"] >= 1][:120]
     path = tmp_path / f"labels.{form}"
     if form == "csv":
         with path.open("w", newline="") as file:
-            csv.writer(file).writerows([["id", "label"], *([row["id"], row["label"]] for row in some)])
+            csv.writer(file).writerows(
+                [["id", "label"], *([row["id"], row["label"]] for row in some)]
+            )
     else:
         put(path, some, "id", "label")
     expected = verdicts(some).mean()
@@ -140,7 +164,9 @@ def test_audit(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (found["labels"], found["correct"]) == (80, verdicts(some).sum())
 
 
-def test_reports_and_other_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_and_other_commands(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pair = [str(files / "ref.jsonl"), str(files / "target.jsonl")]
     assert main(["diagnose", *pair, "-v"]) == 0
     assert main(["backtest", pair[0], "-v"]) == 0
@@ -175,7 +201,9 @@ BAD: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_line(tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_one_line(
+    tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     bad, words = BAD[case]
     path = tmp_path / "bad.jsonl"
     path.write_text(f'{{"candidate_scores": [0.5, 0.1], "label": 0}}\n{bad}\n')
@@ -190,7 +218,12 @@ def test_bad_input_is_one_line(tmp_path: Path, case: str, capsys: pytest.Capture
 def test_a_reference_of_classes_and_a_target_of_candidates(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    classes = put(tmp_path / "c.jsonl", [{"probabilities": [0.9, 0.1], "label": 0}] * 30, "probabilities", "label")
+    classes = put(
+        tmp_path / "c.jsonl",
+        [{"probabilities": [0.9, 0.1], "label": 0}] * 30,
+        "probabilities",
+        "label",
+    )
     for pair in ((classes, files / "target.jsonl"), (files / "ref.jsonl", classes)):
         assert main(["estimate", *map(str, pair)]) == 2
         shown = capsys.readouterr().err

@@ -36,24 +36,33 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, record in (("reference", reference), ("target", target.without_labels())):
             kept = {f: getattr(record, f) for f in slim if record.has(f)}
             write_predictions(Predictions.from_arrays(**kept), folder / f"{name}.{ending}")
-    write_predictions(Predictions.from_arrays(label=target.label, classes=range(4)), folder / "labels.parquet")
+    write_predictions(
+        Predictions.from_arrays(label=target.label, classes=range(4)), folder / "labels.parquet"
+    )
     write_predictions(target, folder / "labelled.parquet")
     return folder
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     """A command in this process, as `run_apart` tells of one in its own: its code and the bytes that it printed."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
+    )
     with redirect_stdout(out), redirect_stderr(err):
         code = main([*map(str, arguments)])
     printed = [stream.buffer.getvalue() for stream in (out, err)]
     return subprocess.CompletedProcess(arguments, code, *printed)
 
 
-def run_apart(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+def run_apart(
+    *arguments: str | Path, stdin: bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """A command in a process of its own: for what only a process has, and one of each way to end."""
     return subprocess.run(
-        [sys.executable, "-m", "oodometer", *map(str, arguments)], input=stdin, capture_output=True, timeout=120
+        [sys.executable, "-m", "oodometer", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
     )
 
 
@@ -62,7 +71,17 @@ def test_estimate_prints_a_table_and_writes_json(
 ) -> None:
     out = tmp_path / "out.json"
     assert (
-        main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "-v", "--json", str(out)]) == 0
+        main(
+            [
+                "estimate",
+                str(files / "reference.parquet"),
+                str(files / "target.csv"),
+                "-v",
+                "--json",
+                str(out),
+            ]
+        )
+        == 0
     )
     shown = capsys.readouterr().out
     assert "Estimated accuracy" in shown
@@ -81,7 +100,9 @@ def test_estimate_prints_a_table_and_writes_json(
 
 
 def test_json_on_standard_output_is_nothing_but_json(files: Path) -> None:
-    done = run_apart("estimate", files / "reference.parquet", files / "target.parquet", "--json", "-")
+    done = run_apart(
+        "estimate", files / "reference.parquet", files / "target.parquet", "--json", "-"
+    )
     assert done.returncode == 0
     assert json.loads(done.stdout)["target"]["rows"] == 400
     assert done.stderr == b""
@@ -90,7 +111,9 @@ def test_json_on_standard_output_is_nothing_but_json(files: Path) -> None:
 def test_csv_and_parquet_give_the_same_numbers(files: Path) -> None:
     found = []
     for ending in ("parquet", "csv"):
-        done = run("estimate", files / f"reference.{ending}", files / f"target.{ending}", "--json", "-")
+        done = run(
+            "estimate", files / f"reference.{ending}", files / f"target.{ending}", "--json", "-"
+        )
         found.append({e["method"]: e["value"] for e in json.loads(done.stdout)["estimates"]})
     assert found[0].keys() == found[1].keys()
     for name, value in found[0].items():
@@ -98,7 +121,14 @@ def test_csv_and_parquet_give_the_same_numbers(files: Path) -> None:
 
 
 def test_standard_input_is_a_file(files: Path) -> None:
-    done = run_apart("estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes())
+    done = run_apart(
+        "estimate",
+        files / "reference.csv",
+        "-",
+        "--json",
+        "-",
+        stdin=(files / "target.csv").read_bytes(),
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["target"]["rows"] == 400
 
@@ -111,14 +141,24 @@ def test_byte_order_mark_and_carriage_returns_do_no_harm(files: Path, tmp_path: 
     assert json.loads(done.stdout)["target"]["rows"] == 400
 
 
-def test_labels_are_printed_beside_the_estimates(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_are_printed_beside_the_estimates(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = [str(files / n) for n in ("reference.parquet", "target.parquet", "labels.parquet")]
     assert main(["estimate", *paths[:2], "--labels", paths[2]]) == 0
     assert "True accuracy" in capsys.readouterr().out
 
 
 def test_slices_are_listed(files: Path) -> None:
-    done = run("estimate", files / "reference.parquet", files / "target.parquet", "--by", "group", "--json", "-")
+    done = run(
+        "estimate",
+        files / "reference.parquet",
+        files / "target.parquet",
+        "--by",
+        "group",
+        "--json",
+        "-",
+    )
     slices = json.loads(done.stdout)["slices"]
     assert {s["value"] for s in slices} == {"even", "odd"}
     assert sum(s["rows"] for s in slices) == 400
@@ -127,7 +167,15 @@ def test_slices_are_listed(files: Path) -> None:
 def test_a_column_may_be_renamed(files: Path, tmp_path: Path) -> None:
     text = (files / "reference.csv").read_text().replace("label", "y_true", 1)
     (tmp_path / "theirs.csv").write_text(text)
-    done = run("estimate", tmp_path / "theirs.csv", files / "target.csv", "--map", "y_true=label", "--json", "-")
+    done = run(
+        "estimate",
+        tmp_path / "theirs.csv",
+        files / "target.csv",
+        "--map",
+        "y_true=label",
+        "--json",
+        "-",
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -149,7 +197,9 @@ def test_evaluate_prints_intervals(files: Path) -> None:
     )
     for name in wanted:
         assert set(found["metrics"][name]) >= INTERVAL_KEYS, name
-    assert found["metrics"]["aurc"]["value"] == pytest.approx(1 - found["metrics"]["auc_coverage"]["value"])
+    assert found["metrics"]["aurc"]["value"] == pytest.approx(
+        1 - found["metrics"]["auc_coverage"]["value"]
+    )
     assert len(found["per_class"]) == 4
 
 
@@ -181,7 +231,9 @@ def fails_with_one_line(done: subprocess.CompletedProcess[bytes], code: int = 2)
 
 
 def test_missing_file(files: Path) -> None:
-    assert "nowhere.csv" in fails_with_one_line(run_apart("estimate", "nowhere.csv", files / "target.csv"))
+    assert "nowhere.csv" in fails_with_one_line(
+        run_apart("estimate", "nowhere.csv", files / "target.csv")
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +250,9 @@ def test_missing_file(files: Path) -> None:
         ("R cut.parquet", ["cut.parquet"]),
     ],
 )
-def test_wrong_input_is_one_line(arguments: str, words: list[str], files: Path, tmp_path: Path) -> None:
+def test_wrong_input_is_one_line(
+    arguments: str, words: list[str], files: Path, tmp_path: Path
+) -> None:
     (tmp_path / "percents.csv").write_text("prob_0,prob_1,prob_2,prob_3\n" + "70,10,10,10\n" * 5)
     (tmp_path / "predictions.pkl").write_bytes(pickle.dumps({"label": [1]}))
     (tmp_path / "folder").mkdir()
@@ -217,7 +271,9 @@ def test_an_unknown_command() -> None:
 
 def test_nothing_is_written_when_the_output_cannot_be(files: Path, tmp_path: Path) -> None:
     out = tmp_path / "no-such-folder" / "out.json"
-    text = run("estimate", files / "reference.csv", files / "target.csv", "--json", out).stderr.decode()
+    text = run(
+        "estimate", files / "reference.csv", files / "target.csv", "--json", out
+    ).stderr.decode()
     assert "no-such-folder" in text
     assert text.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -237,7 +293,8 @@ def test_debug_shows_the_traceback(files: Path) -> None:
 
 def test_a_missing_extra_is_said_before_the_work(files: Path, tmp_path: Path) -> None:
     blocked = (
-        "import sys; sys.modules['vl_convert'] = None; from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
+        "import sys; sys.modules['vl_convert'] = None; from "
+        "oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     arguments = [
         "estimate",
@@ -246,7 +303,9 @@ def test_a_missing_extra_is_said_before_the_work(files: Path, tmp_path: Path) ->
         "--report",
         str(tmp_path / "r.html"),
     ]
-    done = subprocess.run([sys.executable, "-c", blocked, *arguments], capture_output=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", blocked, *arguments], capture_output=True, timeout=120
+    )
     text = done.stderr.decode()
     assert done.returncode == 2, text
     assert install_line("report") in text
@@ -272,7 +331,13 @@ def test_demo_writes_files_and_tells_where(drift: tuple[Path, str]) -> None:
     folder, shown = drift
     assert "report" in shown
     names = {p.name for p in folder.iterdir()}
-    assert {"reference.parquet", "target_0.parquet", "labels_5.parquet", "demo.json", "report.html"} <= names
+    assert {
+        "reference.parquet",
+        "target_0.parquet",
+        "labels_5.parquet",
+        "demo.json",
+        "report.html",
+    } <= names
     found = json.loads((folder / "demo.json").read_text())
     truths = np.array([s["truth"]["value"] for s in found["steps"]])
     heads = np.array([s["headline"]["value"] for s in found["steps"]])
@@ -283,13 +348,19 @@ def test_demo_writes_files_and_tells_where(drift: tuple[Path, str]) -> None:
 
 def test_the_table_in_the_guide_is_what_the_demo_finds(drift: tuple[Path, str]) -> None:
     """First steps show what the demo prints; it fails here when the two drift apart."""
-    table = GUIDE.read_text(encoding="utf-8").partition("<!-- demo -->")[2].partition("<!-- /demo -->")[0]
+    table = (
+        GUIDE.read_text(encoding="utf-8")
+        .partition("<!-- demo -->")[2]
+        .partition("<!-- /demo -->")[0]
+    )
     rows = [line for line in table.splitlines() if re.match(r"\| \d", line)]
     steps = json.loads((drift[0] / "demo.json").read_text())["steps"]
     assert len(rows) == len(steps)
     for row, step in zip(rows, steps, strict=True):
         head = step["headline"]
-        found = [100 * x for x in (head["value"], head["lower"], head["upper"], step["truth"]["value"])]
+        found = [
+            100 * x for x in (head["value"], head["lower"], head["upper"], step["truth"]["value"])
+        ]
         # another processor rounds the training differently; three points are eighteen images of 597
         shares = [float(x) for x in re.findall(r"(\d+\.\d) %", row)]
         assert shares == pytest.approx(found, abs=3.0), row

@@ -22,12 +22,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         prediction = np.where(margin > 0, label, 1 - label)
         lines = [f"{y},{p},{c:.6f}" for y, p, c in zip(label, prediction, confidence, strict=True)]
         (path / f"{name}.csv").write_text("\n".join(["label,prediction,confidence", *lines]) + "\n")
-    (path / "goal.csv").write_text("confidence\n" + "\n".join(f"{c:.3f}" for c in rng.uniform(0.5, 1, 200)) + "\n")
+    (path / "goal.csv").write_text(
+        "confidence\n" + "\n".join(f"{c:.3f}" for c in rng.uniform(0.5, 1, 200)) + "\n"
+    )
     return path
 
 
 def run(folder: Path, *words: str) -> int:
-    return main(["compare", *(str(folder / w) if w.endswith((".csv", ".json", ".html")) else w for w in words)])
+    return main(
+        [
+            "compare",
+            *(str(folder / w) if w.endswith((".csv", ".json", ".html")) else w for w in words),
+        ]
+    )
 
 
 def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +86,9 @@ def test_json_on_standard_output_is_alone(folder: Path, capsys: pytest.CaptureFi
         (["a.csv", "b.csv", "--level", "95"], "level"),
     ],
 )
-def test_errors_are_one_line(folder: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(
+    folder: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(folder, *words) == 2
     streams = capsys.readouterr()
     assert streams.out == ""
@@ -87,7 +96,9 @@ def test_errors_are_one_line(folder: Path, words: list[str], says: str, capsys: 
     assert streams.err.count("\n") == 1
 
 
-def test_evaluate_prints_findings_and_thresholds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_prints_findings_and_thresholds(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["evaluate", str(folder / "a.csv"), "-v"]) == 0
     printed = capsys.readouterr().out
     assert "coverage_at_risk 0.05" in printed

@@ -31,7 +31,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found_by(records: list[str], capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, object]:
+def found_by(
+    records: list[str], capsys: pytest.CaptureFixture[str], *more: str
+) -> dict[str, object]:
     assert main(["estimate", *records, *more, "--json", "-"]) == 0
     out: dict[str, object] = json.loads(capsys.readouterr().out)
     return out
@@ -41,21 +43,32 @@ def test_both_files_give_defaults_that_the_command_line_overrides(
     records: list[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shared = here / "pyproject.toml"
-    shared.write_text(f'[project]\nname = "mine"\n[tool.oodometer.estimate]\nlevel = 0.8\nby = "group"\n{QUICK}')
+    shared.write_text(
+        f'[project]\nname = "mine"\n[tool.oodometer.estimate]\nlevel = 0.8\nby = "group"\n{QUICK}'
+    )
     found = found_by(records, capsys)
     assert (found["level"], len(found["slices"])) == (0.8, 2)  # type: ignore[arg-type]
     assert str(found["argv"]).endswith("backtest = 'none'")
-    (here / "oodometer.toml").write_text(f"[estimate]\nlevel = 0.7\n{QUICK}")  # its own file is the one that is read
+    (here / "oodometer.toml").write_text(
+        f"[estimate]\nlevel = 0.7\n{QUICK}"
+    )  # its own file is the one that is read
     assert found_by(records, capsys)["level"] == 0.7
     assert found_by(records, capsys, "--level", "0.6")["level"] == 0.6
     assert len(found_by(records, capsys, "--method", "atc")["estimates"]) == 1  # type: ignore[arg-type]
     assert found_by(records, capsys, "--config", "pyproject.toml")["level"] == 0.8
-    assert found_by(records, capsys, "--no-config", "--method", "ac", "--backtest", "none")["level"] == 0.95
+    assert (
+        found_by(records, capsys, "--no-config", "--method", "ac", "--backtest", "none")["level"]
+        == 0.95
+    )
 
 
-def test_a_mapping_is_a_table(records: list[str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mapping_is_a_table(
+    records: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "x.csv").write_text("y,guess,age\n1,1,3\n0,1,4\n")
-    (here / "oodometer.toml").write_text('[evaluate]\nmap = { y = "label", guess = "prediction" }\nmetric = "acc"\n')
+    (here / "oodometer.toml").write_text(
+        '[evaluate]\nmap = { y = "label", guess = "prediction" }\nmetric = "acc"\n'
+    )
     assert main(["evaluate", "x.csv"]) == 0
     assert "accuracy" in capsys.readouterr().out
 
@@ -87,7 +100,9 @@ def test_a_wrong_file_is_one_line_with_its_name(
     assert said.count("\n") == 1
 
 
-def test_a_file_that_is_named_must_be_there(records: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_named_must_be_there(
+    records: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["estimate", *records, "--config", "none.toml"]) == 2
     assert "there is no file none.toml" in capsys.readouterr().err
     assert main(["estimate", *records, "--config", "a.toml", "--no-config"]) == 2
@@ -100,9 +115,18 @@ def test_a_file_that_is_named_must_be_there(records: list[str], capsys: pytest.C
     ("text", "said"),
     [
         ('tool = "x"', "pyproject.toml: expected a table [tool], got tool = 'x'"),
-        ("[tool]\noodometer = 3", "pyproject.toml: expected a table [tool.oodometer], got tool.oodometer = 3"),
-        ("[[tool.oodometer]]\na = 1", "pyproject.toml: expected a table [tool.oodometer], got tool.oodometer = [{"),
-        ("[tool.oodometer]\nestimate = 3", "pyproject.toml: expected a table [estimate] of options, got estimate = 3"),
+        (
+            "[tool]\noodometer = 3",
+            "pyproject.toml: expected a table [tool.oodometer], got tool.oodometer = 3",
+        ),
+        (
+            "[[tool.oodometer]]\na = 1",
+            "pyproject.toml: expected a table [tool.oodometer], got tool.oodometer = [{",
+        ),
+        (
+            "[tool.oodometer]\nestimate = 3",
+            "pyproject.toml: expected a table [estimate] of options, got estimate = 3",
+        ),
     ],
 )
 def test_what_is_no_table(
@@ -118,7 +142,9 @@ def test_what_is_no_table(
 def test_closed_streams_and_pipes_with_a_name(records: list[str], here: Path) -> None:
     def asked(words: str) -> tuple[int, str]:
         shell = f"exec {sys.executable} -m oodometer {words}"
-        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            ["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60
+        )
         return done.returncode, done.stderr
 
     for words in ("methods >&-", "--help >&-", "--version >&-", "methods >&- <&-"):
@@ -128,7 +154,12 @@ def test_closed_streams_and_pipes_with_a_name(records: list[str], here: Path) ->
     assert asked("methods 2>&-") == (0, "")
     assert asked("evaluate nothing.csv 2>&-")[0] == 2
     os.mkfifo(here / "pipe.csv")
-    for words in ("evaluate pipe.csv", "estimate pipe.csv pipe.csv", "history pipe.csv", "methods --config pipe.csv"):
+    for words in (
+        "evaluate pipe.csv",
+        "estimate pipe.csv pipe.csv",
+        "history pipe.csv",
+        "methods --config pipe.csv",
+    ):
         code, said = asked(words)
         assert (code, said.count("\n")) == (2, 1), said
         assert "pipe" in said

@@ -25,7 +25,9 @@ QUICK = ["--method=source", "--method=atc", "--method=doc", "--family=none", "--
 
 def slim(record: Predictions, labelled: bool) -> Predictions:
     label = record.label if labelled else None
-    return Predictions.from_arrays(probabilities=record.probabilities, **({} if label is None else {"label": label}))
+    return Predictions.from_arrays(
+        probabilities=record.probabilities, **({} if label is None else {"label": label})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trials_in(folder: Path) -> int:
-    return sum(len(path.read_text().splitlines()) for path in (folder / "backtests").glob("*.jsonl"))
+    return sum(
+        len(path.read_text().splitlines()) for path in (folder / "backtests").glob("*.jsonl")
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +58,9 @@ def cells(line: str) -> list[str]:
     return re.split(r" {2,}", line.strip())
 
 
-def test_diagnose_says_the_kind_first_then_the_findings(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diagnose_says_the_kind_first_then_the_findings(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["diagnose", str(files / "reference.parquet"), str(files / "alike.csv"), "-v"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "Kind of shift: none"
@@ -66,7 +72,9 @@ def test_diagnose_says_the_kind_first_then_the_findings(files: Path, capsys: pyt
     assert alike == (float(change[3]) >= 0.05)
 
 
-def test_diagnose_sees_a_change_and_writes_what_the_interface_names(files: Path, tmp_path: Path) -> None:
+def test_diagnose_sees_a_change_and_writes_what_the_interface_names(
+    files: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "diagnosis.json"
     arguments = ["diagnose", str(files / "reference.parquet"), str(files / "one_class.parquet")]
     assert main([*arguments, "--json", str(out)]) == 0
@@ -82,8 +90,15 @@ def test_diagnose_sees_a_change_and_writes_what_the_interface_names(files: Path,
     assert change["refutes"] == ["source"]
 
 
-def test_diagnose_on_standard_output_is_nothing_but_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", str(files / "reference.parquet"), str(files / "alike.csv"), "--json", "-"]) == 0
+def test_diagnose_on_standard_output_is_nothing_but_json(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            ["diagnose", str(files / "reference.parquet"), str(files / "alike.csv"), "--json", "-"]
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["kind"] == "none"
 
 
@@ -95,7 +110,9 @@ def test_estimate_shows_the_diagnosis_and_can_do_without_a_backtest(
     assert main([*arguments, "--backtest", "none", "--json", str(out)]) == 0
     shown = capsys.readouterr().out.splitlines()
     found = json.loads(out.read_text())
-    assert f"  Kind of shift: {found['diagnosis']['kind']}: {found['diagnosis']['why']}" in shown[:6]
+    assert (
+        f"  Kind of shift: {found['diagnosis']['kind']}: {found['diagnosis']['why']}" in shown[:6]
+    )
     assert found.get("backtest") is None
     assert found["headline"]["kind"] != "backtest"
     trust = next(line for line in shown if line.startswith("  Trust"))
@@ -113,16 +130,33 @@ def test_what_the_diagnosis_says_leaves_no_gap_in_the_line_of_trust(
 ) -> None:
     one = tmp_path / "one.csv"
     one.write_text("".join((files / "alike.csv").read_text().splitlines(keepends=True)[:2]))
-    arguments = ["estimate", str(files / "reference.parquet"), str(one), "--backtest", str(tmp_path / "kept")]
+    arguments = [
+        "estimate",
+        str(files / "reference.parquet"),
+        str(one),
+        "--backtest",
+        str(tmp_path / "kept"),
+    ]
     assert main(arguments) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert "  Kind of shift: unknown: no test could see a difference with a single row on one side" in shown
+    assert (
+        "  Kind of shift: unknown: no test could see a difference with a single row on one side"
+        in shown
+    )
     trust = next(line for line in shown if line.startswith("  Trust"))
-    assert trust.startswith("  Trust none: in 9 of 10 comparable public cases the truth is expected within ")
-    assert trust.endswith("; that is more than half of all accuracies: label some target rows (`oodometer audit`)")
+    assert trust.startswith(
+        "  Trust none: in 9 of 10 comparable public cases the truth is expected within "
+    )
+    assert trust.endswith(
+        "; that is more than half of all accuracies: label some target rows (`oodometer audit`)"
+    )
     assert main([*arguments[:2], str(files / "alike.csv"), *arguments[3:]]) == 0
-    trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  Trust"))
-    assert trust.startswith("  Trust low: in 9 of 10 comparable public cases the truth is expected within ")
+    trust = next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("  Trust")
+    )
+    assert trust.startswith(
+        "  Trust low: in 9 of 10 comparable public cases the truth is expected within "
+    )
     assert trust.endswith("; a few labels make it narrower (`oodometer audit`)")
     assert "kind" not in trust, "the diagnosis has a line of its own"
 
@@ -131,7 +165,15 @@ def test_backtest_table_is_the_mean_of_the_rows(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "backtest.json"
-    arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "4", "--no-cache", "-v"]
+    arguments = [
+        "backtest",
+        str(files / "reference.parquet"),
+        *QUICK,
+        "--repeats",
+        "4",
+        "--no-cache",
+        "-v",
+    ]
     assert main([*arguments, "--json", str(out)]) == 0
     shown = capsys.readouterr().out
     found = json.loads(out.read_text())
@@ -148,7 +190,10 @@ def test_backtest_table_is_the_mean_of_the_rows(
         assert {line[0] for line in lines} == {"source", "atc", "doc"}
         for line in lines:
             mine = [row for row in found["rows"] if row["method"] == line[0]]
-            means = [np.mean([row[name] for row in mine if row["family"] == family]) for family in families]
+            means = [
+                np.mean([row[name] for row in mine if row["family"] == family])
+                for family in families
+            ]
             expected = [f"{100 * value:.{digits}f}" for value in [*means, np.mean(means)]]
             assert line[1:] == expected
     best = [cells(line) for line in errors.splitlines()[2:5]]
@@ -159,7 +204,15 @@ def test_backtest_reuses_what_it_kept(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OODOMETER_CACHE", str(tmp_path))
-    arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2", "--json", "-"]
+    arguments = [
+        "backtest",
+        str(files / "reference.parquet"),
+        *QUICK,
+        "--repeats",
+        "2",
+        "--json",
+        "-",
+    ]
     found = []
     for _ in range(2):
         assert main(arguments) == 0
@@ -211,7 +264,15 @@ def test_without_a_cache_an_interruption_promises_nothing(
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_control_c_in_a_process_of_its_own(files: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "oodometer", "backtest", str(files / "reference.parquet"), "--repeats", "40"]
+    command = [
+        sys.executable,
+        "-m",
+        "oodometer",
+        "backtest",
+        str(files / "reference.parquet"),
+        "--repeats",
+        "40",
+    ]
     env = {**os.environ, "OODOMETER_CACHE": str(tmp_path)}
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
@@ -244,16 +305,27 @@ def test_wrong_usage_of_backtest_is_one_line(
     assert len(said.strip().splitlines()) == 1
 
 
-def test_too_few_rows_to_backtest_on_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_few_rows_to_backtest_on_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_predictions(slim(example_record(79, seed=1), True), tmp_path / "few.parquet")
     assert main(["backtest", str(tmp_path / "few.parquet"), "--no-cache"]) == 2
     assert "at least 80 labelled rows" in capsys.readouterr().err
 
 
-def test_backtest_writes_a_page(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_backtest_writes_a_page(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("vl_convert")
     page = tmp_path / "backtest.html"
-    arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2", "--no-cache"]
+    arguments = [
+        "backtest",
+        str(files / "reference.parquet"),
+        *QUICK,
+        "--repeats",
+        "2",
+        "--no-cache",
+    ]
     assert main([*arguments, "--report", str(page)]) == 0
     capsys.readouterr()
     assert "chart-error-map" in page.read_text(encoding="utf-8")
@@ -265,11 +337,17 @@ def test_methods_lists_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     for title in ("estimators", "scores", "calibrators", "metrics", "rankers", "simulations"):
         assert f"\n{title}\n" in shown
     listed = [cells(line) for line in shown.splitlines()]
-    assert ["class_prior", "`label` of at least two classes", "other shares of the true classes"] in listed
+    assert [
+        "class_prior",
+        "`label` of at least two classes",
+        "other shares of the true classes",
+    ] in listed
 
 
 def test_the_best_of_a_table_stands_out_on_a_terminal() -> None:
     rows = [["one", "1.0"], ["two", "2.0"]]
-    shown = "\n".join(terminal.table_lines(["method", "error"], rows, 60, bold=[(0, 1)], colour=True))
+    shown = "\n".join(
+        terminal.table_lines(["method", "error"], rows, 60, bold=[(0, 1)], colour=True)
+    )
     assert "\x1b[1m1.0" in shown
     assert "\x1b[1m2.0" not in shown

@@ -17,7 +17,9 @@ from oodometer.cli.discriminate import _parted
 from oodometer.errors import install_line
 from oodometer.verbs.discriminate import train_judges
 
-entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
+entrance = importlib.import_module(
+    "oodometer.cli.main"
+)  # the package's face gives a function of this name
 INTERVAL = {"value", "lower", "upper", "level", "kind"}
 QUICK = ("--judges", "2", "--epochs", "3")
 
@@ -67,18 +69,34 @@ def test_training_writes_json_of_a_fixed_shape(judges: Path) -> None:
         0.95,
         0,
     )
-    assert found["examples"]["pairs"] == found["examples"]["correct"] + found["examples"]["incorrect"]
+    assert (
+        found["examples"]["pairs"] == found["examples"]["correct"] + found["examples"]["incorrect"]
+    )
     assert found["dev"]["learnt"] + found["dev"]["pairs"] == found["examples"]["pairs"]
-    assert {row["rule"] for row in found["held_out"]["rules"]} == {"any-incorrect", "any-correct", "majority", "single"}
+    assert {row["rule"] for row in found["held_out"]["rules"]} == {
+        "any-incorrect",
+        "any-correct",
+        "majority",
+        "single",
+    }
     for row in found["held_out"]["rules"]:
-        for measure in ("correct_recall", "correct_precision", "incorrect_recall", "incorrect_precision"):
+        for measure in (
+            "correct_recall",
+            "correct_precision",
+            "incorrect_recall",
+            "incorrect_precision",
+        ):
             assert set(row[measure]) == INTERVAL
             assert row[measure]["kind"] == "conditional"
     rule = next(row for row in found["held_out"]["rules"] if row["rule"] == "majority")
-    assert rule["correct_recall"]["value"] + rule["incorrect_recall"]["value"] > 1.3  # a coin makes 1
+    assert (
+        rule["correct_recall"]["value"] + rule["incorrect_recall"]["value"] > 1.3
+    )  # a coin makes 1
 
 
-def test_the_same_command_keeps_what_there_is(judges: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_keeps_what_there_is(
+    judges: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("train", judges.parent / "early.jsonl", "--out", judges, *QUICK) == 0
     said = capsys.readouterr()
     assert "Reused" in said.out
@@ -89,7 +107,9 @@ def test_the_same_command_keeps_what_there_is(judges: Path, capsys: pytest.Captu
     assert "holds judges of another training" in capsys.readouterr().err
 
 
-def test_judging_prints_bounds_and_the_truth(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judging_prints_bounds_and_the_truth(
+    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = bracketed(tmp_path / "known.jsonl", 120, 3)
     places = {"--out": "judged.csv", "--pseudo-labels": "more.jsonl", "--json": "found.json"}
     options = [str(part) for name, file in places.items() for part in (name, tmp_path / file)]
@@ -124,11 +144,18 @@ def test_judging_prints_bounds_and_the_truth(judges: Path, tmp_path: Path, capsy
     assert len(kept) == found["pseudo_labels"]["kept"] == round(found["lower"]["value"] * 120)
     assert set(json.loads(kept[0])) == {"input", "gold", "row", "id"}
     head = (tmp_path / "judged.csv").read_text().splitlines()[0]
-    assert all(name in head for name in ("vote_classifier_0", "correct", "input", "output", "gold", "id"))
+    assert all(
+        name in head for name in ("vote_classifier_0", "correct", "input", "output", "gold", "id")
+    )
 
 
-def test_other_commands_read_the_votes(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    known, new = bracketed(tmp_path / "k.jsonl", 120, 3), bracketed(tmp_path / "n.jsonl", 80, 4, gold=False)
+def test_other_commands_read_the_votes(
+    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known, new = (
+        bracketed(tmp_path / "k.jsonl", 120, 3),
+        bracketed(tmp_path / "n.jsonl", 80, 4, gold=False),
+    )
     (tmp_path / "judged").mkdir()
     assert run("predict", judges, known, new, "--out", tmp_path / "judged", "--json", "-") == 0
     told = json.loads(capsys.readouterr().out)
@@ -142,9 +169,14 @@ def test_other_commands_read_the_votes(judges: Path, tmp_path: Path, capsys: pyt
     assert estimate["value"] == pytest.approx(told["files"][1]["mean"]["value"])
 
 
-def test_a_page_where_the_truth_is_known(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_where_the_truth_is_known(
+    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("vl_convert", reason="needs the extra report")
-    known, new = bracketed(tmp_path / "k.jsonl", 60, 3), bracketed(tmp_path / "n.jsonl", 20, 4, gold=False)
+    known, new = (
+        bracketed(tmp_path / "k.jsonl", 60, 3),
+        bracketed(tmp_path / "n.jsonl", 20, 4, gold=False),
+    )
     assert run("predict", judges, known, "--report", tmp_path / "page.html") == 0
     assert "judge" in (tmp_path / "page.html").read_text()
     assert run("predict", judges, new, "--report", tmp_path / "none.html") == 2
@@ -152,8 +184,12 @@ def test_a_page_where_the_truth_is_known(judges: Path, tmp_path: Path, capsys: p
     assert not (tmp_path / "none.html").exists()
 
 
-def test_columns_are_renamed_and_csv_is_read(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "rows.csv").write_text("question;answer;target\nbab the cek;bab ( cek );bab ( cek )\nbab the cek;;x\n")
+def test_columns_are_renamed_and_csv_is_read(
+    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.csv").write_text(
+        "question;answer;target\nbab the cek;bab ( cek );bab ( cek )\nbab the cek;;x\n"
+    )
     names = ("--map", "question=input", "--map", "answer=output", "--map", "target=gold")
     assert run("predict", judges, tmp_path / "rows.csv", *names, "--json", "-") == 0
     found = json.loads(capsys.readouterr().out)
@@ -163,7 +199,10 @@ def test_columns_are_renamed_and_csv_is_read(judges: Path, tmp_path: Path, capsy
 
 
 def test_an_interruption_says_how_to_go_on(
-    judges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    judges: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     @contextmanager
     def impatient(what: str, **more: bool) -> Iterator[Any]:
@@ -184,7 +223,9 @@ def test_an_interruption_says_how_to_go_on(
     assert run(*command) == 0
     assert [one.name for one in tmp_path.iterdir()] == ["judges"]
     for weights in judges.rglob("weights.safetensors"):
-        assert (tmp_path / "judges" / weights.relative_to(judges)).read_bytes() == weights.read_bytes()
+        assert (
+            tmp_path / "judges" / weights.relative_to(judges)
+        ).read_bytes() == weights.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -192,7 +233,11 @@ def test_an_interruption_says_how_to_go_on(
     [
         ('{"input": "a", "output": "A"}', (), "expected a column gold"),
         ('{"output": "a", "gold": "A"}', (), "expected a column input"),
-        ('{"input": "a", "output": "A", "gold": "A"}', (), "early checkpoints on the training set (a smaller K)"),
+        (
+            '{"input": "a", "output": "A", "gold": "A"}',
+            (),
+            "early checkpoints on the training set (a smaller K)",
+        ),
         (
             '{"input": "a", "output": "x", "gold": ""}',
             (),
@@ -201,14 +246,30 @@ def test_an_interruption_says_how_to_go_on(
         ('{"input": "a", "output": "x", "gold": 5}', (), "row 1: column gold"),
         ('{"input": "a", "output": "x", "gold": "A"}', (), "at least 10 different inputs"),
         ('{"input": "a", "output": "x", "gold": "A"}', ("--judges", "0"), "at least 1 judge"),
-        ('{"input": "a", "output": "x", "gold": "A"}', ("--kind", "tree"), "encoder, encoder-decoder or likelihood"),
-        ('{"input": "a", "output": "x", "gold": "A"}', ("--metric", "rouge"), "exact, token-f1, bleu"),
-        ('{"input": "a", "output": "x", "gold": "A"}', ("--map", "x"), "expected --map theirs=ours"),
+        (
+            '{"input": "a", "output": "x", "gold": "A"}',
+            ("--kind", "tree"),
+            "encoder, encoder-decoder or likelihood",
+        ),
+        (
+            '{"input": "a", "output": "x", "gold": "A"}',
+            ("--metric", "rouge"),
+            "exact, token-f1, bleu",
+        ),
+        (
+            '{"input": "a", "output": "x", "gold": "A"}',
+            ("--map", "x"),
+            "expected --map theirs=ours",
+        ),
         ('{"input": "a"', (), "expected a JSON object on the line"),
     ],
 )
 def test_bad_pairs_are_one_line(
-    text: str, options: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str,
+    options: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "rows.jsonl").write_text(text + "\n")
     assert run("train", tmp_path / "rows.jsonl", "--out", tmp_path / "judges", *options) == 2
@@ -234,7 +295,10 @@ def test_bad_pairs_are_one_line(
         ),
         (("predict",), "Missing argument"),
         (("train", "rows.jsonl"), "Missing option '--out'"),
-        (("train", "none.jsonl", "--out", "judges"), "none.jsonl: expected a file, got no such file"),
+        (
+            ("train", "none.jsonl", "--out", "judges"),
+            "none.jsonl: expected a file, got no such file",
+        ),
     ],
 )
 def test_wrong_calls_are_one_line(
@@ -253,17 +317,24 @@ def test_a_missing_library_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    assert run("train", bracketed(tmp_path / "rows.jsonl", 60, 0), "--out", tmp_path / "judges") == 2
+    assert (
+        run("train", bracketed(tmp_path / "rows.jsonl", 60, 0), "--out", tmp_path / "judges") == 2
+    )
     assert install_line("hf") in capsys.readouterr().err
 
 
 def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> None:
     (tmp_path / "judges").mkdir()
     assert _parted(["a.jsonl", "b.jsonl"], True) == (None, ["a.jsonl", "b.jsonl"])
-    assert _parted([str(tmp_path / "judges"), "b.jsonl"], True) == ([str(tmp_path / "judges")], ["b.jsonl"])
+    assert _parted([str(tmp_path / "judges"), "b.jsonl"], True) == (
+        [str(tmp_path / "judges")],
+        ["b.jsonl"],
+    )
 
 
-def test_rows_of_several_files_go_into_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_several_files_go_into_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "judges").mkdir()
     (tmp_path / "a.jsonl").write_text("")
     for files, out, fault in (
@@ -275,17 +346,30 @@ def test_rows_of_several_files_go_into_a_folder(tmp_path: Path, capsys: pytest.C
         assert fault in capsys.readouterr().err
 
 
-def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judges_of_two_kinds_vote_together(
+    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A model that is trained on right pairs says how probable it finds an output; both folders are asked at once."""
     dev, new = bracketed(tmp_path / "dev.jsonl", 100, 5), bracketed(tmp_path / "new.jsonl", 60, 6)
     pairs = tmp_path / "gold.jsonl"  # a likelihood judge needs no outputs to learn from
     early = [json.loads(line) for line in (judges.parent / "early.jsonl").read_text().splitlines()]
-    pairs.write_text("".join(json.dumps({"input": row["input"], "gold": row["gold"]}) + "\n" for row in early))
+    pairs.write_text(
+        "".join(json.dumps({"input": row["input"], "gold": row["gold"]}) + "\n" for row in early)
+    )
     how: Any = {"kind": "likelihood", "judges": 1, "epochs": 12, "learning_rate": 0.005}
     told = train_judges(pairs, tmp_path / "parser", dev=dev, **how).to_dict()
     assert told["settings"]["kind"] == "likelihood"
     assert [row["judge"] for row in told["thresholds"]["by_judge"]] == ["likelihood_0"]
-    both = ("predict", judges, tmp_path / "parser", new, "--calibrate", dev, "--json", tmp_path / "found.json")
+    both = (
+        "predict",
+        judges,
+        tmp_path / "parser",
+        new,
+        "--calibrate",
+        dev,
+        "--json",
+        tmp_path / "found.json",
+    )
     assert run(*both, "--out", tmp_path / "judged.jsonl") == 0
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["judges"] == ["classifier_0", "classifier_1", "likelihood_2"]
@@ -295,9 +379,16 @@ def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys:
     capsys.readouterr()
     assert run("predict", judges, tmp_path / "parser") == 2
     assert "expected FOLDER OUTPUTS..." in capsys.readouterr().err
-    assert run("predict", judges, tmp_path / "parser", new) == 0  # one folder has thresholds, the other has none
+    assert (
+        run("predict", judges, tmp_path / "parser", new) == 0
+    )  # one folder has thresholds, the other has none
     assert "at P >= 0.5" not in capsys.readouterr().out
-    assert run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood", "--metric", "bleu") == 2
+    assert (
+        run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood", "--metric", "bleu")
+        == 2
+    )
     assert "leave out --kind likelihood" in capsys.readouterr().err
-    assert run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood") == 2  # nothing would set its threshold
+    assert (
+        run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood") == 2
+    )  # nothing would set its threshold
     assert "expected a column output" in capsys.readouterr().err

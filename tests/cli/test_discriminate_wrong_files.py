@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
+entrance = importlib.import_module(
+    "oodometer.cli.main"
+)  # the package's face gives a function of this name
 MAPPED = ("--map", "q=input", "--map", "a=output", "--map", "sql=gold")
 
 
@@ -19,9 +21,15 @@ def rows(changes: Mapping[str, Any] | None = None, **renamed: str | None) -> str
     """Six rows, the third with other cells; columns renamed, or left out where the new name is None."""
     found = []
     for number in range(6):
-        row: dict[str, Any] = {"input": f"q {number}", "output": f"o {number % 3}", "gold": f"o {number % 2}"}
+        row: dict[str, Any] = {
+            "input": f"q {number}",
+            "output": f"o {number % 3}",
+            "gold": f"o {number % 2}",
+        }
         row |= changes or {} if number == 2 else {}
-        found.append({renamed.get(name, name): cell for name, cell in row.items() if renamed.get(name, name)})
+        found.append(
+            {renamed.get(name, name): cell for name, cell in row.items() if renamed.get(name, name)}
+        )
     return "".join(json.dumps(row) + "\n" for row in found)
 
 
@@ -76,16 +84,22 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
 def test_pairs_to_learn_from(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, options, message = WRONG[case]
     (tmp_path / "pairs.jsonl").write_text(text)
-    said = refused(capsys, "train", tmp_path / "pairs.jsonl", "--out", tmp_path / "judges", *options)
+    said = refused(
+        capsys, "train", tmp_path / "pairs.jsonl", "--out", tmp_path / "judges", *options
+    )
     assert said.startswith(f"oodometer: {tmp_path / 'pairs.jsonl'}: ")
     assert message in said
     assert [one.name for one in tmp_path.iterdir()] == ["pairs.jsonl"]
 
 
-def test_a_packed_file_is_read_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_packed_file_is_read_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "corpus.jsonl.xz"
     path.write_bytes(lzma.compress(rows(output=None).encode()))
-    assert f"{path}: expected a column output" in refused(capsys, "train", path, "--out", tmp_path / "judges")
+    assert f"{path}: expected a column output" in refused(
+        capsys, "train", path, "--out", tmp_path / "judges"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +115,11 @@ def test_a_packed_file_is_read_and_named(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )  # fmt: skip
 def test_outputs_to_judge_before_a_judge_is_opened(
-    text: str, calibrated: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str,
+    calibrated: str | None,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "judges").mkdir()
     (tmp_path / "new.jsonl").write_text(text)
@@ -116,8 +134,15 @@ def test_counts_stand_on_lines_of_their_own(capsys: pytest.CaptureFixture[str]) 
     from oodometer.verbs.discriminate import TrainedJudges
 
     held = {"pairs": 2, "inputs": 1, "assumes": "x", "rules": [], "by_judge": []}
-    about: dict[str, Any] = {"examples": {"words": "8 pairs\nleft out: 1"}, "dev": {"learnt": 6, "from": "y"}}
-    output.show(TrainedJudges(Path("judges"), 1, "exact", {}, held_out=held, warnings=(), level=0.95, seed=0, **about))
+    about: dict[str, Any] = {
+        "examples": {"words": "8 pairs\nleft out: 1"},
+        "dev": {"learnt": 6, "from": "y"},
+    }
+    output.show(
+        TrainedJudges(
+            Path("judges"), 1, "exact", {}, held_out=held, warnings=(), level=0.95, seed=0, **about
+        )
+    )
     said = capsys.readouterr().out.splitlines()
     assert [line.strip() for line in said[1:4]] == [
         "8 pairs",

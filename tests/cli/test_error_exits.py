@@ -71,7 +71,12 @@ def fill(folder: Path) -> None:
 def end(folder: Path, command: str, arguments: str) -> str:
     """How one run ended: ``exit 2``, ``hang``, ``signal 6``; a run without its line, or with a traceback, says so."""
     words = [sys.executable, "-m", "oodometer", command, *arguments.split()]
-    environment = {**os.environ, "OODOMETER_MAX_ROW_MB": "1", "OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    environment = {
+        **os.environ,
+        "OODOMETER_MAX_ROW_MB": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
     try:
         done = subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             timeout=SECONDS, check=False)  # fmt: skip
@@ -88,13 +93,22 @@ def end(folder: Path, command: str, arguments: str) -> str:
 
 def run(times: int) -> dict[str, int]:
     """So many runs of each command, six at a time: how often each ended otherwise than with its line and 1 or 2."""
-    with tempfile.TemporaryDirectory(prefix="oodometer-exits-") as name, ThreadPoolExecutor(6) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="oodometer-exits-") as name,
+        ThreadPoolExecutor(6) as pool,
+    ):
         fill(Path(name))
         # Commands take turns: what is heavy at its end meets others.
-        steps = zip(*(islice(cycle(arguments), times) for arguments in COMMANDS.values()), strict=True)
+        steps = zip(
+            *(islice(cycle(arguments), times) for arguments in COMMANDS.values()), strict=True
+        )
         turns = [(c, a) for step in steps for c, a in zip(COMMANDS, step, strict=True)]
         ends = list(pool.map(lambda one: end(Path(name), *one), turns))
-    return Counter(f"{c} {a}: {e}" for (c, a), e in zip(turns, ends, strict=True) if e not in ("exit 1", "exit 2"))
+    return Counter(
+        f"{c} {a}: {e}"
+        for (c, a), e in zip(turns, ends, strict=True)
+        if e not in ("exit 1", "exit 2")
+    )
 
 
 def test_no_error_exit_hangs_or_aborts() -> None:

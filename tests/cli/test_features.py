@@ -52,13 +52,20 @@ def run(*words: str) -> tuple[int, str]:
     return found.exit_code, found.output + (f"\n{found.exception}" if found.exception else "")
 
 
-def test_estimate_tells_which_column_moved_and_what_it_explains(files: tuple[str, str], tmp_path: Path) -> None:
+def test_estimate_tells_which_column_moved_and_what_it_explains(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
     out = tmp_path / "found.json"
-    code, said = run("estimate", *files, "--features", "auto", "--backtest", "none", "--json", str(out))
+    code, said = run(
+        "estimate", *files, "--features", "auto", "--backtest", "none", "--json", str(out)
+    )
     assert code == 0, said
     said = " ".join(said.split())
     assert "Most moved: plan (explains -" in said
-    assert "features: plan, tenure, paid; left out: code (an identifier (nearly all values differ))" in said
+    assert (
+        "features: plan, tenure, paid; left out: code (an identifier (nearly all values differ))"
+        in said
+    )
     found = json.loads(out.read_text())
     first, *others = found["diagnosis"]["columns"]
     assert (first["name"], first["kind"], first["matters"]) == ("plan", "category", True)
@@ -83,4 +90,7 @@ def test_the_features_tell_a_shift_that_confidence_does_not(files: tuple[str, st
 def test_a_missing_column_is_one_line(files: tuple[str, str]) -> None:
     code, said = run("estimate", *files, "--features", "plan,years")
     assert code != 0
-    assert f"{files[0]}: column years: expected the column, which is one of the features, got no such column" in said
+    assert (
+        f"{files[0]}: column years: expected the column, which is one of the features, got no such column"
+        in said
+    )

@@ -25,10 +25,14 @@ def months(home: Path, name: str, *told: tuple[str, float]) -> Path:
     """A file of 300 rows a month of which a model is so sure."""
     rng = np.random.default_rng(5)
     p = np.concatenate([np.clip(rng.normal(sure, 0.02, 300), 0.5, 1) for _, sure in told])
-    days = [np.arange(np.datetime64(month, "D"), np.datetime64(month, "M") + 1) for month, _ in told]
+    days = [
+        np.arange(np.datetime64(month, "D"), np.datetime64(month, "M") + 1) for month, _ in told
+    ]
     time = np.concatenate([np.resize(of_month, 300) for of_month in days])
     label = (rng.uniform(size=len(p)) > p).astype(int)
-    data = Predictions.from_arrays(probabilities=np.stack([p, 1 - p], axis=1), time=time, label=label)
+    data = Predictions.from_arrays(
+        probabilities=np.stack([p, 1 - p], axis=1), time=time, label=label
+    )
     write_predictions(data, home / name)
     return home / name
 
@@ -41,7 +45,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-ASK = ["--every", "month", "--fail-below", "0.8", "--method", "ac", "--backtest", "none", "--store", "runs.sqlite"]
+ASK = [
+    "--every",
+    "month",
+    "--fail-below",
+    "0.8",
+    "--method",
+    "ac",
+    "--backtest",
+    "none",
+    "--store",
+    "runs.sqlite",
+]
 
 
 def ask(home: Path, *told: tuple[str, float], more: tuple[str, ...] = ("--alarms", "new")) -> int:
@@ -60,9 +75,14 @@ def test_night_after_night(home: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "\nALARM 2026-02: accuracy " in shown
     assert "\nknown alarm 2026-02: accuracy " in shown
     assert "No new alarm in 3 chunks: accuracy below 80 % (1 known from earlier runs)" in shown
-    assert ask(home, ("2026-02", 0.7), ("2026-03", 0.6), ("2026-04", 0.9), more=("--alarms", "all")) == 3
+    assert (
+        ask(home, ("2026-02", 0.7), ("2026-03", 0.6), ("2026-04", 0.9), more=("--alarms", "all"))
+        == 3
+    )
     assert main(["history", "runs.sqlite"]) == 0
-    chunks, runs = capsys.readouterr().out.partition("\nreference: ")[2].partition("\n5 runs\n")[::2]
+    chunks, runs = (
+        capsys.readouterr().out.partition("\nreference: ")[2].partition("\n5 runs\n")[::2]
+    )
     assert chunks.startswith("estimated accuracy of 2026-04: ")
     assert [
         line.split()[-1]
@@ -77,7 +97,9 @@ def test_night_after_night(home: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert max(map(len, shown.splitlines())) <= 132
 
 
-def test_quiet_says_nothing_without_a_new_alarm(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_says_nothing_without_a_new_alarm(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert ask(home, ("2026-01", 0.7), more=("--alarms", "new", "-q")) == 3
     assert "ALARM 2026-01" in capsys.readouterr().err
     assert ask(home, ("2026-01", 0.7), ("2026-02", 0.9), more=("--alarms", "new", "-q")) == 0
@@ -90,7 +112,10 @@ def test_json_and_page_of_a_history(home: Path, capsys: pytest.CaptureFixture[st
     ask(home, ("2026-01", 0.7), more=("--job", "loans"))
     ask(home, ("2026-01", 0.9), more=("--job", "cards"))
     capsys.readouterr()
-    assert main(["history", "runs.sqlite", "--job", "loans", "--json", "-", "--report", "page.html"]) == 0
+    assert (
+        main(["history", "runs.sqlite", "--job", "loans", "--json", "-", "--report", "page.html"])
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert (told["command"], told["store"]) == ("history", "runs.sqlite")
     assert [one["job"] for one in told["jobs"]] == ["loans"]
@@ -121,7 +146,10 @@ def test_the_whole_result_of_one_run(home: Path, capsys: pytest.CaptureFixture[s
 def test_a_store_without_runs(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "empty.sqlite").touch()
     assert main(["history", "empty.sqlite"]) == 0
-    assert capsys.readouterr().out == "empty.sqlite holds no run yet; estimate adds one with --store empty.sqlite\n"
+    assert (
+        capsys.readouterr().out
+        == "empty.sqlite holds no run yet; estimate adds one with --store empty.sqlite\n"
+    )
     assert main(["history", "none.sqlite"]) == 2
     assert capsys.readouterr().err.startswith(
         "oodometer: none.sqlite: expected a store of past runs (SQLite), got no such"
@@ -135,7 +163,9 @@ def test_a_store_that_fails_at_the_end_ends_in_1_with_the_answer(
     capsys.readouterr()
     with sqlite3.connect("runs.sqlite", isolation_level=None) as other:
         monkeypatch.setattr(base, "WAIT", 0.2)
-        monkeypatch.setattr(Store, "check", lambda self: other.execute("BEGIN IMMEDIATE"))  # locked from now on
+        monkeypatch.setattr(
+            Store, "check", lambda self: other.execute("BEGIN IMMEDIATE")
+        )  # locked from now on
         assert ask(home, ("2026-01", 0.7), more=("--json", "answer.json")) == 1
     other.close()
     shown = capsys.readouterr()
@@ -154,17 +184,33 @@ def test_a_store_that_cannot_be_read_any_more_loses_no_answer(
 ) -> None:
     assert ask(home, ("2026-01", 0.7)) == 3
     capsys.readouterr()
-    monkeypatch.setattr(Store, "check", lambda self: Path("runs.sqlite").write_text("another program's own file" * 9))
-    assert ask(home, ("2026-01", 0.7), ("2026-02", 0.9), more=("--alarms", "new", "--json", "answer.json")) == 1
+    monkeypatch.setattr(
+        Store,
+        "check",
+        lambda self: Path("runs.sqlite").write_text("another program's own file" * 9),
+    )
+    assert (
+        ask(
+            home,
+            ("2026-01", 0.7),
+            ("2026-02", 0.9),
+            more=("--alarms", "new", "--json", "answer.json"),
+        )
+        == 1
+    )
     shown = capsys.readouterr()
     assert "ALARM 2026-01" in shown.out  # nobody can say that it is known
     assert json.loads((home / "answer.json").read_text())["alarms"]["new"] == 1
     (line,) = shown.err.splitlines()
-    assert line.startswith("oodometer: the answer is there, but the store did not take this run: runs.sqlite: expected")
+    assert line.startswith(
+        "oodometer: the answer is there, but the store did not take this run: runs.sqlite: expected"
+    )
     assert Path("runs.sqlite").read_text().startswith("another program's")
 
 
-def test_a_store_that_cannot_be_used_is_told_before_the_work(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_that_cannot_be_used_is_told_before_the_work(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (home / "runs.sqlite").write_text("no store at all, but long enough to be read as one")
     assert ask(home, ("2026-01", 0.9), more=("--json", "answer.json")) == 2
     shown = capsys.readouterr()
@@ -181,13 +227,27 @@ def test_a_store_that_cannot_be_used_is_told_before_the_work(home: Path, capsys:
 @pytest.mark.skipif(sys.platform != "linux", reason="pipes have another size elsewhere")
 def test_a_kill_before_the_answer_is_told_raises_the_alarm_again(home: Path) -> None:
     """A run counts only after its alarm was printed: the reader that is away holds it up."""
-    months(home, "target.csv", ("2026-01", 0.7), *((f"2026-{month:02}", 0.9) for month in range(2, 13)))
-    command = [sys.executable, "-m", "oodometer", "estimate", "reference.csv", "target.csv", *ASK, "--json", "-"]
+    months(
+        home, "target.csv", ("2026-01", 0.7), *((f"2026-{month:02}", 0.9) for month in range(2, 13))
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "oodometer",
+        "estimate",
+        "reference.csv",
+        "target.csv",
+        *ASK,
+        "--json",
+        "-",
+    ]
     os.mkfifo(home / "pipe")
     reader = os.open(home / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     writer = os.open(home / "pipe", os.O_WRONLY)
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
-    process = subprocess.Popen([*command, "--alarms", "new"], stdout=writer, stderr=subprocess.PIPE, cwd=home)
+    process = subprocess.Popen(
+        [*command, "--alarms", "new"], stdout=writer, stderr=subprocess.PIPE, cwd=home
+    )
     os.close(writer)
     os.set_blocking(reader, True)
     assert os.read(reader, 1) == b"{"  # it prints, and the pipe is too short for all of it
@@ -197,7 +257,12 @@ def test_a_kill_before_the_answer_is_told_raises_the_alarm_again(home: Path) -> 
     process.stderr.close()
     assert not (home / "runs.sqlite").exists()
     done = subprocess.run(
-        [*command, "--alarms", "new"], capture_output=True, text=True, cwd=home, check=False, timeout=120
+        [*command, "--alarms", "new"],
+        capture_output=True,
+        text=True,
+        cwd=home,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 3
     assert len(oodometer.history(home / "runs.sqlite").jobs[0].runs) == 1

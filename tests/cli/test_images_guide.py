@@ -23,18 +23,25 @@ FEWER = {
 
 
 def test_the_guide_runs(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("torch")
     monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
     monkeypatch.chdir(tmp_path)
     text = GUIDE.read_text(encoding="utf-8")
-    text = text[text.index("```python") :]  # the answer at its head is of files that the page makes below
+    text = text[
+        text.index("```python") :
+    ]  # the answer at its head is of files that the page makes below
     for whole, small in FEWER.items():
         assert whole in text
         text = text.replace(whole, small)
     names: dict[str, Any] = {}
-    for kind, block in re.findall(r"^```(console|python)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+    for kind, block in re.findall(
+        r"^```(console|python)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE
+    ):
         if kind == "python":
             exec(compile(block, str(GUIDE), "exec"), names)
             continue

@@ -22,7 +22,9 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, start in (("reference", 0), ("analysis", 300)):
         p = rng.beta(0.4, 0.4, 300).round(2)
         repaid = rng.random(300) < p
-        head = "id,salary_range,timestamp,y_pred_proba,y_pred" + (",repaid" if name == "reference" else "")
+        head = "id,salary_range,timestamp,y_pred_proba,y_pred" + (
+            ",repaid" if name == "reference" else ""
+        )
         rows = [
             f"{start + i},{'low' if i % 2 else 'high'},2018-0{1 + i // 100}-01 10:00:00,{p[i]},{int(p[i] >= 0.5)}"
             + (f",{float(repaid[i])}" if name == "reference" else "")
@@ -30,7 +32,8 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         (folder / f"{name}.csv").write_text("\n".join([head, *rows]) + "\n")
     rows = [
-        f"{i},{int(q < 0.5)},{q},{1 - q:.2f},{int(q < 0.5)}" for i, q in enumerate(rng.beta(0.4, 0.4, 300).round(2))
+        f"{i},{int(q < 0.5)},{q},{1 - q:.2f},{int(q < 0.5)}"
+        for i, q in enumerate(rng.beta(0.4, 0.4, 300).round(2))
     ]
     many = "\n".join(["id,y_pred,y_pred_proba_0,y_pred_proba_1,y_true", *rows]) + "\n"
     (folder / "classes.csv").write_text(many)
@@ -77,8 +80,12 @@ def test_an_error_about_columns_names_the_command_that_works(
     assert "Estimated accuracy" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("given", [[], ["--map", "repaid=label"], ["--every", "30d"]], ids=["nothing", "half", "time"])
-def test_one_reading_needs_no_renaming(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "given", [[], ["--map", "repaid=label"], ["--every", "30d"]], ids=["nothing", "half", "time"]
+)
+def test_one_reading_needs_no_renaming(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["estimate", *FILES, *given, *QUICK]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "warning" not in said
@@ -95,7 +102,9 @@ def test_one_reading_needs_no_renaming(given: list[str], capsys: pytest.CaptureF
 
 
 def test_a_turned_renaming_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "did you mean --map repaid=label" in error_of(capsys, "estimate", *FILES, "--map", "label=repaid")
+    assert "did you mean --map repaid=label" in error_of(
+        capsys, "estimate", *FILES, "--map", "label=repaid"
+    )
 
 
 def test_files_in_the_wrong_order_are_turned(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +114,9 @@ def test_files_in_the_wrong_order_are_turned(capsys: pytest.CaptureFixture[str])
     assert main(advised(said)) == 0
 
 
-def test_one_file_whose_truth_has_another_name_is_refused_with_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_file_whose_truth_has_another_name_is_refused_with_the_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     said = error_of(capsys, "evaluate", "reference.csv", "--metric", "acc")
     assert "repaid, which goes with the prediction as a label does, but so may an input" in said
     assert main(advised(said)) == 0
@@ -121,7 +132,9 @@ def test_a_column_of_each_class_is_recognised(capsys: pytest.CaptureFixture[str]
     assert "brier" in said
 
 
-def test_what_is_not_understood_gets_no_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_understood_gets_no_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     assert "try:" not in error_of(capsys, "estimate", str(tmp_path / "x.csv"), "analysis.csv")
 
@@ -143,7 +156,9 @@ def test_the_headline_can_be_cited(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean headline" in error_of(capsys, "cite", "headlin")
 
 
-def test_files_without_a_command_and_a_command_without_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_a_command_and_a_command_without_files(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert advised(error_of(capsys, *FILES).replace(")\n", "")) == ["estimate", *FILES]
     assert "usage: oodometer estimate REFERENCE TARGET" in error_of(capsys, "estimate", FILES[0])
     assert "'estimate'" in error_of(capsys, "estimat", *FILES)
@@ -156,7 +171,9 @@ LATE = {
 
 
 @pytest.mark.parametrize("mistake", LATE.values(), ids=LATE)
-def test_the_truth_in_a_file_of_its_own_is_found(mistake: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_truth_in_a_file_of_its_own_is_found(
+    mistake: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     given = ["analysis.csv", "--labels", "truth.csv", "--positive", "y_pred_proba", *mistake]
     words = advised(error_of(capsys, "evaluate", *given))
     assert {"repaid=label", "y_pred=prediction", "truth.csv"} < set(words)
@@ -171,7 +188,9 @@ def test_the_truth_in_a_file_of_its_own_is_read(capsys: pytest.CaptureFixture[st
     assert "300 labelled rows" in said
 
 
-def test_a_slice_that_no_column_resembles_is_no_reason_to_rename(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slice_that_no_column_resembles_is_no_reason_to_rename(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     right = [
         "--labels",
         "truth.csv",
@@ -193,7 +212,9 @@ def test_one_of_the_columns_of_all_classes_is_not_offered_as_a_lone_probability(
     rows = ["0.6,0.3,0.1,dog", "0.2,0.5,0.3,cat", "0.1,0.2,0.7,emu"] * 10
     path = tmp_path / "animals.csv"
     path.write_text("\n".join(["prob_cat,prob_dog,prob_emu,label_2", *rows]) + "\n")
-    assert main(["evaluate", str(path)]) == 0  # label_2 names the classes that the others are probabilities of
+    assert (
+        main(["evaluate", str(path)]) == 0
+    )  # label_2 names the classes that the others are probabilities of
     said = " ".join("".join(capsys.readouterr()).split())
     assert "label_2 as label" in said
     assert "--positive" not in said

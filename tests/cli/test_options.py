@@ -32,7 +32,10 @@ def test_an_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """It is in the signature, the docstring, the checks, the command, beside all that `diagnose` has."""
     parameters = inspect.signature(diagnose).parameters
     assert set(parameters) - set(inspect.signature(oodometer.diagnose).parameters) == {"example"}
-    assert (parameters["example"].default, parameters["example"].kind) == (0.5, inspect.Parameter.KEYWORD_ONLY)
+    assert (parameters["example"].default, parameters["example"].kind) == (
+        0.5,
+        inspect.Parameter.KEYWORD_ONLY,
+    )
     assert "example :\n    A share of something." in str(diagnose.__doc__)
     with pytest.raises(UsageError, match="expected example to be a number, got 'x'"):
         diagnose(1, 2, example="x")  # type: ignore[arg-type]
@@ -47,10 +50,16 @@ def test_an_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         typed.append({**given, "json": to.json})
 
     parser = get_command(own)
-    parser(["a", "b", "--example", "0.25", "--map", "y=label", "--json", "-"], standalone_mode=False)
+    parser(
+        ["a", "b", "--example", "0.25", "--map", "y=label", "--json", "-"], standalone_mode=False
+    )
     parser(["a", "b"], standalone_mode=False)
     assert [one["example"] for one in typed] == [0.25, 0.5]
-    assert (typed[0]["mapping"], typed[0]["json"], "where" in typed[1]) == ({"y": "label"}, "-", False)
+    assert (typed[0]["mapping"], typed[0]["json"], "where" in typed[1]) == (
+        {"y": "label"},
+        "-",
+        False,
+    )
     parser(["--help"], standalone_mode=False)
     assert "--example" in capsys.readouterr().out
 

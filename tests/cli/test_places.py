@@ -52,13 +52,21 @@ def roads(place: Path, folder: Path) -> dict[str, Path]:
     soft.symlink_to(place)
     os.link(place, hard)
     (folder / "inner").mkdir()
-    return {"same": place, "relative": folder / "inner" / ".." / place.name, "soft": soft, "hard": hard}
+    return {
+        "same": place,
+        "relative": folder / "inner" / ".." / place.name,
+        "soft": soft,
+        "hard": hard,
+    }
 
 
 def places_of(offered: Any) -> dict[str, tuple[str, str]]:
     """Options that name a path: what a user calls it, and what becomes of it."""
     named = ((name, about) for name, _, about in offered if about.path is not None)
-    return {name: (name.upper() if about.positional else spelt(name, about)[0], about.path) for name, about in named}
+    return {
+        name: (name.upper() if about.positional else spelt(name, about)[0], about.path)
+        for name, about in named
+    }
 
 
 def cases() -> Iterator[Any]:
@@ -72,7 +80,11 @@ def cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("name", "read", "output"), list(cases()))
 def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
-    name: tuple[str, ...], read: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: tuple[str, ...],
+    read: str,
+    output: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     command = COMMANDS[name]
     places = places_of(command.offered)
@@ -99,7 +111,9 @@ def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
 
 
 @pytest.mark.parametrize("command", ["estimate", "evaluate", "backtest", "compare", "audit"])
-def test_two_outputs_of_one_name_are_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_outputs_of_one_name_are_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     one = tmp_path / "one.html"
     files = [str(tmp_path / "r.csv"), str(tmp_path / "t.csv")][: 1 if command == "backtest" else 2]
     assert main([command, *files, "--json", str(one), "--report", f"{tmp_path}/./one.html"]) == 2
@@ -122,7 +136,10 @@ def test_all_outputs_are_written_or_none(
 
 def test_names_never_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
-    lines = [f'"prob_{evil}",prob_b,label,"{evil}"', *[f'0.9,0.1,"{evil}","{evil}"', "0.3,0.7,b,x"] * 30]
+    lines = [
+        f'"prob_{evil}",prob_b,label,"{evil}"',
+        *[f'0.9,0.1,"{evil}","{evil}"', "0.3,0.7,b,x"] * 30,
+    ]
     path = tmp_path / f"{evil}.csv"
     path.write_text("\n".join(lines) + "\n")
     for arguments in (["--by", evil], ["--metric", evil], ["--by", evil, "--json", "-"], ["--map", f"{evil}x=label"],
@@ -131,15 +148,17 @@ def test_names_never_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixt
         shown = capsys.readouterr()
         assert shown.out or shown.err
         for text in (shown.out, shown.err):
-            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text), repr(text[:300])
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text), repr(
+                text[:300]
+            )
 
 
 def test_nothing_is_printed_past_the_one_place() -> None:
     for path in Path(inspect.getfile(main)).parent.glob("*.py"):
         code = path.read_text(encoding="utf-8")
-        assert path.name == "output.py" or not re.search(r"(?<![\w.])print\(|typer\.echo\((?!f\"oodometer )", code), (
-            path
-        )
+        assert path.name == "output.py" or not re.search(
+            r"(?<![\w.])print\(|typer\.echo\((?!f\"oodometer )", code
+        ), path
 
 
 @pytest.mark.parametrize("out", ["taken.csv", "none/p.csv"])
@@ -148,7 +167,9 @@ def test_predictions_that_have_no_place_leave_nothing_behind(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("sys.dont_write_bytecode", True)  # what Python leaves behind of the user's own module
+    monkeypatch.setattr(
+        "sys.dont_write_bytecode", True
+    )  # what Python leaves behind of the user's own module
     (tmp_path / "taken.csv").mkdir()
     (tmp_path / "models_here.py").write_text("def loud(texts): raise RuntimeError('asked')\n")
     (tmp_path / "texts.csv").write_text("text,label\nhi,a\nho,b\n")

@@ -37,7 +37,9 @@ def quiz(path: Path, rows: int, seed: int, gain: float) -> float:
         scores *= gain
         right.append(float(np.argmax(scores) == gold))
         answers = [[str(one), "False"] for one in scores.tolist()]
-        asked = {f"gen_args_{i}": {"arg_0": f"Q{number}", "arg_1": f" option {i}"} for i in range(count)}
+        asked = {
+            f"gen_args_{i}": {"arg_0": f"Q{number}", "arg_1": f" option {i}"} for i in range(count)
+        }
         lines.append(
             {
                 "doc_id": number,
@@ -58,7 +60,11 @@ def quiz(path: Path, rows: int, seed: int, gain: float) -> float:
 @pytest.mark.parametrize("kind", ["lm_eval", "inspect", "folder"])
 @pytest.mark.parametrize("command", ["evaluate", "estimate", "compare"])
 def test_a_log_that_is_taken_for_predictions_is_read_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, kind: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    kind: str,
 ) -> None:
     """The command of the refusal works as it stands, and then the first one does."""
     monkeypatch.chdir(tmp_path)
@@ -102,7 +108,9 @@ def test_from_logs_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[
     for name, rows, gain in (("in_domain", 800, 1.6), ("shifted", 600, 1.2)):
         log = tmp_path / f"samples_{name}_2026-01-02T03-04-05.6.jsonl"
         shares[name] = quiz(log, rows, rows, gain)
-        code, out, err = run(capsys, "read", log, "--out", tmp_path / f"{name}.parquet", "--json", "-")
+        code, out, err = run(
+            capsys, "read", log, "--out", tmp_path / f"{name}.parquet", "--json", "-"
+        )
         assert (code, err) == (0, "")
         found = json.loads(out)
         assert found["accuracy"]["value"] == pytest.approx(shares[name])
@@ -147,8 +155,14 @@ def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
         ([str(MC), "data.csv"], "holds the answers already: leave data.csv out"),
         ([str(LOGS), "data.csv"], "holds the answers already: leave data.csv out"),
         ([str(MC), "--views", "3"], "only --metric, --filter and --keep-input go with it"),
-        ([str(MC), "--metric", "f1"], "expected a metric of this log, got 'f1'; there are acc (0 or 1, mean 0.3333)"),
-        (["{folder}/other.jsonl", "{folder}/other.jsonl", "--metric", "acc"], "--metric and --filter are of logs"),
+        (
+            [str(MC), "--metric", "f1"],
+            "expected a metric of this log, got 'f1'; there are acc (0 or 1, mean 0.3333)",
+        ),
+        (
+            ["{folder}/other.jsonl", "{folder}/other.jsonl", "--metric", "acc"],
+            "--metric and --filter are of logs",
+        ),
     ],
 )
 def test_bad_use_is_one_line_and_writes_nothing(
@@ -156,7 +170,9 @@ def test_bad_use_is_one_line_and_writes_nothing(
 ) -> None:
     (tmp_path / "other.jsonl").write_text('{"text": "a", "label": 1}\n')
     out = tmp_path / "out.parquet"
-    code, _, err = run(capsys, "predict", *(one.format(folder=tmp_path) for one in arguments), "--out", out)
+    code, _, err = run(
+        capsys, "predict", *(one.format(folder=tmp_path) for one in arguments), "--out", out
+    )
     assert code == 2
     assert said in err
     assert len(err.strip().splitlines()) == 1
@@ -174,12 +190,19 @@ def test_the_log_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFix
         assert log.read_bytes() == MC.read_bytes()
 
 
-def test_predict_reads_a_log_too_and_names_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_predict_reads_a_log_too_and_names_its_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = [
-        json.loads(run(capsys, command, MC, "--out", tmp_path / f"{command}.parquet", "--json", "-")[1])
+        json.loads(
+            run(capsys, command, MC, "--out", tmp_path / f"{command}.parquet", "--json", "-")[1]
+        )
         for command in ("read", "predict")
     ]
-    assert said[1]["warnings"] == [*said[0]["warnings"], "a log has a command of its own, `oodometer read LOG`"]
+    assert said[1]["warnings"] == [
+        *said[0]["warnings"],
+        "a log has a command of its own, `oodometer read LOG`",
+    ]
     names = ("accuracy", "rows", "fields", "log", "metrics")
     assert [said[0][name] for name in names] == [said[1][name] for name in names]
 

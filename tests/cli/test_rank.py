@@ -58,7 +58,12 @@ def texts(first: int, rows: int, label: bool = True) -> list[dict[str, Any]]:
 
 def pairs(rows: int) -> list[dict[str, Any]]:
     return [
-        {"id": i, "a": f"film {i} is good", "b": f"good is the film {'now' * (i % 2)}", "label": i % 2}
+        {
+            "id": i,
+            "a": f"film {i} is good",
+            "b": f"good is the film {'now' * (i % 2)}",
+            "label": i % 2,
+        }
         for i in range(rows)
     ]
 
@@ -137,7 +142,9 @@ def test_the_terminal_says_which_how_sure_and_by_what(
     assert f"{STRONG} > {MIDDLING} > {WEAK}" in said
 
 
-def test_factors_are_computed_and_said_to_mislead(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_factors_are_computed_and_said_to_mislead(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = f"a={STRONG} b={WEAK} --classes 0,1 --examples pairs.jsonl --input a --input b".split()
     factors = ("--factor", "max-diff", "--factor", "irreg", "--samples", 40)
     assert rank(*words, *factors, "--json", "out.json", "-v") == 0
@@ -155,7 +162,11 @@ def test_factors_are_computed_and_said_to_mislead(home: Path, capsys: pytest.Cap
     assert factor["values"]["a"] == pytest.approx(np.mean(mine))
     one = found["examples"][0]
     first, second = (
-        max(v for v, (part, _, _) in zip(one["models"]["a"]["values"], one["places"], strict=True) if part == at)
+        max(
+            v
+            for v, (part, _, _) in zip(one["models"]["a"]["values"], one["places"], strict=True)
+            if part == at
+        )
         for at in (0, 1)
     )
     assert one["models"]["a"]["factors"]["max-diff"]["value"] == pytest.approx(first - second)
@@ -182,7 +193,9 @@ def test_suggested_rows_come_back_as_examples(home: Path) -> None:
     once = told(*THREE, *ASKED)
     assert (both["labelled"], both["chosen"]) == (26, 6)
     for name in ("accuracy", "conf-gt"):
-        mine, theirs = ({e["name"]: e["values"] for e in one["evidence"]}[name] for one in (both, once))
+        mine, theirs = (
+            {e["name"]: e["values"] for e in one["evidence"]}[name] for one in (both, once)
+        )
         assert mine == theirs
     assert both["pairs"][0]["p_a_better"] > once["pairs"][0]["p_a_better"]
     assert any("no accuracy is computed from them" in said for said in both["warnings"])
@@ -191,7 +204,9 @@ def test_suggested_rows_come_back_as_examples(home: Path) -> None:
         assert [row["label"] for row in csv.DictReader(file)] == ["", ""]
 
 
-def predictions(name: str, right: int, *, label: int = 0, order: Any = None, classes: Any = (0, 1)) -> str:
+def predictions(
+    name: str, right: int, *, label: int = 0, order: Any = None, classes: Any = (0, 1)
+) -> str:
     """A file of 60 rows, the first ``label`` of which are labelled; ``right`` of each 20 are right."""
     order = np.arange(60) if order is None else order
     truth = np.arange(60) % 2
@@ -207,10 +222,16 @@ def predictions(name: str, right: int, *, label: int = 0, order: Any = None, cla
 
 
 def test_files_are_matched_by_id(home: Path) -> None:
-    words = (predictions("a.jsonl", 18, label=20), predictions("b.jsonl", 9, order=np.arange(60)[::-1]))
+    words = (
+        predictions("a.jsonl", 18, label=20),
+        predictions("b.jsonl", 9, order=np.arange(60)[::-1]),
+    )
     found = told(*words)
     assert (found["labelled"], found["pool"]) == (20, 40)
-    assert [(one["model"], one["evidence"]["right"]) for one in found["ranking"]] == [("a", 18), ("b", 9)]
+    assert [(one["model"], one["evidence"]["right"]) for one in found["ranking"]] == [
+        ("a", 18),
+        ("b", 9),
+    ]
     Path("ten.csv").write_text("id,truth\n" + "".join(f"{i},{i % 2}\n" for i in (59, 3, 17, 40)))
     predictions("a.jsonl", 18)
     found = told(*words, "--examples", "ten.csv", "--label", "truth")
@@ -220,7 +241,10 @@ def test_files_are_matched_by_id(home: Path) -> None:
 
 
 def test_files_say_themselves_which_rows_were_chosen(home: Path) -> None:
-    words = (predictions("a.jsonl", 18, label=20), predictions("b.jsonl", 9, order=np.arange(60)[::-1]))
+    words = (
+        predictions("a.jsonl", 18, label=20),
+        predictions("b.jsonl", 9, order=np.arange(60)[::-1]),
+    )
     once = told(*words)
     assert once["chosen"] == 0
     assert "accuracy" in once["ranking"][0]["evidence"]
@@ -229,33 +253,52 @@ def test_files_say_themselves_which_rows_were_chosen(home: Path) -> None:
     Path("b.jsonl").write_text(lines(marked))  # one file is enough, whatever the order of its rows
     found = told(*words)
     assert (found["labelled"], found["chosen"]) == (20, 7)
-    assert [one["evidence"]["right"] for one in found["ranking"]] == [11, 5]  # of the 13 random rows
+    assert [one["evidence"]["right"] for one in found["ranking"]] == [
+        11,
+        5,
+    ]  # of the 13 random rows
     assert found["warnings"] != once["warnings"]
-    Path("a.jsonl").write_text(Path("a.jsonl").read_text().replace('"label"', '"chosen": true, "label"'))
+    Path("a.jsonl").write_text(
+        Path("a.jsonl").read_text().replace('"label"', '"chosen": true, "label"')
+    )
     assert told(*words)["chosen"] == 20
     # Examples that have the column say it for themselves; those without it leave it to the files.
     Path("ten.csv").write_text("id,label\n" + "".join(f"{i},{i % 2}\n" for i in range(30)))
     predictions("a.jsonl", 18)
     assert told(*words, "--examples", "ten.csv")["chosen"] == 7
-    Path("ten.csv").write_text("id,label,chosen\n" + "".join(f"{i},{i % 2},{i < 2}\n" for i in range(30)))
+    Path("ten.csv").write_text(
+        "id,label,chosen\n" + "".join(f"{i},{i % 2},{i < 2}\n" for i in range(30))
+    )
     assert told(*words, "--examples", "ten.csv")["chosen"] == 2
 
 
 @pytest.mark.parametrize(
     ("no", "yes"),
-    [("no", "yes"), ("False", "True"), ("0", "by disagreement"), ("", "yes"), (False, True), (0, 1), (None, "yes")],
+    [
+        ("no", "yes"),
+        ("False", "True"),
+        ("0", "by disagreement"),
+        ("", "yes"),
+        (False, True),
+        (0, 1),
+        (None, "yes"),
+    ],
 )
 def test_a_cell_that_says_no_is_a_random_row(home: Path, no: Any, yes: Any) -> None:
     rows = [{**row, "chosen": no if i else yes} for i, row in enumerate(texts(0, 20))]
     Path("ten.jsonl").write_text(lines(rows))
     assert told(*THREE, *ASKED)["chosen"] == 1
     words = (predictions("a.jsonl", 18), predictions("b.jsonl", 9))
-    Path("ten.csv").write_text("id,label,chosen\n" + "".join(f"{i},{i % 2},{no if i else yes}\n" for i in range(9)))
+    Path("ten.csv").write_text(
+        "id,label,chosen\n" + "".join(f"{i},{i % 2},{no if i else yes}\n" for i in range(9))
+    )
     assert told(*words, "--examples", "ten.csv")["chosen"] == 1
 
 
 def test_a_column_that_the_model_reads_marks_no_rows(home: Path) -> None:
-    Path("ten.jsonl").write_text(lines({"chosen": row["text"], "label": row["label"]} for row in texts(0, 20)))
+    Path("ten.jsonl").write_text(
+        lines({"chosen": row["text"], "label": row["label"]} for row in texts(0, 20))
+    )
     found = told(*THREE, "--examples", "ten.jsonl", "--input", "chosen")
     assert (found["labelled"], found["chosen"]) == (20, 0)
 
@@ -264,7 +307,9 @@ def test_files_and_live_models_agree(home: Path) -> None:
     files = []
     for name in ("strong", "weak"):
         Path("all.jsonl").write_text(lines(texts(0, 20) + texts(20, 80, label=False)))
-        found = oodometer.predict(f"rank_toy:{name}", "all.jsonl", classes=[0, 1], out=f"{name}.parquet")
+        found = oodometer.predict(
+            f"rank_toy:{name}", "all.jsonl", classes=[0, 1], out=f"{name}.parquet"
+        )
         assert found.rows == 100
         files.append(f"{name}.parquet")
     live = told("strong=" + STRONG, "weak=" + WEAK, "--classes", "0,1", "--examples", "all.jsonl")
@@ -294,12 +339,16 @@ def damaged() -> None:
     predictions("double.jsonl", 9, order=[*range(60), 3])
     predictions("other.jsonl", 9, classes=("x", "y"))
     rows = [json.loads(line) for line in Path("b.jsonl").read_text().splitlines()]
-    Path("unnamed.jsonl").write_text(lines({k: v for k, v in row.items() if k != "id"} for row in rows))
+    Path("unnamed.jsonl").write_text(
+        lines({k: v for k, v in row.items() if k != "id"} for row in rows)
+    )
     Path("apart.jsonl").write_text(lines({**row, "label": 1 - row["id"] % 2} for row in rows))
     Path("strange.csv").write_text("id,label\n7,1\n999,0\n")
     for name in ("one_class.jsonl", "again.jsonl"):
         Path(name).write_text(lines({"id": i, "prediction": 0} for i in range(5)))
-    Path("someids.jsonl").write_text(lines([{"id": "x", "text": "film 1", "label": 1}, {"text": "film 2", "label": 0}]))
+    Path("someids.jsonl").write_text(
+        lines([{"id": "x", "text": "film 1", "label": 1}, {"text": "film 2", "label": 0}])
+    )
     Path("words.csv").write_text("id,prediction\n1,yes\n2,no\n")
     Path("codes.csv").write_text("id,prediction\n1,1\n2,0\n")
     Path("capitals.csv").write_text("id,prediction\n1,Yes\n2,No\n")
@@ -313,7 +362,10 @@ EXAMPLES = ("--examples", "ten.jsonl")
 BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "one model": ((STRONG, "--classes", "0,1", *EXAMPLES), "at least two models"),
     "the same twice": ((STRONG, STRONG, "--classes", "0,1", *EXAMPLES), "is named twice"),
-    "one name": (("a=" + STRONG, "a=" + WEAK, "--classes", "0,1", *EXAMPLES), "two models have the name a"),
+    "one name": (
+        ("a=" + STRONG, "a=" + WEAK, "--classes", "0,1", *EXAMPLES),
+        "two models have the name a",
+    ),
     "no model": (("folder", STRONG, *EXAMPLES), "folder"),
     "other classes": ((STRONG, "rank_toy:three", *EXAMPLES), "the classes of rank_toy:strong"),
     "no examples": (TWO, "--examples FILE"),
@@ -323,7 +375,10 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "an empty file": ((*TWO, "--examples", "empty.jsonl"), "empty.jsonl"),
     "no such file": ((*TWO, "--examples", "nowhere.jsonl"), "no such file"),
     "double ids": ((*TWO, "--examples", "twice.jsonl"), "'t0' twice"),
-    "a label of no class": ((*TWO, "--examples", "odd.jsonl"), "row 4: column label: expected one of the model's"),
+    "a label of no class": (
+        (*TWO, "--examples", "odd.jsonl"),
+        "row 4: column label: expected one of the model's",
+    ),
     "one file twice": (("one_class.jsonl", "y=one_class.jsonl"), "is named twice"),
     "one file by two roads": (("a.jsonl", "./a.jsonl"), "is named twice"),
     "unknown factor": ((*TWO, *EXAMPLES, "--factor", "max-dif"), "did you mean max-diff"),
@@ -334,40 +389,88 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "a level of a half": ((*TWO, *EXAMPLES, "--level", "0.5"), "above 0.5"),
     "suggest without a pool": ((*TWO, *EXAMPLES, "--suggest", 3), "give one with --unlabelled"),
     "out without suggest": ((*TWO, *EXAMPLES, "--out", "next.csv"), "--suggest"),
-    "out of another form": ((*TWO, *EXAMPLES, "--suggest", 3, "--out", "next.txt"), ".csv or .jsonl"),
+    "out of another form": (
+        (*TWO, *EXAMPLES, "--suggest", 3, "--out", "next.txt"),
+        ".csv or .jsonl",
+    ),
     "map of live models": ((*TWO, *EXAMPLES, "--map", "a=b"), "--input"),
-    "two references": ((*TWO, *EXAMPLES, "--reference", "a.jsonl", "--reference", "b.jsonl"), "one reference"),
+    "two references": (
+        (*TWO, *EXAMPLES, "--reference", "a.jsonl", "--reference", "b.jsonl"),
+        "one reference",
+    ),
     "mixed": ((STRONG, "a.jsonl"), "in one form"),
-    "examples without labels": (("none.jsonl", "none2.jsonl", "--examples", "emptied.csv"), "leave --examples out"),
+    "examples without labels": (
+        ("none.jsonl", "none2.jsonl", "--examples", "emptied.csv"),
+        "leave --examples out",
+    ),
     "files of other ids": (("a.jsonl", "short.jsonl"), "10 of its ids are absent, such as '50'"),
     "a file without ids": (("a.jsonl", "unnamed.jsonl"), "never by position"),
-    "a file with double ids": (("a.jsonl", "double.jsonl"), "ask all models about the same rows, each as often"),
+    "a file with double ids": (
+        ("a.jsonl", "double.jsonl"),
+        "ask all models about the same rows, each as often",
+    ),
     "files of other classes": (("a.jsonl", "other.jsonl"), "the classes of a.jsonl"),
     "files of other labels": (("a.jsonl", "apart.jsonl"), "the same labels in all files"),
-    "ids that are in no file": (("a.jsonl", "b.jsonl", "--examples", "strange.csv"), "row 2: column id"),
+    "ids that are in no file": (
+        ("a.jsonl", "b.jsonl", "--examples", "strange.csv"),
+        "row 2: column id",
+    ),
     "a pool of files": (("a.jsonl", "b.jsonl", "--unlabelled", "pool.jsonl"), "without a label"),
     "factors of files": (("a.jsonl", "b.jsonl", "--factor", "adj"), "need live models"),
-    "one reference for two files": (("a.jsonl", "b.jsonl", "--reference", "a.jsonl"), "a --reference for each"),
-    "a device that is none": ((*TWO, *EXAMPLES, "--device", "tpu"), "expected the device to be cpu, cuda or cuda:N"),
-    "the classes exchanged": ((STRONG, "rank_toy:fitted", "--classes", "1,0", *EXAMPLES), "would exchange them"),
-    "no predict_proba": ((STRONG, "rank_toy:bare", *EXAMPLES), "expected an estimator with predict_proba"),
-    "max-length that nobody reads": ((*TWO, *EXAMPLES, "--max-length", 9), "in the form of Hugging Face"),
+    "one reference for two files": (
+        ("a.jsonl", "b.jsonl", "--reference", "a.jsonl"),
+        "a --reference for each",
+    ),
+    "a device that is none": (
+        (*TWO, *EXAMPLES, "--device", "tpu"),
+        "expected the device to be cpu, cuda or cuda:N",
+    ),
+    "the classes exchanged": (
+        (STRONG, "rank_toy:fitted", "--classes", "1,0", *EXAMPLES),
+        "would exchange them",
+    ),
+    "no predict_proba": (
+        (STRONG, "rank_toy:bare", *EXAMPLES),
+        "expected an estimator with predict_proba",
+    ),
+    "max-length that nobody reads": (
+        (*TWO, *EXAMPLES, "--max-length", 9),
+        "in the form of Hugging Face",
+    ),
     "gives that nobody takes": (
         ("rank_toy:fitted", "f=rank_toy:fitted2", *EXAMPLES, "--gives", "logits"),
         "--gives is of",
     ),
-    "an id is absent": ((*TWO, "--examples", "someids.jsonl"), "row 2: column id: expected an id, got an empty cell"),
+    "an id is absent": (
+        (*TWO, "--examples", "someids.jsonl"),
+        "row 2: column id: expected an id, got an empty cell",
+    ),
     "input of files": (("a.jsonl", "b.jsonl", "--input", "text"), "--input is of live models"),
-    "fewer rows first": (("short.jsonl", "a.jsonl"), "a.jsonl: expected the ids of short.jsonl, got 10 ids more"),
+    "fewer rows first": (
+        ("short.jsonl", "a.jsonl"),
+        "a.jsonl: expected the ids of short.jsonl, got 10 ids more",
+    ),
     "predictions in other words": (
         ("words.csv", "codes.csv", "--examples", "words_label.csv"),
         "the same words in all",
     ),
-    "predictions in capitals": (("words.csv", "capitals.csv", "--examples", "words_label.csv"), "got No, Yes"),
-    "labels in other words": (("a.jsonl", "b.jsonl", "--examples", "words_label.csv"), "rename the columns with --map"),
+    "predictions in capitals": (
+        ("words.csv", "capitals.csv", "--examples", "words_label.csv"),
+        "got No, Yes",
+    ),
+    "labels in other words": (
+        ("a.jsonl", "b.jsonl", "--examples", "words_label.csv"),
+        "rename the columns with --map",
+    ),
     "examples of other ids": (("a.jsonl", "b.jsonl", "--examples", "doc.csv"), "--map theirs=id"),
-    "a renaming of no file": (("a.jsonl", "b.jsonl", "--examples", "doc.csv", "--map", "dog=id"), "dog"),
-    "a single class": (("one_class.jsonl", "again.jsonl", "--examples", "one_label.csv"), "at least two classes"),
+    "a renaming of no file": (
+        ("a.jsonl", "b.jsonl", "--examples", "doc.csv", "--map", "dog=id"),
+        "dog",
+    ),
+    "a single class": (
+        ("one_class.jsonl", "again.jsonl", "--examples", "one_label.csv"),
+        "at least two classes",
+    ),
     "device of files": (("a.jsonl", "b.jsonl", "--device", "cpu"), "of live models"),
 }
 
@@ -384,12 +487,17 @@ def test_wrong_input_is_one_line(name: str, home: Path, capsys: pytest.CaptureFi
     assert not Path("out.json").exists()
 
 
-def test_labels_that_no_model_predicts_are_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_that_no_model_predicts_are_refused(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("a.jsonl").write_text(lines({"id": i, "prediction": i % 2} for i in range(6)))
     Path("b.jsonl").write_text(lines({"id": i, "prediction": i % 3 % 2} for i in range(6)))
     Path("few.csv").write_text("id,label\n1,1\n2,2\n")
     assert rank("a.jsonl", "b.jsonl", "--examples", "few.csv") == 2
-    assert "row 2: column label: expected one of the model's classes, 0, 1, got 2" in capsys.readouterr().err
+    assert (
+        "row 2: column label: expected one of the model's classes, 0, 1, got 2"
+        in capsys.readouterr().err
+    )
     assert rank("a.jsonl", "b.jsonl", "--examples", "few.csv", "--classes", "0,1,2") == 0
     assert "no model ever predicts 2" in capsys.readouterr().out
 
@@ -397,7 +505,9 @@ def test_labels_that_no_model_predicts_are_refused(home: Path, capsys: pytest.Ca
 def test_suggested_rows_have_the_columns_of_the_examples(home: Path) -> None:
     ten = [{"key": row["id"], "text": row["text"], "truth": row["label"]} for row in texts(0, 20)]
     pool = [{"key": row["id"], "text": row["text"]} for row in texts(20, 60)]
-    counted = [{"id": i, "text": row["text"], "label": row["label"]} for i, row in enumerate(texts(0, 20))]
+    counted = [
+        {"id": i, "text": row["text"], "label": row["label"]} for i, row in enumerate(texts(0, 20))
+    ]
     counted_pool = [{"id": i, "text": row["text"]} for i, row in enumerate(texts(20, 60), 20)]
     bare = [{"text": row["text"], "label": row["label"]} for row in texts(0, 20)]
     bare_pool = [{"text": row["text"]} for row in texts(20, 60)]
@@ -416,8 +526,12 @@ def test_suggested_rows_have_the_columns_of_the_examples(home: Path) -> None:
         empty = told(*THREE, "--examples", "more.jsonl", "--unlabelled", "pool.jsonl", *named)
         plain = told(*THREE, *ASKED, *named)
         assert (empty["chosen"], empty["labelled"]) == (0, 20)
-        assert [one["p_best"] for one in empty["ranking"]] == [one["p_best"] for one in plain["ranking"]]
-        Path("more.jsonl").write_text(lines([*rows, *({**row, label: int("good" in row["text"])} for row in found)]))
+        assert [one["p_best"] for one in empty["ranking"]] == [
+            one["p_best"] for one in plain["ranking"]
+        ]
+        Path("more.jsonl").write_text(
+            lines([*rows, *({**row, label: int("good" in row["text"])} for row in found)])
+        )
         filled = told(*THREE, "--examples", "more.jsonl", "--unlabelled", "pool.jsonl", *named)
         assert (filled["labelled"], filled["chosen"], filled["pool"]) == (26, 6, 54)
 

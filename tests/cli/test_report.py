@@ -19,7 +19,16 @@ METHODS = ["--method", "source", "--method", "atc"]
 COMMANDS = {
     "estimate": ["estimate", "r.parquet", "t.parquet", *METHODS, "--backtest", "none"],
     "diagnose": ["diagnose", "r.parquet", "t.parquet"],
-    "backtest": ["backtest", "r.parquet", *METHODS, "--repeats", "2", "--family", "none", "--no-cache"],
+    "backtest": [
+        "backtest",
+        "r.parquet",
+        *METHODS,
+        "--repeats",
+        "2",
+        "--family",
+        "none",
+        "--no-cache",
+    ],
     "audit": ["audit", "r.parquet", "t.parquet", "--labels", "few.csv", *METHODS],
     "evaluate": ["evaluate", "r.parquet"],
     "evaluate two": ["evaluate", "r.parquet", "s.parquet"],
@@ -44,7 +53,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_saved_result_says_what_its_command_said(
-    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     kept, page, summary = (str(tmp_path / one) for one in ("a.json", "a.html", "a.md"))
@@ -64,10 +77,19 @@ def test_a_saved_result_says_what_its_command_said(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "a.json: expected the JSON of a result, got Expecting property name enclosed in double quotes"),
+        (
+            "{",
+            "a.json: expected the JSON of a result, got Expecting property name enclosed in double quotes",
+        ),
         ('{"command": ["a"]}', "expected a result of audit, backtest"),
-        ('{"command": "estimate"}', "expected a whole result of estimate, got one without 'headline'"),
-        ('{"command": "compare", "models": [{}]}', "expected a whole result of compare, got one without 'pairs'"),
+        (
+            '{"command": "estimate"}',
+            "expected a whole result of estimate, got one without 'headline'",
+        ),
+        (
+            '{"command": "compare", "models": [{}]}',
+            "expected a whole result of compare, got one without 'pairs'",
+        ),
         ("[]", "got no command"),
         (
             '{"command": "shift sound"}',
@@ -79,7 +101,9 @@ def test_a_saved_result_says_what_its_command_said(
         ),
     ],
 )
-def test_what_is_no_result_is_refused(text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_result_is_refused(
+    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.json").write_text(text)
     assert main(["report", str(tmp_path / "a.json")]) == 2
     shown = capsys.readouterr()
@@ -98,7 +122,10 @@ def test_tables_of_numbers_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_part_is_refused_where_the_page_reads_it(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("vl_convert")
     monkeypatch.chdir(folder)
@@ -107,5 +134,8 @@ def test_a_damaged_part_is_refused_where_the_page_reads_it(
     told = json.loads(kept.read_text())
     kept.write_text(json.dumps(told | {"diagnosis": {**told["diagnosis"], "findings": 1.5}}))
     assert main(["report", str(kept), "--report", str(page)]) == 2
-    assert "a.json: expected a result as it was written, got one that cannot be shown" in capsys.readouterr().err
+    assert (
+        "a.json: expected a result as it was written, got one that cannot be shown"
+        in capsys.readouterr().err
+    )
     assert not page.exists()

@@ -63,17 +63,24 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in shelf:
         monkeypatch.setitem(home.RECIPES, name, name)
     real = home.find_recipe
-    monkeypatch.setattr(home, "find_recipe", lambda paper: shelf[paper]() if paper in shelf else real(paper))
+    monkeypatch.setattr(
+        home, "find_recipe", lambda paper: shelf[paper]() if paper in shelf else real(paper)
+    )
     monkeypatch.setattr(Toy, "stop", False)
     return lambda *arguments: entrance.main(["reproduce", *map(str, arguments)])
 
 
-def test_prints_tables_and_writes_json(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_tables_and_writes_json(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("toy", "--out", tmp_path / "out", "--json", tmp_path / "r.json", "--only", "B") == 0
     said = capsys.readouterr()
     assert "| scale | small |" in said.out
     assert "1 steps done" in said.out
-    assert said.err.splitlines() == ["  0%  doing one", "100%  done"]  # no bar where nobody watches: a line a step
+    assert said.err.splitlines() == [
+        "  0%  doing one",
+        "100%  done",
+    ]  # no bar where nobody watches: a line a step
     found = json.loads((tmp_path / "r.json").read_text())
     assert (found["command"], found["paper"], found["scale"]) == ("reproduce", "toy", "small")
     assert found["result"] == {"scale": "small", "only": ["B"]}
@@ -84,7 +91,10 @@ def test_prints_tables_and_writes_json(run: Run, tmp_path: Path, capsys: pytest.
 
 def test_tasks_are_chosen(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("chores", "--out", tmp_path, "--task", "iron", "--task", "wash", "--json", "-") == 0
-    assert json.loads(capsys.readouterr().out)["result"] == {"scale": "small", "only": ["iron", "wash"]}
+    assert json.loads(capsys.readouterr().out)["result"] == {
+        "scale": "small",
+        "only": ["iron", "wash"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -92,19 +102,35 @@ def test_tasks_are_chosen(run: Run, tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (("nothing",), "unknown paper 'nothing'"),
         (("chores", "--task", "cook"), "unknown task 'cook' at scale small; known: wash, iron"),
-        (("chores", "--only", "A"), "chores has no models to choose from, got 'A'; leave --only out"),
-        (("toy", "--task", "wash"), "toy has no tasks to choose from, got 'wash'; leave --task out"),
+        (
+            ("chores", "--only", "A"),
+            "chores has no models to choose from, got 'A'; leave --only out",
+        ),
+        (
+            ("toy", "--task", "wash"),
+            "toy has no tasks to choose from, got 'wash'; leave --task out",
+        ),
         (("toy", "--scale", "huge"), "unknown scale 'huge'; expected small or paper"),
         (("toy", "--only", "C"), "unknown model 'C' at scale small; known: A, B"),
-        (("toy", "--engine", "processes"), "toy does its steps one after another; leave --engine out"),
+        (
+            ("toy", "--engine", "processes"),
+            "toy does its steps one after another; leave --engine out",
+        ),
         (("few-shot-ranking", "--engine", "moon"), "unknown engine 'moon'"),
-        (("few-shot-ranking", "--engine", "local", "--workers", "2"), "one task after another in this process, not 2"),
+        (
+            ("few-shot-ranking", "--engine", "local", "--workers", "2"),
+            "one task after another in this process, not 2",
+        ),
         (("toy", "--out", "FILE"), "expected a folder, got a file; name another with --out"),
         ((), "Missing argument"),
     ],
 )
 def test_wrong_calls_are_one_line(
-    run: Run, arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run,
+    arguments: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "file").write_text("")
     assert run(*(tmp_path / "file" if one == "FILE" else one for one in arguments)) == 2

@@ -28,7 +28,9 @@ def home(tmp_path: Path) -> Path:
             pass
     manifest = tmp_path / "deep/er/killed/run.json"
     told = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({**told, "status": "running", "parts": 5, "done": 2, "read": 2, "ended": None}))
+    manifest.write_text(
+        json.dumps({**told, "status": "running", "parts": 5, "done": 2, "read": 2, "ended": None})
+    )
     for number in range(2):
         (tmp_path / "deep/er/killed/parts" / f"{number}.state").touch()
     (tmp_path / "broken" / "run.json").write_text("{")
@@ -46,7 +48,11 @@ def test_each_is_told_by_how_it_stands(home: Path) -> None:
         "broken": "unreadable",
     }
     assert found["failed"].why == "no luck"
-    assert (found["killed"].parts, found["killed"].done, found["killed"].target) == (5, 2, "/lake/predictions")
+    assert (found["killed"].parts, found["killed"].done, found["killed"].target) == (
+        5,
+        2,
+        "/lake/predictions",
+    )
     assert "expected the manifest of a run" in str(found["broken"].why)
     with Lock(home / "deep/er/killed/lock", home):
         assert next(one.status for one in runs(home / "deep").runs) == "running"
@@ -55,7 +61,9 @@ def test_each_is_told_by_how_it_stands(home: Path) -> None:
         runs(home / "nowhere")
 
 
-def test_from_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_shell(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(home)
     assert main(["runs"]) == 0  # the word of old
     shown = capsys.readouterr().out
@@ -69,7 +77,10 @@ def test_from_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert "no run here" in capsys.readouterr().out
     for words, message in (
         (["nowhere"], "nowhere: expected a store of past runs (SQLite), got no such file"),
-        (["deep", "other", "--last", "3"], "have no --job, --last, --run and --report; leave them out"),
+        (
+            ["deep", "other", "--last", "3"],
+            "have no --job, --last, --run and --report; leave them out",
+        ),
         (["deep", "nowhere"], "expected one store, or folders, got deep and nowhere"),
     ):
         assert main(["history", *words]) == 2

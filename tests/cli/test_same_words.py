@@ -73,13 +73,21 @@ def test_every_option_is_an_argument_of_the_same_name(name: str) -> None:
 
 
 def test_no_exception_is_left_over() -> None:
-    said = {(name, one) for name, command in COMMANDS.items() for p in command.params for one in words(p)}
+    said = {
+        (name, one)
+        for name, command in COMMANDS.items()
+        for p in command.params
+        for one in words(p)
+    }
     assert set(EXCEPTIONS) <= said
 
 
 def test_options_on_the_command_line_stay_few() -> None:
     """What a guide does not need is an argument in Python alone."""
-    assert sum(p.param_type_name == "option" for command in COMMANDS.values() for p in command.params) <= 307
+    assert (
+        sum(p.param_type_name == "option" for command in COMMANDS.values() for p in command.params)
+        <= 307
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +102,11 @@ def test_options_on_the_command_line_stay_few() -> None:
     ],
 )
 def test_arguments_of_python_alone_are_no_options(
-    given: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    given: str,
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*given.split(), option, "3"]) == 2
@@ -125,7 +137,9 @@ def test_further_spellings_and_the_options_of_all_commands_are_taken(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_shows_few_options_and_all_where_all_are_asked_for(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_shows_few_options_and_all_where_all_are_asked_for(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     shown = []
     for word in ("-h", "--help-all" if COMMANDS[name].rare else "-h"):
         assert main([*name.split(), word]) == 0
@@ -133,4 +147,7 @@ def test_help_shows_few_options_and_all_where_all_are_asked_for(name: str, capsy
     few, every = shown
     spelt = [f"{one.opts[0]} " for one in COMMANDS[name].params if one.opts[0].startswith("--")]
     assert sum(f"  {one}" in few or f"{one.strip()}, " in few for one in spelt) <= 12
-    assert all(f"  {one}" in every or f"{one.strip()}, " in every or f", {one.strip()}" in every for one in spelt)
+    assert all(
+        f"  {one}" in every or f"{one.strip()}, " in every or f", {one.strip()}" in every
+        for one in spelt
+    )

@@ -52,7 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         y = rng.integers(0, 2, 240)
         for model, skill in (("a", 1.5), ("b", 1.0), ("c", 0.5)):
             p = (1 / (1 + np.exp(-skill * (2 * y - 1 + rng.normal(0, 1, 240))))).round(4)
-            rows = [f"{i},{side}-{model},2025-{1 + i // 20:02d}-03,{p[i]}{f',{y[i]}' * kept}" for i in range(240)]
+            rows = [
+                f"{i},{side}-{model},2025-{1 + i // 20:02d}-03,{p[i]}{f',{y[i]}' * kept}"
+                for i in range(240)
+            ]
             head = "id,site,time,prob_1" + ",label" * kept
             (folder / f"{side}-{model}.csv").write_text("\n".join([head, *rows]) + "\n")
         few = [f"{i},{y[i]}" for i in range(0, 240, 24)]
@@ -64,14 +67,24 @@ PAIR = ["reference-a.csv", "target-a.csv"]
 ANSWERS: dict[str, tuple[list[str], int]] = {
     "estimate": (["estimate", *PAIR, "--store", "runs.sqlite"], 24),
     "estimate by site": (["estimate", *PAIR, "--by", "site"], 24),
-    "months": (["estimate", *PAIR, "--every", "month", "--fail-below", "0.9", "--metric", "f1"], 40),
+    "months": (
+        ["estimate", *PAIR, "--every", "month", "--fail-below", "0.9", "--metric", "f1"],
+        40,
+    ),
     "diagnose": (["diagnose", *PAIR], 24),
-    "backtest": (["backtest", "reference-a.csv", "--repeats", "1", "--family", "none", "--no-cache"], 24),
+    "backtest": (
+        ["backtest", "reference-a.csv", "--repeats", "1", "--family", "none", "--no-cache"],
+        24,
+    ),
     "audit": (["audit", *PAIR, "--labels", "target-labels.csv"], 24),
     "evaluate": (["evaluate", "reference-a.csv"], 24),
     "compare": (["compare", *(f"reference-{m}.csv" for m in "abc")], 24),
     "compare on targets": (
-        ["compare", *(f"reference-{m}.csv" for m in "ab"), *(w for m in "ab" for w in ("--target", f"target-{m}.csv"))],
+        [
+            "compare",
+            *(f"reference-{m}.csv" for m in "ab"),
+            *(w for m in "ab" for w in ("--target", f"target-{m}.csv")),
+        ],
         24,
     ),
     "rank": (["rank", *(f"target-{m}.csv" for m in "abc"), "--examples", "target-labels.csv"], 24),
@@ -102,7 +115,9 @@ def test_what_does_not_fit_waits_and_is_counted() -> None:
         Grid("Pairs", ["pair", "value"], ROWS, noun="pair"),
     )
     notes = tuple(f"{i}. " + "a long note " * 10 for i in range(5))
-    view = View("Models compared", "60 models", grids=grids, notes=notes, warnings=("a", "b", "c", "d"))
+    view = View(
+        "Models compared", "60 models", grids=grids, notes=notes, warnings=("a", "b", "c", "d")
+    )
     lines = view_lines(view, 80)
     assert len(lines) <= 22  # and a line or two on what is left out
     assert any(line.startswith("row 58") for line in lines)

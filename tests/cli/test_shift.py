@@ -29,7 +29,11 @@ def images(tmp_path: Path) -> Path:
     """Twelve images in two folders, of several formats and two sizes."""
     home = tmp_path / "images"
     for row, pixels in enumerate(PIXELS):
-        place = home / ("cat" if row % 2 else "dog") / f"{row:02d}{('.png', '.bmp', '.webp', '.jpg')[row % 4]}"
+        place = (
+            home
+            / ("cat" if row % 2 else "dog")
+            / f"{row:02d}{('.png', '.bmp', '.webp', '.jpg')[row % 4]}"
+        )
         place.parent.mkdir(parents=True, exist_ok=True)
         more: dict[str, Any] = {"lossless": True} if place.suffix == ".webp" else {}
         Image.fromarray(pixels[: 20 - 4 * (row % 3)]).save(place, **more)
@@ -65,26 +69,39 @@ def test_a_folder(images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert " ".join(" ".join(said[1:]).split()) == f"12 images of {images} fog, severity 3: {out}"
     files = sorted(images.rglob("*.*"))
     written = [
-        out / file.relative_to(images).with_suffix(".png" if file.suffix == ".jpg" else file.suffix) for file in files
+        out / file.relative_to(images).with_suffix(".png" if file.suffix == ".jpg" else file.suffix)
+        for file in files
     ]
-    assert sorted(one for one in out.rglob("*") if one.is_file()) == sorted([*written, out / "manifest.json"])
+    assert sorted(one for one in out.rglob("*") if one.is_file()) == sorted(
+        [*written, out / "manifest.json"]
+    )
     for row, (file, place) in enumerate(zip(files, written, strict=True)):
         expected = find_image_shift("fog").apply(read(file)[None], 3, seed=5, first_row=row)[0]
         np.testing.assert_array_equal(read(place), expected)
     told = json.loads((out / "manifest.json").read_text())
-    assert (told["kind"], told["severity"], told["constants"], told["seed"]) == ("fog", 3, [0.75, 2.5], 5)
+    assert (told["kind"], told["severity"], told["constants"], told["seed"]) == (
+        "fog",
+        3,
+        [0.75, 2.5],
+        5,
+    )
     assert (told["rows"], told["skipped"], told["version"]) == (12, [], oodometer.__version__)
     assert told["argv"].split()[0] == "oodometer"  # in a worker of pytest nothing more was typed
     assert sorted(one.name for one in tmp_path.iterdir()) == ["images", "out"]
 
 
-def test_images_are_read_a_few_at_a_time(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_read_a_few_at_a_time(
+    images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However few are held at once, the copy is the same."""
     assert run(images, "--kind", "snow", "--severity", 2, "--out", tmp_path / "whole") == 0
     monkeypatch.setattr("oodometer.verbs.shift.image._BYTES", 3000)
     assert run(images, "--kind", "snow", "--severity", 2, "--out", tmp_path / "parts") == 0
     for one in (tmp_path / "whole").rglob("*.???"):
-        assert one.read_bytes() == (tmp_path / "parts" / one.relative_to(tmp_path / "whole")).read_bytes()
+        assert (
+            one.read_bytes()
+            == (tmp_path / "parts" / one.relative_to(tmp_path / "whole")).read_bytes()
+        )
 
 
 def test_an_npz_file(arrays: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +115,12 @@ def test_an_npz_file(arrays: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert json.loads((tmp_path / "out.manifest.json").read_text())["array"] == "image"
     result = json.loads(told.read_text())
     assert result["copies"] == [
-        {"kind": "frost", "severity": 4, "out": str(out), "manifest": str(tmp_path / "out.manifest.json")}
+        {
+            "kind": "frost",
+            "severity": 4,
+            "out": str(out),
+            "manifest": str(tmp_path / "out.manifest.json"),
+        }
     ]
     assert "photograph" in result["notes"][0]
 
@@ -108,24 +130,40 @@ def test_several_copies(what: str, request: pytest.FixtureRequest, tmp_path: Pat
     data, out = request.getfixturevalue(what), tmp_path / "out"
     (out).mkdir()  # an empty folder will do
     assert run(data, "--kind", "all", "--severity", 1, "--severity", 5, "--out", out) == 0
-    assert {one.name for one in out.iterdir()} == {f"{kind}-{severity}" for kind in IMAGE_SHIFTS for severity in (1, 5)}
+    assert {one.name for one in out.iterdir()} == {
+        f"{kind}-{severity}" for kind in IMAGE_SHIFTS for severity in (1, 5)
+    }
     assert all((one / "manifest.json").is_file() for one in out.iterdir())
     if what == "arrays":
         with np.load(out / "contrast-5" / "held.npz") as found:
-            np.testing.assert_array_equal(found["image"], find_image_shift("contrast").apply(PIXELS, 5))
+            np.testing.assert_array_equal(
+                found["image"], find_image_shift("contrast").apply(PIXELS, 5)
+            )
 
 
 def test_grey_images_under_another_name(tmp_path: Path) -> None:
     np.savez(tmp_path / "digits.npz", digits=PIXELS[..., 0], y=np.arange(12))
     assert (
-        run(tmp_path / "digits.npz", "--kind", "fog", "--severity", 1, "--out", tmp_path / "o.npz", "--input", "digits")
+        run(
+            tmp_path / "digits.npz",
+            "--kind",
+            "fog",
+            "--severity",
+            1,
+            "--out",
+            tmp_path / "o.npz",
+            "--input",
+            "digits",
+        )
         == 0
     )
     with np.load(tmp_path / "o.npz") as found:
         assert found["digits"].shape == (12, 20, 24)
 
 
-def test_images_that_do_not_decode(images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_images_that_do_not_decode(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     good = sorted(images.rglob("*.*"))
     (images / "cat" / "00_broken.png").write_bytes(b"no image")
     cut = images / "dog" / "cut.png"
@@ -139,7 +177,10 @@ def test_images_that_do_not_decode(images: Path, tmp_path: Path, capsys: pytest.
     assert "--on-error skip" in said
     assert sorted(tmp_path.iterdir()) == before  # nothing half-written
     assert run(*words, "--on-error", "skip") == 0
-    assert "2 could not be read and were left out (cat/00_broken.png: it does not decode" in capsys.readouterr().out
+    assert (
+        "2 could not be read and were left out (cat/00_broken.png: it does not decode"
+        in capsys.readouterr().out
+    )
     told = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [one["name"] for one in told["skipped"]] == ["cat/00_broken.png", "dog/cut.png"]
     assert told["rows"] == len(good)
@@ -153,7 +194,18 @@ def test_none_that_decodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.png").write_bytes(b"")
     assert (
-        run(tmp_path / "images", "--kind", "fog", "--severity", 1, "--out", tmp_path / "o", "--on-error", "skip") == 2
+        run(
+            tmp_path / "images",
+            "--kind",
+            "fog",
+            "--severity",
+            1,
+            "--out",
+            tmp_path / "o",
+            "--on-error",
+            "skip",
+        )
+        == 2
     )
     assert "of which none decodes" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
@@ -169,9 +221,18 @@ def test_none_that_decodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["--kind", "fog", "--severity", "x"], "severity"),
         (["--kind", "fog"], "name both, such as --kind fog --severity 3"),
         (["--severity", "1"], "name both, such as --kind fog --severity 3"),
-        (["--kind", "fog", "--severity", "1", "--on-error", "stop"], "expected on_error to be one of refuse, skip"),
-        (["--kind", "fog", "--severity", "1", "--seed", "-3"], "expected seed to be a whole number"),
-        (["--kind", "fog", "--severity", "1", "--input", "image"], "input names an array of an NPZ file"),
+        (
+            ["--kind", "fog", "--severity", "1", "--on-error", "stop"],
+            "expected on_error to be one of refuse, skip",
+        ),
+        (
+            ["--kind", "fog", "--severity", "1", "--seed", "-3"],
+            "expected seed to be a whole number",
+        ),
+        (
+            ["--kind", "fog", "--severity", "1", "--input", "image"],
+            "input names an array of an NPZ file",
+        ),
     ],
 )
 def test_wrong_usage(
@@ -194,15 +255,22 @@ def test_wrong_usage(
         ({"image": np.array([None, 1])}, "expected an NPZ file of plain arrays"),
     ],
 )
-def test_an_npz_without_images(held: Any, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_npz_without_images(
+    held: Any, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     np.savez(tmp_path / "a.npz", **held)
-    for words in (["--out", str(tmp_path / "o.npz")], ["--out", str(tmp_path / "o"), "--severity", "2"]):
+    for words in (
+        ["--out", str(tmp_path / "o.npz")],
+        ["--out", str(tmp_path / "o"), "--severity", "2"],
+    ):
         assert run(tmp_path / "a.npz", "--kind", "fog", "--severity", 1, *words) == 2
         assert said in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["a.npz"]
 
 
-def test_places(images: Path, arrays: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_places(
+    images: Path, arrays: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fog = ("--kind", "fog", "--severity", 1, "--out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
@@ -214,7 +282,11 @@ def test_places(images: Path, arrays: Path, tmp_path: Path, capsys: pytest.Captu
         (images, images / "out", "lies in the folder"),
         (images, images, "would write over the input"),
         (images, tmp_path / "no" / "out", "there is no folder"),
-        (tmp_path / "nowhere", tmp_path / "out", "expected a folder of images or an NPZ file, got no such file"),
+        (
+            tmp_path / "nowhere",
+            tmp_path / "out",
+            "expected a folder of images or an NPZ file, got no such file",
+        ),
         (tmp_path / "table.csv", tmp_path / "out", "got a file that ends in .csv"),
         (tmp_path / "full", tmp_path / "out", "expected a folder of images, got none in it"),
     ):
@@ -231,9 +303,16 @@ def test_the_verb_writes_nothing_among_what_it_reads(images: Path) -> None:
 
 def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
     one = oodometer.shift(arrays, kind="fog", severity=2, out=tmp_path / "one.npz", seed=1)
-    several = oodometer.shift(arrays, kind=["fog", "snow"], severity=range(2, 4), out=tmp_path / "several", seed=1)
+    several = oodometer.shift(
+        arrays, kind=["fog", "snow"], severity=range(2, 4), out=tmp_path / "several", seed=1
+    )
     assert one.rows == several.rows == 12
-    assert [(c.kind, c.severity) for c in several.copies] == [("fog", 2), ("fog", 3), ("snow", 2), ("snow", 3)]
+    assert [(c.kind, c.severity) for c in several.copies] == [
+        ("fog", 2),
+        ("fog", 3),
+        ("snow", 2),
+        ("snow", 3),
+    ]
     with np.load(several.copies[0].out) as a, np.load(one.copies[0].out) as b:
         np.testing.assert_array_equal(a["image"], b["image"])
     assert str(one).startswith("Shifted: 1 copy\n  12 images of")
@@ -247,7 +326,17 @@ def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals as on posix")
 def test_an_interrupted_command_goes_on(images: Path, tmp_path: Path) -> None:
     """A killed one: tests/verbs/test_runs_of_commands.py."""
-    words = ["shift", str(images), "--kind", "fog", "--kind", "contrast", "--severity", "2", "--out"]
+    words = [
+        "shift",
+        str(images),
+        "--kind",
+        "fog",
+        "--kind",
+        "contrast",
+        "--severity",
+        "2",
+        "--out",
+    ]
     assert main([*words, str(tmp_path / "whole")]) == 0
     out, part = tmp_path / "out", tmp_path / ".out.part"
     slow = (  # each image takes a while, so that the end comes in the middle
@@ -255,7 +344,9 @@ def test_an_interrupted_command_goes_on(images: Path, tmp_path: Path) -> None:
         "image._write = lambda *a: (time.sleep(0.1), write(*a)); image._BYTES = 2000\n"
         "from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    going = subprocess.Popen([sys.executable, "-c", slow, *words, str(out)], stderr=subprocess.PIPE, text=True)
+    going = subprocess.Popen(
+        [sys.executable, "-c", slow, *words, str(out)], stderr=subprocess.PIPE, text=True
+    )
     until = time.monotonic() + 60
     while len(list(part.glob("fog-2/*/[0-9]*"))) < 4 and time.monotonic() < until:
         time.sleep(0.02)
@@ -276,7 +367,9 @@ def test_an_interrupted_command_goes_on(images: Path, tmp_path: Path) -> None:
     assert len(list(out.rglob("*"))) == len(list((tmp_path / "whole").rglob("*")))
 
 
-def test_what_another_job_left_is_made_anew(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_job_left_is_made_anew(
+    images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     monkeypatch.setattr("oodometer.verbs.shift.image._BYTES", 2000)
     seen: list[int] = []

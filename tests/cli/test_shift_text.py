@@ -52,12 +52,29 @@ def dialogue(*words: object) -> int:
     return main(["shift", "dialogue", *map(str, words)])
 
 
-def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_turn_but_the_first_is_a_reply(
+    dialogues: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = dialogues.with_name("out.jsonl")
-    assert dialogue(dialogues, "--kind", "insufficient-context", "--severity", "1/2", "--out", out) == 0
+    assert (
+        dialogue(dialogues, "--kind", "insufficient-context", "--severity", "1/2", "--out", out)
+        == 0
+    )
     assert read(out) == [
-        {"context": ["The house is big."], "id": "a", "response": "Good.", "turn": 2, "source_row": 2},
-        {"context": ["The house is big.", "Good."], "id": "a", "response": "Bye!", "turn": 3, "source_row": 3},
+        {
+            "context": ["The house is big."],
+            "id": "a",
+            "response": "Good.",
+            "turn": 2,
+            "source_row": 2,
+        },
+        {
+            "context": ["The house is big.", "Good."],
+            "id": "a",
+            "response": "Bye!",
+            "turn": 3,
+            "source_row": 3,
+        },
     ]
     said = " ".join(capsys.readouterr().out.split())
     assert "4 contexts of dialogues" in said
@@ -73,7 +90,12 @@ def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.Cap
 def test_a_context_is_shifted_as_it_is(tmp_path: Path) -> None:
     place, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     place.write_text(
-        lines([{"context": ["a", "b"], "candidates": ["x", "y"], "label": 1}, {"context": [], "label": 0}])
+        lines(
+            [
+                {"context": ["a", "b"], "candidates": ["x", "y"], "label": 1},
+                {"context": [], "label": 0},
+            ]
+        )
     )
     assert dialogue(place, "--kind", "insufficient-context", "--severity", 0.5, "--out", out) == 0
     assert read(out) == [{"context": ["b"], "candidates": ["x", "y"], "label": 1, "source_row": 1}]
@@ -83,17 +105,44 @@ def test_unknown_words_from_a_training_file_and_a_wordnet(dialogues: Path, tmp_p
     out, wordnet = tmp_path / "out", write_wordnet(tmp_path / "wn")
     training = tmp_path / "train.csv"
     training.write_text("split,text\ntrain,a home\ntest,large\n")
-    words = ["--training", training, "--wordnet", wordnet, "--training-where", "split=train", "--out", out]
-    kinds = ["--kind", "unknown-words", "--kind", "known-words", "--severity", 0.2, "--severity", "1/6"]
+    words = [
+        "--training",
+        training,
+        "--wordnet",
+        wordnet,
+        "--training-where",
+        "split=train",
+        "--out",
+        out,
+    ]
+    kinds = [
+        "--kind",
+        "unknown-words",
+        "--kind",
+        "known-words",
+        "--severity",
+        0.2,
+        "--severity",
+        "1/6",
+    ]
     # of "house" and "big" the synonyms are "home", which is known, and "large", which is not
     assert dialogue(dialogues, *kinds, *words) == 0
     assert read(out / "unknown-words-0.2.jsonl")[0]["context"] == ["Is the house Large?"]
     assert {one.name for one in out.glob("*.jsonl")} == {
-        f"{kind}-{severity}.jsonl" for kind in ("known-words", "unknown-words") for severity in ("0.2", "1-of-6")
+        f"{kind}-{severity}.jsonl"
+        for kind in ("known-words", "unknown-words")
+        for severity in ("0.2", "1-of-6")
     }
     out = words[-1] = tmp_path / "more"
-    assert dialogue(dialogues, "--kind", "known-words", "--severity", 0.1, "--severity", 0.2, *words) == 0
-    names = {f"known-words-{share}.{ending}" for share in ("0.1", "0.2") for ending in ("jsonl", "manifest.json")}
+    assert (
+        dialogue(dialogues, "--kind", "known-words", "--severity", 0.1, "--severity", 0.2, *words)
+        == 0
+    )
+    names = {
+        f"known-words-{share}.{ending}"
+        for share in ("0.1", "0.2")
+        for ending in ("jsonl", "manifest.json")
+    }
     assert {one.name for one in out.iterdir()} == names
     first = read(out / "known-words-0.2.jsonl")[0]
     assert first["context"] == ["Is the home big?"]
@@ -104,7 +153,8 @@ def test_unknown_words_from_a_training_file_and_a_wordnet(dialogues: Path, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("ending", "pack"), [("", None), (".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)]
+    ("ending", "pack"),
+    [("", None), (".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)],
 )
 def test_tables_keep_every_other_cell(ending: str, pack: Any, tmp_path: Path) -> None:
     place, out = tmp_path / f"a.csv{ending}", tmp_path / "b.csv"
@@ -112,7 +162,10 @@ def test_tables_keep_every_other_cell(ending: str, pack: Any, tmp_path: Path) ->
     place.write_bytes(pack(plain) if pack else plain)
     assert text(place, "--kind", "casing", "--severity", 1, "--out", out) == 0
     with out.open(newline="", encoding="utf-8") as file:
-        assert list(csv.reader(file)) == [["id", "review", "stars", "source_row"], ["1", "good\n", "5", "1"]]
+        assert list(csv.reader(file)) == [
+            ["id", "review", "stars", "source_row"],
+            ["1", "good\n", "5", "1"],
+        ]
 
 
 def test_the_function_gives_what_the_command_prints(dialogues: Path, tmp_path: Path) -> None:
@@ -124,7 +177,9 @@ def test_the_function_gives_what_the_command_prints(dialogues: Path, tmp_path: P
     }
 
 
-def test_a_run_that_was_interrupted_goes_on(dialogues: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_interrupted_goes_on(
+    dialogues: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     whole = oodometer.shift(dialogues, kind="casing", severity=[0.3, 0.5], out=tmp_path / "whole")
     from oodometer.shifts.text import Casing
@@ -155,23 +210,58 @@ BAD: list[tuple[str, bytes, list[str], str]] = [
     ("a.jsonl", b'{"text": "a"}\n{"text": \n', [], "row 2: expected a JSON object"),
     ("a.jsonl", b'["text"]\n', [], "row 1: expected a JSON object"),
     ("a.jsonl", b'{"text": null}\n', [], "row 1: column text: expected a text, got None"),
-    ("a.jsonl", b'{"words": "a"}\n', [], "expected a column with the text, such as text, got the columns words"),
+    (
+        "a.jsonl",
+        b'{"words": "a"}\n',
+        [],
+        "expected a column with the text, such as text, got the columns words",
+    ),
     ("a.jsonl", b'{"text": "a"}\n', ["--column", "x"], "expected a column x, got the columns text"),
     ("a.jsonl", b'{"text": "a"}\n', ["--where", "split=test"], "expected a column split"),
     ("a.jsonl", b'{"text": "a", "s": 1}\n', ["--where", "s=2"], "expected rows with s=2, got none"),
     ("a.jsonl", b'{"text": "a"}\n', ["--where", "split"], "expected COLUMN=VALUE"),
-    ("a.jsonl", b'{"text": ""}\n', [], "expected rows that casing can shift at the severity 0.5, got none"),
-    ("a.jsonl", '{"text": "é"}\n'.encode("latin-1"), [], "row 1: expected text in UTF-8, got the byte 0xe9"),
+    (
+        "a.jsonl",
+        b'{"text": ""}\n',
+        [],
+        "expected rows that casing can shift at the severity 0.5, got none",
+    ),
+    (
+        "a.jsonl",
+        '{"text": "é"}\n'.encode("latin-1"),
+        [],
+        "row 1: expected text in UTF-8, got the byte 0xe9",
+    ),
     ("a.csv", b"text,x\na\n", [], "row 1: expected 2 cells, got 1"),
     ("a.csv", b"text,text\na,b\n", [], "two named 'text'"),
     ("a.csv.gz", b"text\na\n", [], "expected a file that can be read"),
     ("a.txt", b"a\n", [], "expected a file of texts that ends in .jsonl"),
-    ("a.jsonl", b'{"text": "a"}\n', ["--severity", "0"], "above 0 and at most 1, such as 0.2 or 1/6, got '0'"),
+    (
+        "a.jsonl",
+        b'{"text": "a"}\n',
+        ["--severity", "0"],
+        "above 0 and at most 1, such as 0.2 or 1/6, got '0'",
+    ),
     ("a.jsonl", b'{"text": "a"}\n', ["--kind", "case"], "unknown shift 'case'"),
     ("a.jsonl", b'{"text": "a"}\n', ["--kind", "fog"], "fog shifts no texts; those that do are"),
-    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "short-context"], "these are single texts; choose another kind"),
-    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "unknown-words"], "unknown-words needs the texts that the model was"),
-    ("a.jsonl", b'{"text": "a"}\n', ["--training", "a.jsonl"], "training belongs to another kind of shift"),
+    (
+        "a.jsonl",
+        b'{"text": "a"}\n',
+        ["--kind", "short-context"],
+        "these are single texts; choose another kind",
+    ),
+    (
+        "a.jsonl",
+        b'{"text": "a"}\n',
+        ["--kind", "unknown-words"],
+        "unknown-words needs the texts that the model was",
+    ),
+    (
+        "a.jsonl",
+        b'{"text": "a"}\n',
+        ["--training", "a.jsonl"],
+        "training belongs to another kind of shift",
+    ),
 ]
 
 
@@ -179,7 +269,12 @@ BAD: list[tuple[str, bytes, list[str], str]] = [
     ("name", "held", "more", "words"), BAD, ids=[f"{i}-{one[3][:24]}" for i, one in enumerate(BAD)]
 )
 def test_bad_input(
-    name: str, held: bytes, more: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    held: bytes,
+    more: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / name).write_bytes(held)
     given: list[object] = ["--kind", "casing"] if "--kind" not in more else []
@@ -220,18 +315,28 @@ def test_logs_of_chats(tmp_path: Path) -> None:
         {"role": "user", "text": "No"},
         {"role": "assistant", "text": "Good"},
     ]
-    place.write_text(lines([{"id": 7, "messages": messages}, {"id": 8, "messages": messages[2:3] * 2}]))
+    place.write_text(
+        lines([{"id": 7, "messages": messages}, {"id": 8, "messages": messages[2:3] * 2}])
+    )
     assert dialogue(place, "--kind", "casing", "--severity", "1/2", "--out", out) == 0
     first, second = read(out)
     assert (first["response"], first["turn"], first["id"]) == ("Yes", 1, 7)
     assert [one["role"] for one in second["context"]] == ["user", "assistant", "user"]
     assert (second["response"], second["turn"]) == ("Good", 3)
     assert second["context"] != messages[:3]
-    oodometer.shift(place, kind="insufficient-context", severity="1/2", column="messages", out=tmp_path / "c.jsonl")
+    oodometer.shift(
+        place,
+        kind="insufficient-context",
+        severity="1/2",
+        column="messages",
+        out=tmp_path / "c.jsonl",
+    )
     assert read(tmp_path / "c.jsonl")[0]["context"] == messages[1:3]
 
 
-@pytest.mark.parametrize("value", ["one text", ["a", 1], None, {"a": 1}, ["a", {"role": "user"}], ["a", {"text": 1}]])
+@pytest.mark.parametrize(
+    "value", ["one text", ["a", 1], None, {"a": 1}, ["a", {"role": "user"}], ["a", {"text": 1}]]
+)
 def test_turns_that_are_none(value: Any, tmp_path: Path) -> None:
     place = tmp_path / "a.jsonl"
     place.write_text(lines([{"turns": ["a", "b"]}, {"turns": value}]))
@@ -247,7 +352,9 @@ def test_progress_never_passes_its_end(tmp_path: Path) -> None:
     def progress(done: int, total: int) -> None:
         told.append((done, total))
 
-    oodometer.shift(place, kind="casing", severity=[0.4, 0.7], out=tmp_path / "out", progress=progress)
+    oodometer.shift(
+        place, kind="casing", severity=[0.4, 0.7], out=tmp_path / "out", progress=progress
+    )
     assert told == [(500, 0), (1_000, 0), (1_700, 2_400), (2_200, 2_400)]
 
 
@@ -277,7 +384,17 @@ def test_the_first_row_says_whether_there_are_dialogues(
 ) -> None:
     (tmp_path / "a.jsonl").write_text(lines([row]))
     first, more = (more, []) if more == ["dialogue"] else ([], more)
-    words = ["shift", *first, tmp_path / "a.jsonl", "--kind", "casing", "--severity", 1, "--out", tmp_path / "b.jsonl"]
+    words = [
+        "shift",
+        *first,
+        tmp_path / "a.jsonl",
+        "--kind",
+        "casing",
+        "--severity",
+        1,
+        "--out",
+        tmp_path / "b.jsonl",
+    ]
     assert main([*map(str, [*words, *more]), "--json", str(tmp_path / "c.json")]) == 0
     assert json.loads((tmp_path / "c.json").read_text())["command"] == f"shift {modality}"
     assert ("response" in read(tmp_path / "b.jsonl")[0]) == (modality == "dialogue")
@@ -286,7 +403,10 @@ def test_the_first_row_says_whether_there_are_dialogues(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["a.jsonl", "--kind", "casing", "--input", "x"], "--input is of images, and what is shifted here is texts"),
+        (
+            ["a.jsonl", "--kind", "casing", "--input", "x"],
+            "--input is of images, and what is shifted here is texts",
+        ),
         (["a.jsonl", "--kind", "casing", "--on-error", "skip"], "--on-error is of images"),
         (
             ["a.npz", "--kind", "fog", "--column", "x"],
@@ -300,7 +420,11 @@ def test_the_first_row_says_whether_there_are_dialogues(
     ],
 )
 def test_an_option_of_other_data_is_refused(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_text(lines([{"text": "a b"}]))

@@ -49,7 +49,9 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_command_with_one_line(command: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_ends_a_command_with_one_line(
+    command: str, number: signal.Signals, tmp_path: Path
+) -> None:
     module, verb, arguments = COMMANDS[command]
     (tmp_path / "r.csv").write_text(ROWS)
     temporary = tmp_path / "temporary"
@@ -125,11 +127,16 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(
-    ("file", "code", "said"), [("<frozen importlib._bootstrap>", 143, ""), ("own.py", 0, "raised\n")]
+    ("file", "code", "said"),
+    [("<frozen importlib._bootstrap>", 143, ""), ("own.py", 0, "raised\n")],
 )
 def test_a_signal_at_the_locks_of_modules_ends_at_once(file: str, code: int, said: str) -> None:
     """An exception would be lost there, and the process would wait for ever."""
     done = subprocess.run(
-        [sys.executable, "-c", AT_THE_LOCKS, file], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", AT_THE_LOCKS, file],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert (done.returncode, done.stdout) == (code, said), done.stderr

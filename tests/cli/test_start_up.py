@@ -37,7 +37,9 @@ def write(path: Path, **arrays: object) -> None:
     if path.suffix == ".npz":
         np.savez(path, **arrays)  # type: ignore[arg-type]
     elif path.suffix == ".parquet":
-        pyarrow.parquet.write_table(pa.table({k: np.asarray(v).tolist() for k, v in arrays.items()}), path)
+        pyarrow.parquet.write_table(
+            pa.table({k: np.asarray(v).tolist() for k, v in arrays.items()}), path
+        )
     else:
         wide = {
             f"{'prob' if k == 'probabilities' else 'feature'}_{j}" if np.ndim(v) == 2 else k: column
@@ -56,7 +58,12 @@ def test_estimate_by_default_loads_no_slow_library(
     p = rng.dirichlet([0.4, 0.4, 0.4], 1500)
     label = np.array([rng.choice(3, p=row) for row in p])
     features = rng.normal(size=(1500, 2)) + p[:, :2]
-    write(tmp_path / f"reference.{ending}", probabilities=p[:800], label=label[:800], features=features[:800])
+    write(
+        tmp_path / f"reference.{ending}",
+        probabilities=p[:800],
+        label=label[:800],
+        features=features[:800],
+    )
     write(tmp_path / f"target.{ending}", probabilities=p[800:], features=features[800:] + 0.2)
     files = [str(tmp_path / f"{name}.{ending}") for name in ("reference", "target")]
     answer = tmp_path / "answer.json"
@@ -86,7 +93,9 @@ def test_a_command_leaves_by_one_door() -> None:
         "threading.Thread(target=lambda: (threading.main_thread().join(), print('thread'))).start()\n"
         "sys.argv[1:] = ['--version'] if len(sys.argv) < 2 else sys.argv[1:]; entry()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.splitlines()[1:] == ["thread", "at exit"]
     wrong = [sys.executable, "-c", code, "--debug", "diagnose", "absent.csv", "absent.csv"]
     failed = subprocess.run(wrong, capture_output=True, text=True, timeout=60, check=False)

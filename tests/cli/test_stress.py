@@ -51,11 +51,19 @@ def texts(rows: int = 80) -> list[dict[str, Any]]:
     for i in range(rows):
         words = rng.choice(["red", "sun", "moon", "tree"], size=2 if i % 10 == 0 else 6)
         small = bool(rng.random() < 0.5)
-        out.append({"id": f"t{i}", "text": " ".join(words) if small else " ".join(words).upper(), "label": int(small)})
+        out.append(
+            {
+                "id": f"t{i}",
+                "text": " ".join(words) if small else " ".join(words).upper(),
+                "label": int(small),
+            }
+        )
     return out
 
 
-DIALOGUES = [{"id": f"d{i}", "turns": [f"Turn {j} of {i}?" for j in range(2 + i % 5)]} for i in range(40)]
+DIALOGUES = [
+    {"id": f"d{i}", "turns": [f"Turn {j} of {i}?" for j in range(2 + i % 5)]} for i in range(40)
+]
 
 
 @pytest.fixture
@@ -74,7 +82,9 @@ def stress(*words: object) -> int:
 
 
 def toy(*words: object) -> int:
-    return stress("a.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "out", *words)
+    return stress(
+        "a.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "out", *words
+    )
 
 
 CASING = ("--kind", "casing=0.2,0.4,1")
@@ -119,7 +129,9 @@ def test_numbers_are_those_of_the_files(home: Path) -> None:
     for point in curve["points"][1:]:
         record = oodometer.read(point["predictions"][0])
         assert record.label is not None
-        frame = oodometer.store.as_source(point["predictions"][0], extra_columns=["id", "source_row"]).read(  # type: ignore[attr-defined]
+        frame = oodometer.store.as_source(
+            point["predictions"][0], extra_columns=["id", "source_row"]
+        ).read(  # type: ignore[attr-defined]
             ["label"]
         )
         numbers = frame.columns["source_row"].astype(int).tolist()
@@ -161,7 +173,9 @@ def test_the_same_call_asks_nothing_again_and_another_kind_only_what_is_new(home
     assert toy(*CASING) == 2  # other data
 
 
-def test_an_interrupted_run_goes_on_to_the_same_result(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_result(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert toy(*CASING) == 0
     whole = Path("out/stress.csv").read_text()
     Path("out").rename("first")
@@ -183,9 +197,20 @@ def test_an_interrupted_run_goes_on_to_the_same_result(home: Path, capsys: pytes
     assert Path("out/stress.csv").read_text() == whole
 
 
-def test_models_side_by_side_and_runs_of_one(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--model", "pair=stress_toy:small", "--model", "pair=stress_toy:other", "--model", "stress_toy:small")
-    assert stress("a.jsonl", *words, "--classes", "0,1", "--out", "out", "--kind", "casing=0.5") == 2
+def test_models_side_by_side_and_runs_of_one(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "--model",
+        "pair=stress_toy:small",
+        "--model",
+        "pair=stress_toy:other",
+        "--model",
+        "stress_toy:small",
+    )
+    assert (
+        stress("a.jsonl", *words, "--classes", "0,1", "--out", "out", "--kind", "casing=0.5") == 2
+    )
     assert "named twice" in capsys.readouterr().err
     words = ("--model", "pair=stress_toy:small", "--model", "pair=stress_toy:other")
     repeats = ("--repeats", 2, "--kind", "casing=0.5", "--kind", "typing-errors=0.5")
@@ -200,10 +225,21 @@ def test_models_side_by_side_and_runs_of_one(home: Path, capsys: pytest.CaptureF
     assert "runs or draws" in capsys.readouterr().out
 
 
-def test_without_labels_there_are_estimates_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_labels_there_are_estimates_alone(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [{"text": row["text"]} for row in texts()]
     Path("bare.jsonl").write_text(lines(rows))
-    words = ("bare.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "out", *CASING)
+    words = (
+        "bare.jsonl",
+        "--model",
+        "stress_toy:small",
+        "--classes",
+        "0,1",
+        "--out",
+        "out",
+        *CASING,
+    )
     assert stress(*words) == 2
     assert "--reference" in capsys.readouterr().err
     assert stress(*words, "--reference", "a.jsonl") == 0
@@ -222,7 +258,12 @@ def test_the_page_has_curves_and_tells_what_the_bands_are(home: Path) -> None:
     pytest.importorskip("vl_convert")
     assert toy(*CASING) == 0
     page = Path("out/report.html").read_text()
-    for part in ("Accuracy 100.0\xa0% without a shift, 0.0\xa0% at 1", "Brier score", "ECE", "Same rows"):
+    for part in (
+        "Accuracy 100.0\xa0% without a shift, 0.0\xa0% at 1",
+        "Brier score",
+        "ECE",
+        "Same rows",
+    ):
         assert part in page
     from oodometer.reports.charts.curves import stress_curves
 
@@ -245,7 +286,9 @@ def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path) -> None:
     plain = read_examples("talk.jsonl", "dialogue", asked(5, 3), where={}, label_needed=False)
     of = {one.number: one for one in plain.rows}
     for _, curve, point in told.points():
-        record = oodometer.store.as_source(point.predictions[0], extra_columns=["id", "source_row"]).read(  # type: ignore[attr-defined]
+        record = oodometer.store.as_source(
+            point.predictions[0], extra_columns=["id", "source_row"]
+        ).read(  # type: ignore[attr-defined]
             ["label", "candidate_scores"]
         )
         scores = record.candidate_scores
@@ -259,9 +302,15 @@ def test_a_ranker_has_the_same_candidates_at_every_severity(home: Path) -> None:
                 assert own.tolist() == [len(said & set(text)) for text in of[n].candidates or ()]
     assert "R@1" in told.view().grids[0].columns
     # The shifted copy as a file of its own, asked with the replies of its source, gives the same.
-    oodometer.shift("talk.jsonl", kind="insufficient-context", severity="1/2", out="copy.jsonl", seed=3)
-    again = oodometer.predict(Overlap(), "copy.jsonl", candidates=5, replies="talk.jsonl", seed=3).record
-    mine = oodometer.store.as_source(told.models[0].curves[0].points[1].predictions[0], extra_columns=["id"]).read(  # type: ignore[attr-defined]
+    oodometer.shift(
+        "talk.jsonl", kind="insufficient-context", severity="1/2", out="copy.jsonl", seed=3
+    )
+    again = oodometer.predict(
+        Overlap(), "copy.jsonl", candidates=5, replies="talk.jsonl", seed=3
+    ).record
+    mine = oodometer.store.as_source(
+        told.models[0].curves[0].points[1].predictions[0], extra_columns=["id"]
+    ).read(  # type: ignore[attr-defined]
         ["label", "candidate_scores"]
     )
     at = {name: row for row, name in enumerate(again.columns["id"].tolist())}
@@ -287,9 +336,9 @@ def test_candidates_do_not_depend_on_other_rows(sizes: list[int], seed: int, dat
         for row, n in enumerate(numbers):
             assert part.inputs[row].candidates == whole.inputs[at[n]].candidates
             assert part.targets[row] == whole.targets[at[n]]
-            assert part.inputs[row].candidates[part.targets[row]] == every.rows[at[n]].parts[-1].split(".")[0] + (
-                "." + str(len(every.rows[at[n]].parts))
-            )
+            assert part.inputs[row].candidates[part.targets[row]] == every.rows[at[n]].parts[
+                -1
+            ].split(".")[0] + ("." + str(len(every.rows[at[n]].parts)))
         known, shifted = every.halves(seed)
         assert not {one.group for one in known.rows} & {one.group for one in shifted.rows}
         assert len(known) + len(shifted) == len(every)
@@ -313,22 +362,43 @@ def numbers_of(path: str) -> list[int]:
 
 WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     "no model": (("a.jsonl", "--out", "o"), "Missing option '--model'"),
-    "no data": (("none.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"), "no such file"),
+    "no data": (
+        ("none.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"),
+        "no such file",
+    ),
     "ratio above 1": (("@", "--kind", "casing=1.5"), "above 0 and at most 1"),
     "ratio 0": (("@", "--kind", "casing=0"), "above 0 and at most 1"),
     "no such kind": (("@", "--kind", "casin=1"), "did you mean casing"),
     "of dialogues": (("@", "--kind", "short-context=1"), "shifts dialogues"),
     "needs training": (("@", "--kind", "unknown-words=0.1"), "--training FILE"),
-    "training for nothing": (("@", "--kind", "casing=0.1", "--training", "a.jsonl"), "leave it out"),
+    "training for nothing": (
+        ("@", "--kind", "casing=0.1", "--training", "a.jsonl"),
+        "leave it out",
+    ),
     "label named and missing": (("@", "--label", "truth"), "a column truth"),
-    "no label column": (("bare.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"), "--reference"),
-    "label of another class": (("@", "--label", "id"), "one of the model's classes, 0, 1, got 't0'"),
+    "no label column": (
+        ("bare.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"),
+        "--reference",
+    ),
+    "label of another class": (
+        ("@", "--label", "id"),
+        "one of the model's classes, 0, 1, got 't0'",
+    ),
     "reference of other columns": (("@", "--reference", "other.jsonl"), "a column with the text"),
     "reference without labels": (("@", "--reference", "bare.jsonl"), "labelled rows"),
-    "not utf-8": (("latin.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"), "UTF-8"),
+    "not utf-8": (
+        ("latin.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"),
+        "UTF-8",
+    ),
     "no model folder": (("a.jsonl", "--model", "folder", "--out", "o"), "the folder of a model"),
-    "one row": (("one.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"), "two halves"),
-    "nothing can be shifted": (("@", "--kind", "typing-errors=0.0001"), "rows that typing-errors can shift"),
+    "one row": (
+        ("one.jsonl", "--model", "stress_toy:small", "--classes", "0,1", "--out", "o"),
+        "two halves",
+    ),
+    "nothing can be shifted": (
+        ("@", "--kind", "typing-errors=0.0001"),
+        "rows that typing-errors can shift",
+    ),
     "folder taken": (("@", "--out", "folder"), "it is not empty"),
     "out is a file": (("@", "--out", "a.csv"), "it is a file"),
     "no parent": (("@", "--out", "no/where"), "there is no folder"),
@@ -342,7 +412,9 @@ WRONG: dict[str, tuple[tuple[object, ...], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_input_is_one_line(case: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bare.jsonl").write_text(lines({"text": row["text"]} for row in texts()))
-    Path("other.jsonl").write_text(lines({"words": row["text"], "label": row["label"]} for row in texts()))
+    Path("other.jsonl").write_text(
+        lines({"words": row["text"], "label": row["label"]} for row in texts())
+    )
     Path("one.jsonl").write_text(lines(texts(1)))
     Path("latin.jsonl").write_bytes('{"text": "caf\xe9", "label": 1}\n'.encode("latin-1"))
     Path("a.csv").write_text("text,label\na,1\n")
@@ -363,19 +435,29 @@ def test_wrong_input_is_one_line(case: str, home: Path, capsys: pytest.CaptureFi
 def test_wrong_dialogues_are_told(home: Path) -> None:
     def run(rows: Any, **more: Any) -> Any:
         Path("x.jsonl").write_text(lines(rows))
-        return oodometer.stress("x.jsonl", Overlap(), out="out", **{"kind": "short-context=1", **more})
+        return oodometer.stress(
+            "x.jsonl", Overlap(), out="out", **{"kind": "short-context=1", **more}
+        )
 
     with pytest.raises(InputError, match="at least 500 different replies"):
         run(DIALOGUES, candidates=500)
-    with pytest.raises(InputError, match=r"dialogues with a reply, got 2: a dialogue of one turn, .*; 1: a"):
+    with pytest.raises(
+        InputError, match=r"dialogues with a reply, got 2: a dialogue of one turn, .*; 1: a"
+    ):
         run([{"turns": ["a"]}, {"turns": []}, {"turns": ["b"]}])
-    with pytest.raises(InputError, match=r"row 2: column label: expected a position from 0 to 1 .* got 2"):
+    with pytest.raises(
+        InputError, match=r"row 2: column label: expected a position from 0 to 1 .* got 2"
+    ):
         run([{"context": ["a"], "candidates": ["b", "c"], "label": i} for i in (1, 2)])
-    with pytest.raises(InputError, match="row 1: column candidates: expected a list of at least two texts"):
+    with pytest.raises(
+        InputError, match="row 1: column candidates: expected a list of at least two texts"
+    ):
         run([{"context": ["a"], "candidates": ["b"], "label": 0}])
     with pytest.raises(InputError, match="a response, or candidates, beside the context"):
         run([{"context": ["a"]}])
-    with pytest.raises(InputError, match="row 1: column response: expected the response among the candidates"):
+    with pytest.raises(
+        InputError, match="row 1: column response: expected the response among the candidates"
+    ):
         run([{"context": ["a"], "candidates": ["b", "c"], "response": "d"}])
     with pytest.raises(UsageError, match="candidates to be a number from 2"):
         run(DIALOGUES, candidates=1)
@@ -407,13 +489,17 @@ def photos(home: Path) -> Path:
     for i in range(40):
         path = Path("photos", ("dark", "light")[i % 2], f"{i:02d}.png")
         path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(rng.integers(0, 60, (12, 12 + i % 3, 3), dtype=np.uint8) + np.uint8(150 * (i % 2))).save(path)
+        Image.fromarray(
+            rng.integers(0, 60, (12, 12 + i % 3, 3), dtype=np.uint8) + np.uint8(150 * (i % 2))
+        ).save(path)
     return Path("photos")
 
 
 def test_images_are_shifted_as_their_copies_are(photos: Path) -> None:
     more: dict[str, Any] = {"classes": ["dark", "light"], "repeats": 2, "seed": 1}
-    result = oodometer.stress(photos, bright, out="out", kind=["brightness=5", "gaussian_noise=1,3"], **more)
+    result = oodometer.stress(
+        photos, bright, out="out", kind=["brightness=5", "gaussian_noise=1,3"], **more
+    )
     assert (result.modality, result.rows, result.labelled) == ("image", 20, True)
     assert "20 images of photos shifted" in repr(result)
     curves = {curve.kind: curve for curve in result.models[0].curves}
@@ -432,7 +518,11 @@ def test_images_are_shifted_as_their_copies_are(photos: Path) -> None:
 
 
 def test_images_are_shifted_with_the_constants_of_a_preset(photos: Path) -> None:
-    more: dict[str, Any] = {"classes": ["dark", "light"], "seed": 1, "kind": ["extra=5", "contrast=5"]}
+    more: dict[str, Any] = {
+        "classes": ["dark", "light"],
+        "seed": 1,
+        "kind": ["extra=5", "contrast=5"],
+    }
     result = oodometer.stress(photos, bright, out="out", preset="imagenet-c", **more)
     curves = {curve.kind: curve for curve in result.models[0].curves}
     assert list(curves) == [*EXTRA_IMAGE_SHIFTS, "contrast"]
@@ -457,7 +547,17 @@ def test_images_of_an_npz_file_go_on_and_options_of_texts_are_refused(
     )
     pixels = np.repeat(np.array([20, 200] * 30, dtype=np.uint8), 64).reshape(60, 8, 8)
     np.savez("a.npz", image=pixels, label=np.array([0, 1] * 30))
-    words = ("a.npz", "--model", "stress_toy:bright", "--classes", "0,1", "--out", "out", "--kind", "fog=1,2")
+    words = (
+        "a.npz",
+        "--model",
+        "stress_toy:bright",
+        "--classes",
+        "0,1",
+        "--out",
+        "out",
+        "--kind",
+        "fog=1,2",
+    )
     assert stress(*words) == 0
     import stress_toy
 
@@ -466,8 +566,13 @@ def test_images_of_an_npz_file_go_on_and_options_of_texts_are_refused(
     assert stress(*words) == 0
     assert len(stress_toy.calls) == asked
     assert stress(*words, "--column", "text") == 2
-    assert "--column is of texts and dialogues, and what is shifted here is images" in capsys.readouterr().err
+    assert (
+        "--column is of texts and dialogues, and what is shifted here is images"
+        in capsys.readouterr().err
+    )
     assert stress(*words[:-1], "casing=1") == 2
     assert "casing shifts no images" in capsys.readouterr().err
-    with pytest.raises(InputError, match="a model of images, as the data are, got one that reads dialogue"):
+    with pytest.raises(
+        InputError, match="a model of images, as the data are, got one that reads dialogue"
+    ):
         oodometer.stress("a.npz", Overlap(), out="other")

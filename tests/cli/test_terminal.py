@@ -20,7 +20,9 @@ FEW = ["--method", "source", "--method", "ac", "--method", "atc", "--backtest", 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("terminal")
-    write_predictions(example_record(400, seed=1), made / "a reference with a rather long name.parquet")
+    write_predictions(
+        example_record(400, seed=1), made / "a reference with a rather long name.parquet"
+    )
     write_predictions(example_record(300, seed=2, difficulty=1.5), made / "target.parquet")
     return made
 
@@ -48,7 +50,9 @@ COMMANDS = {
 
 @pytest.mark.parametrize("more", ["", "-v"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_line_is_longer_than_eighty(name: str, more: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_line_is_longer_than_eighty(
+    name: str, more: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*COMMANDS[name], *filter(None, [more])]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 3
@@ -56,7 +60,9 @@ def test_no_line_is_longer_than_eighty(name: str, more: str, capsys: pytest.Capt
     assert not any("\t" in line or line != line.rstrip() for line in lines)
 
 
-def test_the_main_things_fit_a_screen_and_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_main_things_fit_a_screen_and_the_rest_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["estimate", *BOTH, *FEW, "--by", "group"]) == 0
     short = capsys.readouterr().out
     assert len(short.splitlines()) <= 24
@@ -65,7 +71,9 @@ def test_the_main_things_fit_a_screen_and_the_rest_is_counted(capsys: pytest.Cap
         r"  If only the inputs changed: .*(\n    .*)*\n  Estimated ",
         short,
     )
-    assert short.count("re-weighted to match") == 1  # by the kind of shift, though the inputs are spoken of before
+    assert (
+        short.count("re-weighted to match") == 1
+    )  # by the kind of shift, though the inputs are spoken of before
     assert re.search(r"^  Trust (high|low|none): ", short, re.MULTILINE)
     assert "even" in short
     assert "Threshold" not in short
@@ -93,7 +101,10 @@ def test_quiet_prints_errors_alone(tmp_path: Path, capsys: pytest.CaptureFixture
                              ({"FORCE_COLOR": "1", "TERM": "dumb"}, False)],
 )  # fmt: skip
 def test_colours_where_they_are_wanted(
-    set_to: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    set_to: dict[str, str],
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, value in set_to.items():
         monkeypatch.setenv(name, value)
@@ -102,7 +113,9 @@ def test_colours_where_they_are_wanted(
     shown = capsys.readouterr().out
     assert ("\x1b[32mtrust high\x1b[0m" in shown) == coloured
     assert ("\x1b[1;31mALARM" in shown) == coloured
-    assert COLOUR.sub("", shown) == "  trust high: so it is\n\nchunk  fell\n2020   ALARM\n2021   no\n"
+    assert (
+        COLOUR.sub("", shown) == "  trust high: so it is\n\nchunk  fell\n2020   ALARM\n2021   no\n"
+    )
 
 
 def test_a_table_too_wide_goes_on_below(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +125,9 @@ def test_a_table_too_wide_goes_on_below(monkeypatch: pytest.MonkeyPatch) -> None
     blocks = "\n".join(lines).split("\n\n")
     assert len(blocks) > 1
     assert all(block.startswith("name") for block in blocks)
-    assert [cell for block in blocks for cell in block.split("\n")[1].split()[1:]] == [f"{i}.5" for i in range(12)]
+    assert [cell for block in blocks for cell in block.split("\n")[1].split()[1:]] == [
+        f"{i}.5" for i in range(12)
+    ]
 
 
 def test_wide_letters_count_twice() -> None:
@@ -127,9 +142,12 @@ def test_numbers_keep_their_sign_on_the_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["-h"], ["estimate", "-h"], ["shift", "-h"], ["shift", "text", "-h"], [], ["discriminate"]]
+    "words",
+    [["-h"], ["estimate", "-h"], ["shift", "-h"], ["shift", "text", "-h"], [], ["discriminate"]],
 )
-def test_help_is_printed_and_nothing_failed(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_printed_and_nothing_failed(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("Usage: oodometer")
@@ -140,10 +158,15 @@ def test_help_is_printed_and_nothing_failed(words: list[str], capsys: pytest.Cap
 def test_completion_knows_commands_and_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("shellingham.detect_shell", lambda *given: ("bash", "/bin/bash"))  # whatever runs the tests
+    monkeypatch.setattr(
+        "shellingham.detect_shell", lambda *given: ("bash", "/bin/bash")
+    )  # whatever runs the tests
     assert main(["--show-completion", "bash"]) == 0
     assert "_oodometer_completion" in capsys.readouterr().out
-    for typed, place, expected in (("oodometer est", 1, "estimate"), ("oodometer estimate --ever", 2, "--every")):
+    for typed, place, expected in (
+        ("oodometer est", 1, "estimate"),
+        ("oodometer estimate --ever", 2, "--every"),
+    ):
         monkeypatch.setenv("_OODOMETER_COMPLETE", "complete_bash")
         monkeypatch.setenv("COMP_WORDS", typed)
         monkeypatch.setenv("COMP_CWORD", str(place))
@@ -193,7 +216,9 @@ def test_work_that_lasts_tells_of_its_phases(
     assert "estimating (reading)" not in said
 
 
-def test_shares_are_told_in_percent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shares_are_told_in_percent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(output, "_EVERY", 0.0)
     with output.progress_bar("training judges", lines=True, share=True) as progress:
         assert progress is not None

@@ -63,12 +63,16 @@ class Constant(Attribution):
         for place, one in enumerate(as_words(texts)):
             answers = np.array(model([one.text])[0])
             target = int(answers.argmax()) if targets is None else targets[place]
-            if targets is not None and (len(targets) != len(texts) or not 0 <= target < len(answers)):
+            if targets is not None and (
+                len(targets) != len(texts) or not 0 <= target < len(answers)
+            ):
                 from oodometer.errors import UsageError
 
                 raise UsageError("no such class")
             values = np.full(len(one.words), self.value(place))
-            found.append(WordAttributions(one, values, float("nan"), target, float(answers[target])))
+            found.append(
+                WordAttributions(one, values, float("nan"), target, float(answers[target]))
+            )
         if progress:
             progress(1, 1)
         return found
@@ -100,7 +104,12 @@ def test_a_small_method_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "rule"), [(ByPlace, "the order of examples"), (Infinite, "values are finite"), (Chance, "the same seed")]
+    ("broken", "rule"),
+    [
+        (ByPlace, "the order of examples"),
+        (Infinite, "values are finite"),
+        (Chance, "the same seed"),
+    ],
 )
 def test_a_broken_rule_is_named(broken: type[Attribution], rule: str) -> None:
     with pytest.raises(AssertionError, match=rule):

@@ -28,7 +28,9 @@ def test_calibrator(name: str) -> None:
     testing.check_calibrator(registry.find("calibrator", name))
 
 
-PAYOFF = {str(truth): {str(guess): 3 - 2 * abs(truth - guess) for guess in range(4)} for truth in range(4)}
+PAYOFF = {
+    str(truth): {str(guess): 3 - 2 * abs(truth - guess) for guess in range(4)} for truth in range(4)
+}
 # Metrics that say nothing without an option, or nothing of four classes.
 ASKED = {
     "expected_value": partial(registry.create, "metric", "expected_value", payoff=PAYOFF),
@@ -41,7 +43,9 @@ def test_metric(name: str) -> None:
     testing.check_metric(ASKED.get(name) or registry.find("metric", name))
 
 
-@pytest.mark.parametrize("kind", ["score", "estimator", "metric", "calibrator", "ranker", "simulation"])
+@pytest.mark.parametrize(
+    "kind", ["score", "estimator", "metric", "calibrator", "ranker", "simulation"]
+)
 def test_what_is_registered_is_final(kind: Any) -> None:
     for cls in map(partial(registry.find, kind), registry.names(kind)):
         assert cls.__final__
@@ -55,7 +59,9 @@ def broken(kind: Any, name: str, **changes: Any) -> Any:
 
 
 def test_a_flipped_score_is_caught() -> None:
-    flipped = broken("score", "margin", _score=lambda self, record: record.top.second - record.top.first)
+    flipped = broken(
+        "score", "margin", _score=lambda self, record: record.top.second - record.top.first
+    )
     with pytest.raises(AssertionError, match="larger means more likely correct"):
         testing.check_score(flipped)
 
@@ -71,7 +77,9 @@ def test_an_estimator_that_peeks_at_labels_is_caught() -> None:
 
     def peek(self: Any, batch: Any) -> Any:
         state = cls.summarize(self, batch)
-        state["total"] = float(batch.verdicts.clip(0).sum()) if batch.label is not None else state["total"]
+        state["total"] = (
+            float(batch.verdicts.clip(0).sum()) if batch.label is not None else state["total"]
+        )
         return state
 
     with pytest.raises(AssertionError, match="labels in the target"):

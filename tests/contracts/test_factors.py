@@ -16,10 +16,16 @@ PAPER = [
     "max-diff", "sum-diff", "index-diff", "first-tok", "const", "swap-avg", "swap-max-diff", "irreg", "verb", "adj",
 ]  # fmt: skip
 PAIRS = (
-    ("Unless the good men drew a map, the tall judge was sleeping.", "The tall men drew a good map."),
+    (
+        "Unless the good men drew a map, the tall judge was sleeping.",
+        "The tall men drew a good map.",
+    ),
     ("The judge thought that the old king was singing.", "the old king was singing"),
 )
-SINGLE = ("The tall man drew the big map while he was singing.", "Some waiter ate and the young guest was sleeping.")
+SINGLE = (
+    "The tall man drew the big map while he was singing.",
+    "Some waiter ate and the young guest was sleeping.",
+)
 
 
 def attributed(words: Words, values: Array, separator: float) -> WordAttributions:
@@ -46,15 +52,23 @@ def test_contract(name: str) -> None:
         before = result.values.copy()
         value = factor.value(result)
         values.append(value)
-        assert np.array_equal(result.values, before), "the attributions that were given stay as they are"
-        assert value == find("factor", name)().value(result), "the same attributions, the same number"
+        assert np.array_equal(result.values, before), (
+            "the attributions that were given stay as they are"
+        )
+        assert value == find("factor", name)().value(result), (
+            "the same attributions, the same number"
+        )
         if value is not None:
             assert isinstance(value, float)
             assert math.isfinite(value)
             twice = factor.value(attributed(result.words, 2 * result.values, 2 * result.separator))
-            assert twice == pytest.approx(2 * value, rel=1e-9), "twice the attributions, twice the number"
+            assert twice == pytest.approx(2 * value, rel=1e-9), (
+                "twice the attributions, twice the number"
+            )
     assert any(value is not None for value in values), "some example has a number"
     if "pair" in factor.needs:
-        assert values[len(PAIRS) :] == [None] * len(SINGLE), "None for a single text, where a pair is needed"
+        assert values[len(PAIRS) :] == [None] * len(SINGLE), (
+            "None for a single text, where a pair is needed"
+        )
     odd = attributed(Words(("12 34", "")), np.array([0.5, 0.25]), float("nan"))
     assert factor.value(odd) is None or not factor.needs, "None where a part has no word"

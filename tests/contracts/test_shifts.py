@@ -38,7 +38,9 @@ def ready(name: str) -> TextShift:
     }
     options: dict[str, Any] = {"synonyms": lambda word: meanings.get(word, [])}
     if cls is ImportantWords:
-        options["importance"] = lambda turns: np.arange(float(sum(len(words_of(one)) for one in turns)))
+        options["importance"] = lambda turns: np.arange(
+            float(sum(len(words_of(one)) for one in turns))
+        )
     # known words are some of the synonyms, unknown ones the others
     return cls(Vocabulary.of(["a big house; huge, tiny"]), **options)
 
@@ -61,8 +63,12 @@ class Reversed(TextShift):
             raise UsageError("expected 1")
         return 1
 
-    def _shifted(self, turns: tuple[str, ...], severity: Any, rng: np.random.Generator) -> ShiftedText | Dropped:
-        return ShiftedText(turns[::-1], len(turns), len(turns)) if any(turns) else Dropped("no words")
+    def _shifted(
+        self, turns: tuple[str, ...], severity: Any, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
+        return (
+            ShiftedText(turns[::-1], len(turns), len(turns)) if any(turns) else Dropped("no words")
+        )
 
 
 class Remembering(Reversed):
@@ -71,7 +77,9 @@ class Remembering(Reversed):
     def __init__(self) -> None:
         self.seen = 0
 
-    def _shifted(self, turns: tuple[str, ...], severity: Any, rng: np.random.Generator) -> ShiftedText | Dropped:
+    def _shifted(
+        self, turns: tuple[str, ...], severity: Any, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
         self.seen += 1
         return ShiftedText(turns[self.seen % 2 :], len(turns), 0)
 
@@ -87,7 +95,9 @@ def test_a_small_shift_of_texts_of_ones_own() -> None:
     check_text_shift(Reversed)
 
 
-@pytest.mark.parametrize(("broken", "rule"), [(Remembering, "the same seed"), (Lenient, "is refused")])
+@pytest.mark.parametrize(
+    ("broken", "rule"), [(Remembering, "the same seed"), (Lenient, "is refused")]
+)
 def test_a_broken_rule_of_texts_is_named(broken: type[TextShift], rule: str) -> None:
     with pytest.raises(AssertionError, match=rule):
         check_text_shift(broken)
@@ -132,7 +142,11 @@ def test_a_small_shift_of_ones_own() -> None:
 
 @pytest.mark.parametrize(
     ("broken", "rule"),
-    [(OfItsBatch, "does not depend on its batch"), (InPlace, "stay as they are"), (Short, "one constant")],
+    [
+        (OfItsBatch, "does not depend on its batch"),
+        (InPlace, "stay as they are"),
+        (Short, "one constant"),
+    ],
 )
 def test_a_broken_rule_is_named(broken: type[ImageShift], rule: str) -> None:
     with pytest.raises(AssertionError, match=rule):

@@ -28,6 +28,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
         monkeypatch.setitem(sys.modules, "datasets", fake)
         monkeypatch.setattr("oodometer.datasets.files.hub_answers", lambda: True)
         monkeypatch.delenv("OODOMETER_DATA", raising=False)
-        monkeypatch.setattr("oodometer.datasets.files.__file__", "/nowhere/src/oodometer/datasets/files.py")
+        monkeypatch.setattr(
+            "oodometer.datasets.files.__file__", "/nowhere/src/oodometer/datasets/files.py"
+        )
 
     return answers

@@ -29,7 +29,11 @@ def jpeg(image: Any) -> bytes:
 def write_jpegs(path: Path, files: list[bytes], labels: Any, **instead: Any) -> None:
     offset = np.cumsum([0, *map(len, files)])
     file = io.BytesIO()
-    arrays = {"jpeg": np.frombuffer(b"".join(files), dtype=np.uint8), "offset": offset, "label": labels}
+    arrays = {
+        "jpeg": np.frombuffer(b"".join(files), dtype=np.uint8),
+        "offset": offset,
+        "label": labels,
+    }
     np.savez(file, **{**arrays, **instead})
     path.write_bytes(lzma.compress(file.getvalue(), preset=0))
 
@@ -48,8 +52,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_images_and_labels_are_those_of_the_files(here: Path) -> None:
     found = cifar10("train")
-    assert (found.inputs.shape, found.inputs.dtype, found.modality) == ((6, 32, 32, 3), np.uint8, "image")
-    assert np.abs(found.inputs.astype(int) - FLAT).max() <= 1  # a flat JPEG is exact but for rounding
+    assert (found.inputs.shape, found.inputs.dtype, found.modality) == (
+        (6, 32, 32, 3),
+        np.uint8,
+        "image",
+    )
+    assert (
+        np.abs(found.inputs.astype(int) - FLAT).max() <= 1
+    )  # a flat JPEG is exact but for rounding
     assert (found.targets, found.ids[1]) == (tuple(LABELS.tolist()), "train/1")
     assert CIFAR10_CLASSES[found.targets[5]] == "frog"
     digits = mnist("test")
@@ -58,7 +68,9 @@ def test_images_and_labels_are_those_of_the_files(here: Path) -> None:
 
 def test_the_new_test_set_is_found_by_name(here: Path) -> None:
     assert find_cifar10_1() is None
-    with pytest.raises(InputError, match=r"expected CIFAR-10\.1 .*got no such file; put it into the folder"):
+    with pytest.raises(
+        InputError, match=r"expected CIFAR-10\.1 .*got no such file; put it into the folder"
+    ):
         cifar10_1()
     folder = here / "images" / "cifar10.1"
     folder.mkdir()
@@ -67,7 +79,11 @@ def test_the_new_test_set_is_found_by_name(here: Path) -> None:
         cifar10_1()
     np.save(folder / "cifar10.1_v6_labels.npy", LABELS.astype(np.int64))
     result = cifar10_1()
-    assert (result.name, result.targets, result.ids[0]) == ("cifar10.1-v6", tuple(LABELS.tolist()), "v6/0")
+    assert (result.name, result.targets, result.ids[0]) == (
+        "cifar10.1-v6",
+        tuple(LABELS.tolist()),
+        "v6/0",
+    )
     np.testing.assert_array_equal(result.inputs, FLAT)
 
 
@@ -95,7 +111,9 @@ def test_photographs_come_in_the_classes_and_the_size_of_cifar(here: Path) -> No
     ]  # fmt: skip
     assert "test/7" not in found.ids, "monkeys are left out"
     means = np.delete(images, 7, axis=0).reshape(9, 32, 3, 32, 3, 3).mean((2, 4))
-    assert np.abs(found.inputs - means).max() <= 1  # pillow rounds after the columns and after the rows
+    assert (
+        np.abs(found.inputs - means).max() <= 1
+    )  # pillow rounds after the columns and after the rows
     (folder / "test_X.bin").unlink()
     np.savez(here / "stl10_test.npz", x=images, y=np.arange(10))
     again = stl10()
@@ -105,10 +123,14 @@ def test_photographs_come_in_the_classes_and_the_size_of_cifar(here: Path) -> No
 
 def test_damaged_photographs_are_named(here: Path) -> None:
     published(here, np.zeros((2, 96, 96, 3), dtype=np.uint8), [1, 0])
-    with pytest.raises(InputError, match=r"test_y\.bin: row 2: expected a label from 1 to 10, got 0"):
+    with pytest.raises(
+        InputError, match=r"test_y\.bin: row 2: expected a label from 1 to 10, got 0"
+    ):
         stl10()
     (here / "test_X.bin").write_bytes(b"123")
-    with pytest.raises(InputError, match=r"test_X\.bin: expected images of 27648 bytes, got 3 bytes"):
+    with pytest.raises(
+        InputError, match=r"test_X\.bin: expected images of 27648 bytes, got 3 bytes"
+    ):
         stl10()
     published(here, np.zeros((2, 96, 96, 3), dtype=np.uint8), [8, 8])
     with pytest.raises(InputError, match="got monkeys alone"):
@@ -133,15 +155,32 @@ GOOD = [jpeg(one) for one in FLAT]
             {},
             "row 3: expected an image of 32 x 32 pixels, got it does not",
         ),
-        ([*GOOD[:5], jpeg(FLAT[0, :16])], LABELS, {}, r"row 6: .* got an image of shape \(16, 32, 3\)"),
+        (
+            [*GOOD[:5], jpeg(FLAT[0, :16])],
+            LABELS,
+            {},
+            r"row 6: .* got an image of shape \(16, 32, 3\)",
+        ),
         (GOOD, LABELS + 5, {}, "row 5: expected a label from 0 to 9, got 14"),
         (GOOD, LABELS[:5], {}, r"expected 6 labels, one an image, got uint8 of shape \(5,\)"),
         (GOOD, LABELS.astype(float), {}, "labels, one an image, got float64"),
-        (GOOD, LABELS, {"offset": np.array([0, 9, 5])}, "column offset: expected offsets that rise"),
-        (GOOD, LABELS, {"offset": np.array([0, 10**9])}, "column offset: expected offsets that rise"),
+        (
+            GOOD,
+            LABELS,
+            {"offset": np.array([0, 9, 5])},
+            "column offset: expected offsets that rise",
+        ),
+        (
+            GOOD,
+            LABELS,
+            {"offset": np.array([0, 10**9])},
+            "column offset: expected offsets that rise",
+        ),
     ],
 )
-def test_faults_name_file_and_row(here: Path, files: Any, labels: Any, instead: Any, message: str) -> None:
+def test_faults_name_file_and_row(
+    here: Path, files: Any, labels: Any, instead: Any, message: str
+) -> None:
     write_jpegs(here / "images" / "test_jpegs.npz.xz", files, labels, **instead)
     with pytest.raises(InputError, match=message) as found:
         cifar10("test")
@@ -151,17 +190,27 @@ def test_faults_name_file_and_row(here: Path, files: Any, labels: Any, instead: 
 def test_broken_and_missing_files_are_one_line(here: Path) -> None:
     with pytest.raises(UsageError, match="expected train or test, got 'dev'"):
         cifar10("dev")
-    with pytest.raises(InputError, match=r"mnist_train\.npz: expected a data file in the folder of OODOMETER_DATA"):
+    with pytest.raises(
+        InputError, match=r"mnist_train\.npz: expected a data file in the folder of OODOMETER_DATA"
+    ):
         mnist("train")
     (here / "images" / "mnist_test.npz").write_bytes(b"no archive")
-    with pytest.raises(InputError, match=r"mnist_test\.npz: expected an NPZ file with the arrays x, y, got ValueError"):
+    with pytest.raises(
+        InputError,
+        match=r"mnist_test\.npz: expected an NPZ file with the arrays x, y, got ValueError",
+    ):
         mnist("test")
     np.savez(here / "images" / "mnist_test.npz", x=FLAT, y=LABELS)
-    with pytest.raises(InputError, match=r"expected uint8 images of shape \(sample, 28, 28, 1\), got uint8 of shape"):
+    with pytest.raises(
+        InputError,
+        match=r"expected uint8 images of shape \(sample, 28, 28, 1\), got uint8 of shape",
+    ):
         mnist("test")
     np.save(here / "cifar10.1_v6_data.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.save(here / "cifar10.1_v6_labels.npy", LABELS)
-    with pytest.raises(InputError, match=r"cifar10\.1_v6_data\.npy: expected an NPY file of numbers"):
+    with pytest.raises(
+        InputError, match=r"cifar10\.1_v6_data\.npy: expected an NPY file of numbers"
+    ):
         cifar10_1()
 
 
@@ -191,7 +240,9 @@ def test_the_hub_stands_in_where_there_is_no_folder(here: Path, hub: Any) -> Non
     assert mnist("test").inputs.shape == (1, 28, 28, 1)
     assert asked[-1] == ("ylecun/mnist", "test")
     sets["ylecun/mnist"] = Rows(label=[])
-    with pytest.raises(InputError, match="ylecun/mnist: expected columns image and label, got label"):
+    with pytest.raises(
+        InputError, match="ylecun/mnist: expected columns image and label, got label"
+    ):
         mnist("test")
     with pytest.raises(InputError, match="expected STL10"):
         stl10()  # not on the hub

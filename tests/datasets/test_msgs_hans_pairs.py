@@ -61,7 +61,9 @@ def test_faults_of_msgs_are_one_line(here: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match=r"msgs_regen\.jsonl\.xz: expected a data file"):
         msgs("VERB", "train")
     write_msgs(here, ("VERB", "test_ood", 2, 0, 1, "A man ran."))
-    with pytest.raises(InputError, match=r"row 1: expected a sentence with labels 0 or 1, got \(2, 0\)"):
+    with pytest.raises(
+        InputError, match=r"row 1: expected a sentence with labels 0 or 1, got \(2, 0\)"
+    ):
         msgs("VERB", "test")
     write_msgs(here, ("VERB", "test_ood", 1, 0, 1, "A man ran."))  # a changed file is read again
     with pytest.raises(InputError, match="expected rows of VERB, train"):
@@ -84,14 +86,22 @@ def test_hans_by_split_and_heuristic(here: Path) -> None:
     (here / "hans_regen.tsv.xz").write_bytes(lzma.compress((HEADS + rows).encode()))
     found = hans("eval")
     assert (found.inputs, found.targets) == ((("A b .", "A ."), ("If a b .", "A .")), (1, 0))
-    assert (found.types, found.ids, found.modality) == (("se_x", "cn_x"), ("eval-1", "eval-2"), "pair")
+    assert (found.types, found.ids, found.modality) == (
+        ("se_x", "cn_x"),
+        ("eval-1", "eval-2"),
+        "pair",
+    )
     assert hans("train", "subsequence").targets == (0,)
     with pytest.raises(InputError, match="rows of HANS constituent, train"):
         hans("train", "constituent")
     with pytest.raises(UsageError, match="a heuristic among"):
         hans("eval", "negation")
-    (here / "hans_regen.tsv.xz").write_bytes(lzma.compress((HEADS + "eval\tperhaps\tA\tB\tc\td\te\n").encode()))
-    with pytest.raises(InputError, match="row 2: expected 7 cells by tabs, the label entailment or non-entailment"):
+    (here / "hans_regen.tsv.xz").write_bytes(
+        lzma.compress((HEADS + "eval\tperhaps\tA\tB\tc\td\te\n").encode())
+    )
+    with pytest.raises(
+        InputError, match="row 2: expected 7 cells by tabs, the label entailment or non-entailment"
+    ):
         hans("eval")
     (here / "hans_regen.tsv.xz").write_bytes(lzma.compress(b"a\tb\n"))
     with pytest.raises(InputError, match="row 1: expected columns split, label"):
@@ -125,17 +135,29 @@ def test_pairs_by_set(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         {"set": "rte", "split": "rte2_test", "label": "YES"},
     ]
     path = here / "pairs.jsonl.xz"
-    path.write_bytes(lzma.compress("".join(json.dumps({**row, "a": "x", "b": "y"}) + "\n" for row in rows).encode()))
+    path.write_bytes(
+        lzma.compress(
+            "".join(json.dumps({**row, "a": "x", "b": "y"}) + "\n" for row in rows).encode()
+        )
+    )
     assert (paws_qqp().targets, mrpc("train").targets) == ((0, 1), (1, 0))
     train, test = binary_entailment("train"), binary_entailment("test")
-    assert (train.targets, train.types, train.ids) == ((0, 1), ("sick", "rte"), ("trial-5", "rte1_dev-7"))
+    assert (train.targets, train.types, train.ids) == (
+        (0, 1),
+        ("sick", "rte"),
+        ("trial-5", "rte1_dev-7"),
+    )
     assert (test.targets, test.name) == ((0, 1), "SICK + RTE, binary, test")
     with pytest.raises(InputError, match="rows of both classes of MRPC, test"):
         mrpc("test")
     with pytest.raises(UsageError, match="train or test"):
         mrpc("dev")
-    path.write_bytes(lzma.compress(json.dumps({**rows[0], "a": "x", "b": "y", "label": "MAYBE"}).encode()))
-    with pytest.raises(InputError, match=r"row 1: expected two sentences and a label among 0, 1, got 'MAYBE'"):
+    path.write_bytes(
+        lzma.compress(json.dumps({**rows[0], "a": "x", "b": "y", "label": "MAYBE"}).encode())
+    )
+    with pytest.raises(
+        InputError, match=r"row 1: expected two sentences and a label among 0, 1, got 'MAYBE'"
+    ):
         paws_qqp()
     monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match="PAWS-QQP is not on the hub"):

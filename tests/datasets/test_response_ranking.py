@@ -36,7 +36,10 @@ def test_candidates_depend_on_seed_and_id_alone() -> None:
     whole = replies(TALKS, "toy")
     again = replies([("other", ("a", "turn 3 1")), *TALKS[::-1]], "toy")
     by_id = dict(zip(again.ids, again.inputs, strict=True))
-    assert all(by_id[name].candidates == one.candidates for name, one in zip(whole.ids, whole.inputs, strict=True))
+    assert all(
+        by_id[name].candidates == one.candidates
+        for name, one in zip(whole.ids, whole.inputs, strict=True)
+    )
     assert replies(TALKS, "toy", seed=1).inputs != whole.inputs
     assert replies(TALKS, "toy").fingerprint == whole.fingerprint
 
@@ -47,7 +50,10 @@ def test_the_true_reply_stands_anywhere_and_no_reply_is_preferred() -> None:
     places = np.bincount(found.targets, minlength=4)
     assert places.min() > 430  # of 500
     wrong = Counter(
-        c for one, t in zip(found.inputs, found.targets, strict=True) for i, c in enumerate(one.candidates) if i != t
+        c
+        for one, t in zip(found.inputs, found.targets, strict=True)
+        for i, c in enumerate(one.candidates)
+        if i != t
     )
     assert max(wrong.values()) <= 14  # of 3 on average
 
@@ -68,7 +74,9 @@ def write(folder: Path, rows: list[Any]) -> None:
         file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def test_what_also_stands_in_training_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_also_stands_in_training_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
     same = ["How are you?", "Fine.", "And you?"]
     write(
@@ -89,7 +97,9 @@ def test_what_also_stands_in_training_is_named(tmp_path: Path, monkeypatch: pyte
         daily_dialog("validation")
 
 
-@pytest.mark.parametrize("row", [{"split": "test", "i": 0}, {"split": "test", "i": 0, "turns": "a"}, [1]])
+@pytest.mark.parametrize(
+    "row", [{"split": "test", "i": 0}, {"split": "test", "i": 0, "turns": "a"}, [1]]
+)
 def test_damaged_rows(row: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
     write(tmp_path, [row])

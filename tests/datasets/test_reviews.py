@@ -43,7 +43,10 @@ def test_faults_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(InputError, match=r"an \.xz file of text"):
         imdb("train")
     for content, message in (
-        ('{"label": "0", "text": "a"}\nnonsense\n', "row 2: expected JSON with a text and a label 0 or 1"),
+        (
+            '{"label": "0", "text": "a"}\nnonsense\n',
+            "row 2: expected JSON with a text and a label 0 or 1",
+        ),
         ('{"label": "3", "text": "a"}\n', "row 1: expected JSON"),
         ('{"label": "1", "text": "a"}\n', "rows of both classes of imdb"),
     ):
@@ -78,13 +81,19 @@ def test_the_hub_is_asked_where_no_folder_is(hub: Any, monkeypatch: pytest.Monke
     assert sst2("dev").targets == (0, 1)
     with pytest.raises(WorkError, match="set OODOMETER_DATA"):
         sst2("test")
-    assert asked == [("stanfordnlp/imdb", "train"), ("SetFit/sst2", "validation"), ("SetFit/sst2", "test")]
+    assert asked == [
+        ("stanfordnlp/imdb", "train"),
+        ("SetFit/sst2", "validation"),
+        ("SetFit/sst2", "test"),
+    ]
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"\[hf\]"):
         imdb("train")
 
 
-def test_the_folder_beside_the_checkout_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folder_beside_the_checkout_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("OODOMETER_DATA", raising=False)
     home = tmp_path / "main" / "src" / "oodometer" / "recipes"
     home.mkdir(parents=True)

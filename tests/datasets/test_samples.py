@@ -13,7 +13,13 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.cli.samples import COMMANDS, filled
-from oodometer.datasets import load_car_loan, load_digit_models, load_judged, load_runs, write_sample
+from oodometer.datasets import (
+    load_car_loan,
+    load_digit_models,
+    load_judged,
+    load_runs,
+    write_sample,
+)
 from oodometer.datasets.samples import TABLES
 
 
@@ -31,7 +37,11 @@ def test_car_loans_have_every_month_and_raw_names() -> None:
     assert list(loan.target) == [name for name in loan.reference if name != "repaid"]
     assert loan.target["timestamp"].dt.to_period("M").nunique() == 11
     assert (loan.labels["id"] == loan.target["id"]).all()
-    right = (loan.target["y_pred"] == loan.labels["repaid"]).groupby(loan.target["timestamp"].dt.year).mean()
+    right = (
+        (loan.target["y_pred"] == loan.labels["repaid"])
+        .groupby(loan.target["timestamp"].dt.year)
+        .mean()
+    )
     assert right.round(3).tolist() == [0.942, 0.927]  # what NannyML's own files hold
 
 
@@ -53,8 +63,12 @@ def test_made_evaluations_are_as_their_docs_say(tmp_path: Path) -> None:
     verdicts = load_judged(as_frame=True)
     truth = pd.read_parquet(TABLES / "judged/truth.parquet")
     assert verdicts["human_passed"].count() == 150
-    assert (verdicts["human_passed"].dropna() == truth["correct"][verdicts["human_passed"].notna()]).all()
-    assert [round(float(verdicts[name].mean()), 3) for name in ("judge_passed", "second_passed")] == [0.688, 0.502]
+    assert (
+        verdicts["human_passed"].dropna() == truth["correct"][verdicts["human_passed"].notna()]
+    ).all()
+    assert [
+        round(float(verdicts[name].mean()), 3) for name in ("judge_passed", "second_passed")
+    ] == [0.688, 0.502]
     assert truth["correct"].mean() == pytest.approx(0.542, abs=5e-4)
     small, large = load_runs(as_frame=True).values()
     assert (small["id"] == large["id"]).all()
@@ -72,9 +86,17 @@ def test_made_evaluations_are_as_their_docs_say(tmp_path: Path) -> None:
 def test_files_that_are_written_are_those_of_the_commands(sample: str, tmp_path: Path) -> None:
     written = {str(path.relative_to(tmp_path)) for path in write_sample(sample, tmp_path)}
     for command, words in COMMANDS[sample].items():
-        named = {word.rpartition("=")[2] for word in shlex.split(words) if word.endswith((".csv", ".jsonl"))}
+        named = {
+            word.rpartition("=")[2]
+            for word in shlex.split(words)
+            if word.endswith((".csv", ".jsonl"))
+        }
         assert named <= written, command
-        paths = [word.rpartition("=")[2] for word in filled([command, "--sample", sample])[0] if "/" in word]
+        paths = [
+            word.rpartition("=")[2]
+            for word in filled([command, "--sample", sample])[0]
+            if "/" in word
+        ]
         assert all(Path(path).exists() for path in paths)
 
 
@@ -85,7 +107,9 @@ def test_sample_stands_for_the_files_that_demo_writes(
     assert main(["demo", "--sample", "digits"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert listed[0] == "Wrote 14 files into digits. Go there (cd digits), and try:"
-    (command,) = (shlex.split(line)[1:] for line in listed if line.startswith("  oodometer estimate"))
+    (command,) = (
+        shlex.split(line)[1:] for line in listed if line.startswith("  oodometer estimate")
+    )
     monkeypatch.chdir(tmp_path / "digits")
     assert main([*command, "--backtest", "none"]) == 0
     by_files = capsys.readouterr()
@@ -120,7 +144,10 @@ def test_a_sample_that_is_not_there_is_refused(
 
 def test_rows_of_ones_own_choice_take_the_place_of_the_ten() -> None:
     assert "--labels" in filled(["audit", "--sample", "car-loan"])[0]
-    assert "--labels" not in filled(["audit", "--sample", "car-loan", "--suggest", "10", "--out", "rows.csv"])[0]
+    assert (
+        "--labels"
+        not in filled(["audit", "--sample", "car-loan", "--suggest", "10", "--out", "rows.csv"])[0]
+    )
 
 
 def test_a_fitted_file_stands_in_the_place_of_the_reference() -> None:
@@ -131,9 +158,15 @@ def test_a_fitted_file_stands_in_the_place_of_the_reference() -> None:
     assert stands.startswith("sample car-loan: target.csv (")
 
 
-@pytest.mark.parametrize(("sample", "command"), [("sums", "read"), ("digits", "fit"), ("digits", "evaluate")])
+@pytest.mark.parametrize(
+    ("sample", "command"), [("sums", "read"), ("digits", "fit"), ("digits", "evaluate")]
+)
 def test_commands_that_demo_lists_work(
-    sample: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sample: str,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_sample(sample, tmp_path)
@@ -143,7 +176,9 @@ def test_commands_that_demo_lists_work(
 
 def test_help_and_errors_of_usage_name_a_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "-h"]) == 0
-    assert "No files yet? oodometer estimate --sample car-loan" in " ".join(capsys.readouterr().out.split())
+    assert "No files yet? oodometer estimate --sample car-loan" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert main(["stress", "-h"]) == 0
     assert "--sample" not in capsys.readouterr().out
     assert main(["estimate"]) == 2

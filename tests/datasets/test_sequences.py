@@ -36,7 +36,9 @@ def jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def toy(rows: int = 30) -> Dataset:
-    return Dataset.of_rows("toy", [(f"in {i}", f"out {i}", "abc"[min(2, i // 5)], str(i)) for i in range(rows)], "here")
+    return Dataset.of_rows(
+        "toy", [(f"in {i}", f"out {i}", "abc"[min(2, i // 5)], str(i)) for i in range(rows)], "here"
+    )
 
 
 def test_samples_are_even_seeded_and_keep_pairs() -> None:
@@ -45,14 +47,23 @@ def test_samples_are_even_seeded_and_keep_pairs() -> None:
     assert few.counts == {"a": 4, "b": 4, "c": 5} or sorted(few.counts.values()) == [4, 4, 5]
     assert few == data.sample(13, seed=1)
     assert few.ids != data.sample(13, seed=2).ids
-    assert all(i.split()[1] == o.split()[1] == n for i, o, n in zip(few.inputs, few.targets, few.ids, strict=True))
+    assert all(
+        i.split()[1] == o.split()[1] == n
+        for i, o, n in zip(few.inputs, few.targets, few.ids, strict=True)
+    )
     assert data.sample(25, seed=0).counts == {"a": 5, "b": 5, "c": 15}  # small types are used up
     whole = data.sample(None, seed=0)
     assert sorted(whole.ids) == sorted(data.ids) != list(whole.ids)
 
 
-@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=40), st.integers(1, 50), st.integers(0, 3))
-def test_samples_differ_by_one_at_most_until_a_type_is_used_up(types: list[str], rows: int, seed: int) -> None:
+@given(
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=40),
+    st.integers(1, 50),
+    st.integers(0, 3),
+)
+def test_samples_differ_by_one_at_most_until_a_type_is_used_up(
+    types: list[str], rows: int, seed: int
+) -> None:
     data = Dataset.of_rows("toy", [(str(i), "", t, str(i)) for i, t in enumerate(types)], "here")
     drawn = data.sample(rows, seed)
     assert len(drawn) == min(rows, len(types))
@@ -86,18 +97,26 @@ def test_documents_stay_together() -> None:
     assert not of[0] & of[1] | of[0] & of[2] | of[1] & of[2]
     assert sum(map(len, parts)) == 300
     assert abs(len(parts[0]) - 210) < 20
-    assert [part.ids for part in split_by_group(data, groups, (0.7, 0.1, 0.2), seed=3)] == [p.ids for p in parts]
+    assert [part.ids for part in split_by_group(data, groups, (0.7, 0.1, 0.2), seed=3)] == [
+        p.ids for p in parts
+    ]
 
 
 # ---------------------------------------------------------------- COGS
 
 
-def cogs_files(home: Path, text: str = "A boy saw to Emma .\tsee ( agent = boy )\tin_distribution\n") -> None:
+def cogs_files(
+    home: Path, text: str = "A boy saw to Emma .\tsee ( agent = boy )\tin_distribution\n"
+) -> None:
     (home / "cogs").mkdir(exist_ok=True)
     for split in ("train", "dev", "test", "gen"):
         for form in ("", "_varfree"):
             (home / "cogs" / f"{split}{form}.tsv").write_text(text)
-    lexicon: dict[str, Any] = {"nouns": ["boy"], "proper_nouns": ["Emma"], "verbs2lemmas": {"saw": "see"}}
+    lexicon: dict[str, Any] = {
+        "nouns": ["boy"],
+        "proper_nouns": ["Emma"],
+        "verbs2lemmas": {"saw": "see"},
+    }
     for name in ("nouns", "proper_nouns", "verbs2lemmas", "V_trans", "V_unacc", "V_unerg"):
         (home / "cogs" / f"lexicon_{name}.json").write_text(json.dumps(lexicon.get(name, [])))
 
@@ -155,17 +174,33 @@ def test_faults_of_cogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wsj_brown_and_masc(here: Path) -> None:
     rows = [
-        {"corpus": "wsj_sample", "genre": "news", "doc": f"d{i}", "i": 0, "tok": f"w{i} to", "tag": "NN TO"}
+        {
+            "corpus": "wsj_sample",
+            "genre": "news",
+            "doc": f"d{i}",
+            "i": 0,
+            "tok": f"w{i} to",
+            "tag": "NN TO",
+        }
         for i in range(10)
     ]
     rows += [
         {"corpus": "conll2000_train", "genre": "news", "i": 1, "tok": "His dog", "tag": "PRP$ NN"},
-        {"corpus": "brown", "genre": "humor", "doc": "b", "i": 0, "tok": "His dog to that", "tag": "PP$ NN-HL IN WPS"},
+        {
+            "corpus": "brown",
+            "genre": "humor",
+            "doc": "b",
+            "i": 0,
+            "tok": "His dog to that",
+            "tag": "PP$ NN-HL IN WPS",
+        },
         {"corpus": "masc", "genre": "spoken", "doc": "m", "i": 0, "tok": "uh -", "tag": "UH -"},
         {"corpus": "nps_chat", "genre": "chat", "tok": "lol", "tag": "UH"},
     ]
     jsonl(here / "pos_wsj_brown_etc.jsonl.xz", rows)
-    parts = {split: sequences.wsj_tags(split) for split in ("train", "dev", "test", "brown", "masc")}
+    parts = {
+        split: sequences.wsj_tags(split) for split in ("train", "dev", "test", "brown", "masc")
+    }
     assert [len(part) for part in parts.values()] == [8, 1, 2, 1, 1]
     assert "PRON NOUN" in parts["train"].targets  # of CoNLL-2000
     assert parts["brown"].targets == ("PRON NOUN PRT DET",)
@@ -179,7 +214,8 @@ def test_wsj_brown_and_masc(here: Path) -> None:
 
 def test_universal_tags() -> None:
     assert {
-        from_penn(tag) for tag in ("NN", "VBZ", "JJR", "WRB", "WP$", "EX", "IN", "CD", "CC", "RP", "FW", "``")
+        from_penn(tag)
+        for tag in ("NN", "VBZ", "JJR", "WRB", "WP$", "EX", "IN", "CD", "CC", "RP", "FW", "``")
     } == UNIVERSAL
     by_hand = {"NP$-TL": "NOUN", "HVD*": "VERB", "ABN": "DET", "AP": "ADJ", "QL": "ADV", "CS": "ADP", "DT+BEZ": "DET",
                "*": "ADV", "NIL": "X", "(-HL": ".", "---HL": ".", "FW-NN-TL": "X", "WP$": "PRON"}  # fmt: skip
@@ -196,9 +232,14 @@ def test_ud(here: Path) -> None:
     assert sequences.ud_tags("gum").targets == ("DET NOUN",)
     with pytest.raises(InputError, match="rows of gentle"):
         sequences.ud_tags("gentle")
-    jsonl(here / "ud_pos.jsonl.xz", [{"treebank": "gum", "split": "test", "genre": "bio", "tok": "a b", "upos": "DET"}])
+    jsonl(
+        here / "ud_pos.jsonl.xz",
+        [{"treebank": "gum", "split": "test", "genre": "bio", "tok": "a b", "upos": "DET"}],
+    )
     sequences.tagging._treebanks.cache_clear()
-    with pytest.raises(InputError, match="row 1: expected as many tags as words, got 2 words and 1 tags"):
+    with pytest.raises(
+        InputError, match="row 1: expected as many tags as words, got 2 words and 1 tags"
+    ):
         sequences.ud_tags("gum")
 
 
@@ -216,13 +257,25 @@ def test_trees_by_hand() -> None:
     assert [one.label for one in tree.constituents()] == ["TOP", "S", "NP", "VP", "PP", "NP"]
     # the release's nameless top, and brackets as words
     assert parse("((S (-LRB- -LRB-) (X y)))").tags == ["-LRB-", "X"]
-    for broken in ("", "(S", "(S (NN a)))", "(S (NN a)) (S (NN b))", "word", "(S (NN a b))", "(S (NP (-NONE- *)))"):
+    for broken in (
+        "",
+        "(S",
+        "(S (NN a)))",
+        "(S (NN a)) (S (NN b))",
+        "word",
+        "(S (NN a b))",
+        "(S (NP (-NONE- *)))",
+    ):
         with pytest.raises(InputError, match="a tree in balanced brackets"):
             parse(broken)
 
 
 def _trees(depth: int) -> st.SearchStrategy[Tree]:
-    leaf = st.builds(lambda tag, word: Tree(tag, word=word), st.sampled_from(["NN", "DT", "."]), st.sampled_from("abc"))
+    leaf = st.builds(
+        lambda tag, word: Tree(tag, word=word),
+        st.sampled_from(["NN", "DT", "."]),
+        st.sampled_from("abc"),
+    )
     labels = st.sampled_from(["NP", "VP", "S"])
     return st.recursive(
         leaf,
@@ -236,19 +289,29 @@ def test_linearised_trees_can_be_read_back(tree: Tree) -> None:
     whole = Tree("TOP", (tree,))
     assert parse(linearise(whole)) == whole
     form = linearise(whole, words=False).split()
-    assert [one for one in form if one.isdigit()] == [str(i) for i in range(1, len(whole.words) + 1)]
+    assert [one for one in form if one.isdigit()] == [
+        str(i) for i in range(1, len(whole.words) + 1)
+    ]
     assert len(form) == len(whole.words) + 2 * len(whole.constituents())
 
 
 def test_treebanks(here: Path) -> None:
     tree = "(S (NP (DT A) (NN cat)) (VP (VBZ sits)))"
-    jsonl(here / "wsj_sample_trees.jsonl.xz", [{"doc": f"d{i}", "i": 0, "tree": tree} for i in range(20)])
     jsonl(
-        here / "gum_const.jsonl.xz", [{"corpus": "GUM", "genre": "bio", "doc": "g", "i": 1, "tree": f"(ROOT {tree})"}]
+        here / "wsj_sample_trees.jsonl.xz",
+        [{"doc": f"d{i}", "i": 0, "tree": tree} for i in range(20)],
+    )
+    jsonl(
+        here / "gum_const.jsonl.xz",
+        [{"corpus": "GUM", "genre": "bio", "doc": "g", "i": 1, "tree": f"(ROOT {tree})"}],
     )
     assert [len(sequences.wsj_trees(split)) for split in ("train", "dev", "test")] == [15, 2, 3]
     gum = sequences.gum_trees(words=False)
-    assert (gum.inputs, gum.targets, gum.types) == (("1 DT 2 NN 3 VBZ",), ("(TOP (S (NP 1 2 ) (VP 3 ) ) )",), ("bio",))
+    assert (gum.inputs, gum.targets, gum.types) == (
+        ("1 DT 2 NN 3 VBZ",),
+        ("(TOP (S (NP 1 2 ) (VP 3 ) ) )",),
+        ("bio",),
+    )
     more = sequences.wsj_trees("train", words=False, clauses=True)
     assert len(more) == 16  # fifteen sentences and, once, the noun phrase; one word is no phrase
     assert more.targets[-1] == "(TOP (NP 1 2 ) )"
@@ -257,7 +320,9 @@ def test_treebanks(here: Path) -> None:
         sequences.wsj_trees("all")
     jsonl(here / "gum_const.jsonl.xz", [{"doc": "g", "i": 1, "tree": "(S"}])
     sequences.trees._trees.cache_clear()
-    with pytest.raises(InputError, match=r"gum_const\.jsonl\.xz: row 1: column tree: expected a tree"):
+    with pytest.raises(
+        InputError, match=r"gum_const\.jsonl\.xz: row 1: column tree: expected a tree"
+    ):
         sequences.gum_trees()
 
 
@@ -265,7 +330,9 @@ def test_penn_treebank_as_released(here: Path) -> None:
     for place in ("WSJ/02/WSJ_0200.MRG", "WSJ/23/WSJ_2300.MRG", "BROWN/CF/CF01.MRG"):
         path = here / "ptb" / place
         path.parent.mkdir(parents=True)
-        path.write_text("\n( (S (NP-SBJ (NNP Ms.) (NNP Haag))\n (VP (VBZ plays)) ))\n\n( (NP (NN end)) )\n")
+        path.write_text(
+            "\n( (S (NP-SBJ (NNP Ms.) (NNP Haag))\n (VP (VBZ plays)) ))\n\n( (NP (NN end)) )\n"
+        )
     assert len(sequences.penn_trees("train")) == len(sequences.penn_trees("test")) == 2
     brown = sequences.penn_tags("brown")
     assert (brown.targets, brown.types[0]) == (("NNP NNP VBZ", "NN"), "cf")
@@ -294,7 +361,8 @@ def test_graphs_by_hand() -> None:
 
 def test_little_prince_and_amr_2(here: Path) -> None:
     text = "# a head\n\n" + "".join(
-        f"# ::id lp.{i} ::date\n# ::snt Chapter {i} .\n# ::file x\n(c / chapter\n   :mod {i})\n\n" for i in range(20)
+        f"# ::id lp.{i} ::date\n# ::snt Chapter {i} .\n# ::file x\n(c / chapter\n   :mod {i})\n\n"
+        for i in range(20)
     )
     (here / "amr_lp").mkdir()
     (here / "amr_lp" / "amr-bank-struct-v3.0.txt").write_text(text)
@@ -331,7 +399,9 @@ def test_cfq_as_released(here: Path) -> None:
     train, dev, test = (sequences.cfq("mcd1", split) for split in ("train", "dev", "test"))
     assert (len(train), len(dev), len(test)) == (38, 2, 9)
     assert not {*train.inputs} & {*dev.inputs}
-    assert {*train.ids, *dev.ids} == {f"train/{i}" for i in range(40)}  # never CFQ's own, which is like the test set
+    assert {*train.ids, *dev.ids} == {
+        f"train/{i}" for i in range(40)
+    }  # never CFQ's own, which is like the test set
     assert test.targets[0] == "SELECT count(*) WHERE 41"
     with pytest.raises(UsageError, match="mcd1, mcd2 or mcd3"):
         sequences.cfq("random", "train")
@@ -363,16 +433,25 @@ def test_topv2_as_released(here: Path) -> None:
     assert "weather" not in sequences.topv2("dev").counts
     few = here / "TOPv2_Dataset/low_resource_splits"
     few.mkdir()
-    (few / "weather_train_5spis.tsv").write_text("domain\tutterance\tsemantic_parse\nweather\train\t[IN:A ]\n")
+    (few / "weather_train_5spis.tsv").write_text(
+        "domain\tutterance\tsemantic_parse\nweather\train\t[IN:A ]\n"
+    )
     assert sequences.topv2("train", examples=5).counts["weather"] == 1
-    (few / "weather_train_5spis.tsv").write_text("domain\tutterance\tsemantic_parse\nweather\train\n")
-    with pytest.raises(InputError, match="row 1: expected domain, utterance and semantic_parse by tabs"):
+    (few / "weather_train_5spis.tsv").write_text(
+        "domain\tutterance\tsemantic_parse\nweather\train\n"
+    )
+    with pytest.raises(
+        InputError, match="row 1: expected domain, utterance and semantic_parse by tabs"
+    ):
         sequences.topv2("train", examples=5)
     with pytest.raises(UsageError, match="a domain of TOPv2"):
         sequences.topv2("train", domain="sports")
 
 
-@given(st.lists(st.lists(st.sampled_from("ABC"), min_size=1, max_size=3), min_size=1, max_size=30), st.integers(1, 4))
+@given(
+    st.lists(st.lists(st.sampled_from("ABC"), min_size=1, max_size=3), min_size=1, max_size=30),
+    st.integers(1, 4),
+)
 def test_few_of_each_has_enough_of_each(labels: list[list[str]], examples: int) -> None:
     outputs = [" ".join(f"[SL:{label} x ]" for label in row) for row in labels]
     kept = few_of_each(outputs, examples, seed=0)
@@ -398,7 +477,10 @@ def test_the_hub_is_asked_where_no_folder_is(hub: Any, monkeypatch: pytest.Monke
         if name.endswith("cfq"):
             return Rows({"question": f"q{i}", "query": "a\nb"} for i in range(20))
         if name.endswith("top_v2"):
-            return Rows({"domain": d, "utterance": "u", "semantic_parse": "[IN:A ]"} for d in ("weather", "alarm"))
+            return Rows(
+                {"domain": d, "utterance": "u", "semantic_parse": "[IN:A ]"}
+                for d in ("weather", "alarm")
+            )
         if split == "test":
             raise ConnectionError
         return Rows([{"tokens": ["a", "cat"], "upos": [0, 1]}])
@@ -463,11 +545,14 @@ def test_the_real_data(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gen = sequences.pos_cogs("gen")
     assert (len(sequences.cogs("train")), len(gen), len(gen.counts)) == (24_155, 21_000, 21)
     assert all(
-        len(i.split()) - i.endswith(" .") == len(o.split()) for i, o in zip(gen.inputs, gen.targets, strict=True)
+        len(i.split()) - i.endswith(" .") == len(o.split())
+        for i, o in zip(gen.inputs, gen.targets, strict=True)
     )
     assert sum(len(sequences.wsj_trees(split)) for split in ("train", "dev", "test")) == 3_914
     assert len(sequences.gum_trees(words=False).counts) == 23
     assert len(sequences.wsj_tags("brown").counts) == 15
-    assert {tag for output in sequences.wsj_tags("train").targets for tag in output.split()} == UNIVERSAL
+    assert {
+        tag for output in sequences.wsj_tags("train").targets for tag in output.split()
+    } == UNIVERSAL
     assert sum(len(sequences.little_prince(split)) for split in ("train", "dev", "test")) == 1_562
     assert len(sequences.ud_tags("ewt", ("test",))) == 2_077

@@ -41,11 +41,17 @@ def test_what_is_written_is_the_published_layout(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == names
     labels, fog = np.load(folder / "labels.npy"), np.load(folder / "fog.npy")
     assert (labels.dtype, labels.tolist()) == (np.uint8, LABELS.tolist() * 5)
-    expected = np.concatenate([find_image_shift("fog").apply(PIXELS, severity) for severity in range(1, 6)])
+    expected = np.concatenate(
+        [find_image_shift("fog").apply(PIXELS, severity) for severity in range(1, 6)]
+    )
     np.testing.assert_array_equal(fog, expected)
     manifest = json.loads((folder / "fog.manifest.json").read_text())
     assert manifest["severity"] == [1, 2, 3, 4, 5]
-    assert (manifest["rows"], manifest["constants"][2], manifest["preset"]) == (12, [0.75, 2.5], "cifar-10-c")
+    assert (manifest["rows"], manifest["constants"][2], manifest["preset"]) == (
+        12,
+        [0.75, 2.5],
+        "cifar-10-c",
+    )
 
 
 def test_written_then_read_is_the_same(folder: Path) -> None:
@@ -58,7 +64,9 @@ def test_written_then_read_is_the_same(folder: Path) -> None:
     np.testing.assert_array_equal(
         read, np.concatenate([np.load(folder / f"{kind}.npy") for kind in ("contrast", "fog")])
     )
-    kinds, severities = (np.concatenate([batch.columns[name] for batch in batches]) for name in ("kind", "severity"))
+    kinds, severities = (
+        np.concatenate([batch.columns[name] for batch in batches]) for name in ("kind", "severity")
+    )
     assert kinds.tolist() == ["contrast"] * 60 + ["fog"] * 60
     assert severities.tolist() == np.repeat([1, 2, 3, 4, 5] * 2, 12).tolist()
     assert [target for batch in batches for target in batch.data.targets] == LABELS.tolist() * 10
@@ -71,7 +79,9 @@ def test_predictions_say_kind_and_severity(folder: Path) -> None:
     classes = list(range(10))
     oodometer.predict(bright, "CIFAR-10-C", out="all.parquet", classes=classes)
     oodometer.predict(bright, "photos.npz", out="reference.parquet", classes=classes)
-    result = oodometer.estimate("reference.parquet", "all.parquet", by="severity", methods=["ac"], backtest=None)
+    result = oodometer.estimate(
+        "reference.parquet", "all.parquet", by="severity", methods=["ac"], backtest=None
+    )
     assert [one.name for one in result.slices] == ["1", "2", "3", "4", "5"]
     assert result.slices[0].rows == 24
 
@@ -80,8 +90,14 @@ def test_the_data_set_of_one_condition(folder: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OODOMETER_DATA", str(folder.parent))
     data = cifar10_c("fog", 4)
     np.testing.assert_array_equal(data.inputs, find_image_shift("fog").apply(PIXELS, 4))
-    assert (data.name, data.targets, data.ids[0]) == ("cifar-10-c", tuple(LABELS.tolist()), "fog/4/0")
-    with pytest.raises(InputError, match=r"expected CIFAR-10-C \(snow.npy and labels.npy\), got no such file"):
+    assert (data.name, data.targets, data.ids[0]) == (
+        "cifar-10-c",
+        tuple(LABELS.tolist()),
+        "fog/4/0",
+    )
+    with pytest.raises(
+        InputError, match=r"expected CIFAR-10-C \(snow.npy and labels.npy\), got no such file"
+    ):
         cifar10_c("snow", 4)
     with pytest.raises(UsageError, match="6"):
         cifar10_c("fog", 6)
@@ -91,7 +107,9 @@ def test_files_as_published_are_recognised(tmp_path: Path) -> None:
     """10,000 rows a severity; the files here are sparse, and reading ten rows does not read them."""
     for kind in ("gaussian_noise", "saturate"):
         shape = (50_000, 32, 32, 3)
-        np.lib.format.open_memmap(tmp_path / f"{kind}.npy", mode="w+", dtype=np.uint8, shape=shape)[30_000] = 7
+        np.lib.format.open_memmap(tmp_path / f"{kind}.npy", mode="w+", dtype=np.uint8, shape=shape)[
+            30_000
+        ] = 7
     np.save(tmp_path / "labels.npy", np.tile(np.arange(10_000) % 10, 5).astype(np.uint8))
     examples = open_examples(tmp_path, ["image"])
     assert examples.rows == 100_000
@@ -109,12 +127,32 @@ def spoil(folder: Path, name: str, array: Any) -> None:
 
 GOOD = PIXELS.repeat(5, 0)
 BAD: dict[str, tuple[str, Any, str, Any]] = {
-    "rows": ("fog.npy", np.zeros((58, 16, 16, 3), np.uint8), "five severities of as many images", GOOD),
-    "other rows": ("fog.npy", np.zeros((65, 16, 16, 3), np.uint8), "in every file, got uint8 of shape", GOOD),
+    "rows": (
+        "fog.npy",
+        np.zeros((58, 16, 16, 3), np.uint8),
+        "five severities of as many images",
+        GOOD,
+    ),
+    "other rows": (
+        "fog.npy",
+        np.zeros((65, 16, 16, 3), np.uint8),
+        "in every file, got uint8 of shape",
+        GOOD,
+    ),
     "floats": ("fog.npy", np.zeros((60, 16, 16, 3)), "uint8 images .*, got float64 of shape", GOOD),
     "channels first": ("fog.npy", np.zeros((60, 3, 16, 16), np.uint8), r"\(60, 3, 16, 16\)", GOOD),
-    "no labels": ("labels.npy", None, "labels.npy: expected an NPY file of numbers, got no such file; put it", LABELS),
-    "float labels": ("labels.npy", np.zeros(60), "60 labels, or 12, whole numbers or names, got float64", LABELS),
+    "no labels": (
+        "labels.npy",
+        None,
+        "labels.npy: expected an NPY file of numbers, got no such file; put it",
+        LABELS,
+    ),
+    "float labels": (
+        "labels.npy",
+        np.zeros(60),
+        "60 labels, or 12, whole numbers or names, got float64",
+        LABELS,
+    ),
     "few labels": ("labels.npy", np.zeros(59, int), "60 labels, or 12", np.tile(LABELS, 5)),
     "objects": ("fog.npy", np.array([None, 1]), "without objects", GOOD),
 }
@@ -134,12 +172,47 @@ def test_other_files_are_refused_and_the_remedy_works(case: str, folder: Path) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["photos.npz", *TO_WRITE, "o", "--severity", "2"], "holds severities 1 to 5; leave --severity out"),
-        (["bare.npz", *TO_WRITE, "o"], "expected labels beside the images, got the arrays image; add an array label"),
+        (
+            ["photos.npz", *TO_WRITE, "o", "--severity", "2"],
+            "holds severities 1 to 5; leave --severity out",
+        ),
+        (
+            ["bare.npz", *TO_WRITE, "o"],
+            "expected labels beside the images, got the arrays image; add an array label",
+        ),
         (["photos", *TO_WRITE, "o"], "photos is a folder, which needs --layout imagenet-c"),
-        (["photos.npz", "--kind", "fog", "--severity", "1", "--layout", "imagenet-c", "--out", "o"], "cifar-10-c"),
-        (["photos.npz", "--kind", "fog", "--severity", "1", "--layout", "folders", "--out", "o"], "expected layout"),
-        (["photos.npz", "--kind", "fog", "--severity", "1", "--preset", "imagenet", "--out", "o"], "expected preset"),
+        (
+            [
+                "photos.npz",
+                "--kind",
+                "fog",
+                "--severity",
+                "1",
+                "--layout",
+                "imagenet-c",
+                "--out",
+                "o",
+            ],
+            "cifar-10-c",
+        ),
+        (
+            ["photos.npz", "--kind", "fog", "--severity", "1", "--layout", "folders", "--out", "o"],
+            "expected layout",
+        ),
+        (
+            [
+                "photos.npz",
+                "--kind",
+                "fog",
+                "--severity",
+                "1",
+                "--preset",
+                "imagenet",
+                "--out",
+                "o",
+            ],
+            "expected preset",
+        ),
     ],
 )
 def test_what_does_not_go_together(
@@ -155,8 +228,12 @@ def test_what_does_not_go_together(
 def test_one_kind_and_names_for_labels(folder: Path) -> None:
     names = np.array(["cat", "dog"] * 6)
     np.savez("pets.npz", image=PIXELS, label=names)
-    result = oodometer.shift("pets.npz", kind="extra", layout="cifar-10-c", preset="imagenet-c", out="pets-c")
-    assert [(copy.kind, copy.severity) for copy in result.copies] == [(kind, "1 to 5") for kind in EXTRA_IMAGE_SHIFTS]
+    result = oodometer.shift(
+        "pets.npz", kind="extra", layout="cifar-10-c", preset="imagenet-c", out="pets-c"
+    )
+    assert [(copy.kind, copy.severity) for copy in result.copies] == [
+        (kind, "1 to 5") for kind in EXTRA_IMAGE_SHIFTS
+    ]
     batch = next(open_examples("pets-c/speckle_noise.npy", ["image"]).batches(60))
     assert batch.data.targets == (*names,) * 5
     expected = find_image_shift("speckle_noise", "imagenet-c").apply(PIXELS, 5)
@@ -173,7 +250,9 @@ def test_a_folder_as_imagenet_c_has_it(tmp_path: Path, monkeypatch: pytest.Monke
     more: dict[str, Any] = {"layout": "imagenet-c", "preset": "imagenet-c", "out": "photos-c"}
     oodometer.shift("photos", kind=["fog", "snow"], severity=[1, 3], **more)
     assert Path("photos-c/fog/3/manifest.json").is_file()
-    data = oodometer.predict(bright, "photos-c", classes=["cat", "dog", *"abcdefgh"], out="c.parquet")
+    data = oodometer.predict(
+        bright, "photos-c", classes=["cat", "dog", *"abcdefgh"], out="c.parquet"
+    )
     assert data.rows == 48
     source = oodometer.store.as_source("c.parquet", extra_columns=["kind", "severity", "id"])  # type: ignore[attr-defined]
     columns = source.read(["label"]).columns
@@ -183,11 +262,15 @@ def test_a_folder_as_imagenet_c_has_it(tmp_path: Path, monkeypatch: pytest.Monke
     ]
 
 
-def test_large_images_are_told_of_the_other_constants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_images_are_told_of_the_other_constants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     np.savez("a.npz", image=np.full((2, 120, 130, 3), 90, np.uint8), label=[0, 1])
     words: dict[str, Any] = {"kind": "contrast", "severity": 1}
     (note,) = oodometer.shift("a.npz", out="b.npz", **words).notes
-    assert note == "120 x 130 pixels with constants made for 32: --preset imagenet-c has those for 224"
+    assert (
+        note == "120 x 130 pixels with constants made for 32: --preset imagenet-c has those for 224"
+    )
     assert oodometer.shift("a.npz", out="c.npz", preset="imagenet-c", **words).notes == ()
     assert oodometer.shift("a.npz", out="d.npz", preset="cifar-10-c", **words).notes == ()

@@ -129,7 +129,9 @@ def test_models_that_no_longer_agree_are_a_shift_of_support() -> None:
     kept = ("probabilities", "label", "members")
     fields = {n: getattr(target, n) for n in kept}
     rng = np.random.default_rng(0)
-    fields["members"] = np.where(rng.random((3, 3000)) < 0.5, rng.integers(4, size=(3, 3000)), fields["members"])
+    fields["members"] = np.where(
+        rng.random((3, 3000)) < 0.5, rng.integers(4, size=(3, 3000)), fields["members"]
+    )
     first = Diagnostician().fit(Predictions.from_arrays(**{n: getattr(reference, n) for n in kept}))
     found = first.diagnose(Predictions.from_arrays(**fields))
     assert found.kind == "support"
@@ -198,8 +200,15 @@ def same(a: Diagnosis, b: Diagnosis) -> None:
     assert [f.name for f in a.findings] == [f.name for f in b.findings]
     for one, other in zip(a.findings, b.findings, strict=True):
         for name in ("statistic", "p_value", "power"):
-            assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6), (one.name, name)
-        assert (one.supports, one.refutes, one.strength) == (other.supports, other.refutes, other.strength)
+            assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6), (
+                one.name,
+                name,
+            )
+        assert (one.supports, one.refutes, one.strength) == (
+            other.supports,
+            other.refutes,
+            other.strength,
+        )
     assert a.signs == pytest.approx(b.signs)
 
 
@@ -279,7 +288,9 @@ def test_a_thousand_classes() -> None:
     def made(rows: int, power: float) -> Predictions:
         p = rng.dirichlet(np.full(1000, 0.01), size=rows)
         label = np.array([rng.choice(1000, p=row) for row in p])
-        return Predictions.from_probabilities(p**power / (p**power).sum(axis=1, keepdims=True), label=label)
+        return Predictions.from_probabilities(
+            p**power / (p**power).sum(axis=1, keepdims=True), label=label
+        )
 
     fitted = Diagnostician().fit(made(2000, 1.0))
     check_plain(fitted.diagnose(made(2000, 1.0)))
@@ -289,9 +300,15 @@ def test_a_thousand_classes() -> None:
 
 
 def test_the_verb_reads_what_estimate_reads() -> None:
-    reference = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label, "features": REFERENCE.features}
+    reference = {
+        "probabilities": REFERENCE.probabilities,
+        "label": REFERENCE.label,
+        "features": REFERENCE.features,
+    }
     target = world(3000, 30, moved=6.0)
-    found = diagnose(reference, {"probabilities": target.probabilities, "features": target.features}, workers=1)
+    found = diagnose(
+        reference, {"probabilities": target.probabilities, "features": target.features}, workers=1
+    )
     assert found.kind == "support"
     with pytest.raises(InputError, match="expected at least one row, got none"):
         diagnose(REFERENCE, target.slice(0, 0))
@@ -316,7 +333,12 @@ def test_signs_tell_how_far_and_what_is_left_unexplained() -> None:
 def test_signs_do_not_grow_with_rows() -> None:
     signs = ShiftStatistics().fit(REFERENCE)
     moved = [
-        np.mean([signs.finish(signs.summarize(world(n, s, prior=(0.6, 0.3, 0.1))))["moved"] for s in range(8)])
+        np.mean(
+            [
+                signs.finish(signs.summarize(world(n, s, prior=(0.6, 0.3, 0.1))))["moved"]
+                for s in range(8)
+            ]
+        )
         for n in (500, 8000)
     ]
     assert moved[0] == pytest.approx(moved[1], rel=0.15)
@@ -327,7 +349,12 @@ def test_the_distance_moved_by_hand() -> None:
     p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
     signs = ShiftStatistics().fit(p)
     found = signs.finish(signs.summarize(Predictions.from_classes([0] * 50 + [1] * 150)))
-    g = 2 * (100 * math.log(100 / 75) + 100 * math.log(100 / 125) + 50 * math.log(50 / 75) + 150 * math.log(150 / 125))
+    g = 2 * (
+        100 * math.log(100 / 75)
+        + 100 * math.log(100 / 125)
+        + 50 * math.log(50 / 75)
+        + 150 * math.log(150 / 125)
+    )
     assert found["moved"] == pytest.approx(math.sqrt((g - 1) * 400 / 40_000), rel=1e-6)
     assert found["unexplained"] == pytest.approx(0, abs=1e-3)
 
@@ -338,7 +365,10 @@ def test_the_test_of_a_mean_against_scipy() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(0.70, 0.1, 4000), rng.normal(0.705, 0.2, 3000)
     found = change_of_mean(
-        "confidence", (a.sum(), np.square(a).sum(), 4000), (b.sum(), np.square(b).sum(), 3000), "mean confidence"
+        "confidence",
+        (a.sum(), np.square(a).sum(), 4000),
+        (b.sum(), np.square(b).sum(), 3000),
+        "mean confidence",
     )
     want = stats.ttest_ind(b, a, equal_var=False)
     assert found.statistic == pytest.approx(want.statistic, rel=0.01)
@@ -360,7 +390,8 @@ def test_the_test_of_a_mean_knows_its_direction() -> None:
 def test_change_of_cells_sees_and_does_not_see() -> None:
     cells = count_labels(REFERENCE)
     still, moved = (
-        change_of_counts(cells, cells.count(r)) for r in (world(3000, 60), world(3000, 61, prior=(0.8, 0.1, 0.1)))
+        change_of_counts(cells, cells.count(r))
+        for r in (world(3000, 60), world(3000, 61, prior=(0.8, 0.1, 0.1)))
     )
     assert (still.strength, moved.strength) == ("none", "strong")
     assert moved.refutes == still.supports == ("source",)
@@ -390,7 +421,9 @@ NEAR = Finding("overlap", "", 0.6, 0.0)
 )
 def test_the_alarm(confidence: Any, agreement: Any, overlap: Finding | None, strength: str) -> None:
     found = alarm_finding(
-        made_mean("confidence", *confidence), agreement and made_mean("agreement", *agreement), overlap
+        made_mean("confidence", *confidence),
+        agreement and made_mean("agreement", *agreement),
+        overlap,
     )
     assert found.strength == strength
     assert found.refutes == (reading_confidence() if strength != "none" else ())
@@ -417,9 +450,15 @@ def comparison(auc: float, p_value: float, effective: float, covered: float) -> 
         (comparison(0.5, 0.5, 1000, 1.0), True, False, False, "none"),
     ],
 )
-def test_overlap(found: DomainComparison, by_features: bool, refuted: bool, supported: bool, strength: str) -> None:
+def test_overlap(
+    found: DomainComparison, by_features: bool, refuted: bool, supported: bool, strength: str
+) -> None:
     finding = overlap_finding(found, by_features)
-    assert (bool(finding.refutes), bool(finding.supports), finding.strength) == (refuted, supported, strength)
+    assert (bool(finding.refutes), bool(finding.supports), finding.strength) == (
+        refuted,
+        supported,
+        strength,
+    )
     assert finding.details["reference_rows"] == 1000
 
 
@@ -464,7 +503,11 @@ def test_columns_that_no_shift_would_make() -> None:
     rng = np.random.default_rng(0)
     here, there = rng.normal(size=(500, 4)), rng.normal(size=(400, 4))
     fine = columns_finding((here, there), None)
-    assert (fine.statistic, fine.strength, fine.says) == (0.0, "none", "no columns constant or out of range")
+    assert (fine.statistic, fine.strength, fine.says) == (
+        0.0,
+        "none",
+        "no columns constant or out of range",
+    )
     there[:, 1] = -999
     there[:, 3] *= 1000
     odd = columns_finding((here, there), None)
@@ -507,7 +550,9 @@ def test_separate_processes_give_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     write_predictions(example_record(300), path)
     seen: list[tuple[int, int]] = []
-    found = diagnose(path, path, engine="processes", workers=2, progress=lambda *done: seen.append(done))
+    found = diagnose(
+        path, path, engine="processes", workers=2, progress=lambda *done: seen.append(done)
+    )
     assert found.to_dict() == diagnose(path, path).to_dict()
     assert seen == [(1, 1)]
     with pytest.raises(UsageError, match="unknown engine"):
@@ -519,7 +564,9 @@ def test_the_reason_of_a_kind_never_denies_it() -> None:
     rng = np.random.default_rng(0)
     seen = set()
     for moved in (0.0, 0.005, 0.01, 0.02, 0.2):
-        here = Predictions.from_confidence(rng.uniform(0.5, 0.9, 4000), correct=rng.random(4000) < 0.7)
+        here = Predictions.from_confidence(
+            rng.uniform(0.5, 0.9, 4000), correct=rng.random(4000) < 0.7
+        )
         there = Predictions.from_confidence(rng.uniform(0.5, 0.9, 4000) + moved / 2)
         found = Diagnostician().fit(here).diagnose(there)
         seen.add(found.kind)
@@ -559,7 +606,9 @@ def moved() -> dict[str, ColumnChange]:
     return {one.name: one for one in found}
 
 
-def test_the_column_that_drives_the_accuracy_explains_its_change(moved: dict[str, ColumnChange]) -> None:
+def test_the_column_that_drives_the_accuracy_explains_its_change(
+    moved: dict[str, ColumnChange],
+) -> None:
     explains = moved["feature 0"].explains
     rng = np.random.default_rng(1)
     truth = np.mean(draw(rng, (0.5, 1.0, 0.0), 200_000)[1]) - np.mean(draw(rng, rows=200_000)[1])
@@ -580,13 +629,19 @@ def test_a_column_may_move_further_and_explain_nothing(moved: dict[str, ColumnCh
 
 def test_without_a_shift_columns_seldom_move() -> None:
     rng = np.random.default_rng(2)
-    false = [any(one.moved for one in changes_of(draw(rng, rows=2000), draw(rng, rows=400)[0])) for _ in range(100)]
+    false = [
+        any(one.moved for one in changes_of(draw(rng, rows=2000), draw(rng, rows=400)[0]))
+        for _ in range(100)
+    ]
     assert sum(false) <= 10  # at 5 % more than 10 of 100 have a chance of 1 %
 
 
 def test_what_a_category_explains_is_post_stratification_by_hand() -> None:
     rng = np.random.default_rng(3)
-    codes = {"here": rng.choice(3, 3000, p=[0.6, 0.3, 0.1]), "there": rng.choice(3, 2000, p=[0.2, 0.3, 0.5])}
+    codes = {
+        "here": rng.choice(3, 3000, p=[0.6, 0.3, 0.1]),
+        "there": rng.choice(3, 2000, p=[0.2, 0.3, 0.5]),
+    }
     hot = {side: np.pad(np.eye(3)[c][:, 1:], ((0, 0), (0, 2))) for side, c in codes.items()}
     right = rng.random(3000) < np.array([0.95, 0.8, 0.4])[codes["here"]]
     (found,) = changes_of((hot["here"], right), hot["there"], (COLOUR,))
@@ -601,10 +656,14 @@ def test_states_of_batches_are_that_of_the_whole() -> None:
     rng = np.random.default_rng(4)
     here, there = draw(rng), draw(rng, rows=1000)[0]
     drift = ColumnDrift().fit(Predictions.from_arrays(features=here[0], correct=here[1]))
-    parts = [drift.summarize(Predictions.from_arrays(features=piece)) for piece in np.array_split(there, 3)]
+    parts = [
+        drift.summarize(Predictions.from_arrays(features=piece))
+        for piece in np.array_split(there, 3)
+    ]
     joined = drift.finish(drift.merge(drift.merge(parts[2], parts[0]), parts[1]))
     assert [one.to_dict() for one in joined] == [
-        one.to_dict() for one in drift.finish(drift.summarize(Predictions.from_arrays(features=there)))
+        one.to_dict()
+        for one in drift.finish(drift.summarize(Predictions.from_arrays(features=there)))
     ]
 
 

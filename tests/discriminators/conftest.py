@@ -10,7 +10,9 @@ import pytest
 Pairs = tuple[list[str], list[str], list[bool]]
 
 
-def reversals(rows: int, seed: int, *, words: int = 5, length: int = 2, share: float = 0.5) -> Pairs:
+def reversals(
+    rows: int, seed: int, *, words: int = 5, length: int = 2, share: float = 0.5
+) -> Pairs:
     """Inputs of ``length`` words, outputs reversed and in capitals; but for ``share`` of them one word is wrong."""
     rng = np.random.default_rng(seed)
     inputs, outputs, verdicts = [], [], []

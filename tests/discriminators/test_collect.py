@@ -27,7 +27,9 @@ class Parser:
         found = [self.answers[one][:beams] for one in inputs]
         if progress is not None:
             progress(len(inputs), len(inputs))
-        return Beams(found, np.zeros((len(found), beams)), Ragged.from_rows([[0.0]] * len(found)), 0)
+        return Beams(
+            found, np.zeros((len(found), beams)), Ragged.from_rows([[0.0]] * len(found)), 0
+        )
 
 
 EARLY = Parser({"1": ["B", "A", "C"], "2": ["A", "B", " b "], "3": ["", "C", "A"]})
@@ -41,7 +43,9 @@ def pairs(found: Examples, correct: bool) -> list[tuple[str, str]]:
 
 
 def test_by_hand() -> None:
-    found = collect([EARLY, LATE], INPUTS, GOLDS, beams=3, per_input=3, balance=None, clean=str.upper)
+    found = collect(
+        [EARLY, LATE], INPUTS, GOLDS, beams=3, per_input=3, balance=None, clean=str.upper
+    )
     assert pairs(found, True) == [("1", "A"), ("2", "B"), ("3", "C")]
     # "1": B and C early, B again and D late; "2": A early (" b " is not B here), A again and D late; "3": A, then F
     assert set(pairs(found, False)) == {
@@ -66,10 +70,16 @@ def test_by_hand() -> None:
 
 def test_gold_after_cleaning_is_never_wrong() -> None:
     parser = Parser({"1": ["f(x)", "f ( x )", "f ( y )"], "2": ["g", "h", "g "]})
-    found = collect([parser], ["1", "2"], ["f ( x )", "g"], beams=3, per_input=3, balance=None, clean=squeeze)
+    found = collect(
+        [parser], ["1", "2"], ["f ( x )", "g"], beams=3, per_input=3, balance=None, clean=squeeze
+    )
     assert pairs(found, False) == [("1", "f ( y )"), ("2", "h")]
     plain = collect([parser], ["1", "2"], ["f ( x )", "g"], beams=3, per_input=3, balance=None)
-    assert set(pairs(plain, False)) == {("1", "f(x)"), ("1", "f ( y )"), ("2", "h")}  # white space is alike
+    assert set(pairs(plain, False)) == {
+        ("1", "f(x)"),
+        ("1", "f ( y )"),
+        ("2", "h"),
+    }  # white space is alike
 
 
 def test_every_gold_of_an_input_is_right() -> None:
@@ -82,23 +92,37 @@ def test_every_gold_of_an_input_is_right() -> None:
 def test_limits() -> None:
     rng = np.random.default_rng(0)
     inputs = [str(i) for i in range(200)]
-    parsers = [Parser({one: [f"{rng.integers(100)}" for _ in range(4)] for one in inputs}) for _ in range(3)]
+    parsers = [
+        Parser({one: [f"{rng.integers(100)}" for _ in range(4)] for one in inputs})
+        for _ in range(3)
+    ]
     golds = ["gold"] * 200
     found = collect(parsers, inputs, golds, per_input=2, balance=None)
     by = Counter(zip(found.inputs, found.origin, strict=True))
     assert max(by.values()) == 2
-    assert found.statistics()["by_origin"].keys() == {"gold", "checkpoint-1", "checkpoint-2", "checkpoint-3"}
-    assert collect(parsers, inputs, golds, checkpoints=1).statistics()["by_origin"].keys() == {"gold", "checkpoint-1"}
+    assert found.statistics()["by_origin"].keys() == {
+        "gold",
+        "checkpoint-1",
+        "checkpoint-2",
+        "checkpoint-3",
+    }
+    assert collect(parsers, inputs, golds, checkpoints=1).statistics()["by_origin"].keys() == {
+        "gold",
+        "checkpoint-1",
+    }
     assert int((~collect(parsers, inputs, golds, balance=0.5).correct).sum()) == 100
     for parser in parsers:
         parser.asked = 0
     seen: list[tuple[int, int]] = []
-    drawn = collect(parsers, inputs, golds, per_checkpoint=50, progress=lambda d, t: seen.append((d, t)))
+    drawn = collect(
+        parsers, inputs, golds, per_checkpoint=50, progress=lambda d, t: seen.append((d, t))
+    )
     assert [parser.asked for parser in parsers] == [50, 50, 50]
     assert seen[-1] == (150, 150)
     assert int(drawn.correct.sum()) == 200  # gold pairs of all
     first, second = (
-        [x for x, o in zip(drawn.inputs, drawn.origin, strict=True) if o == f"checkpoint-{k}"] for k in (1, 2)
+        [x for x, o in zip(drawn.inputs, drawn.origin, strict=True) if o == f"checkpoint-{k}"]
+        for k in (1, 2)
     )
     assert set(first) != set(second)  # each draws for itself
 
@@ -117,12 +141,16 @@ def test_draws_are_seeded_and_even() -> None:
 
 def test_a_perfect_model_is_said_to_be_one() -> None:
     perfect = Parser({"1": ["A"], "2": ["B", ""], "3": ["C"]})
-    with pytest.raises(InputError, match=r"got none: the best output is right on 100\.0 %.*smaller K"):
+    with pytest.raises(
+        InputError, match=r"got none: the best output is right on 100\.0 %.*smaller K"
+    ):
         collect([perfect], INPUTS, GOLDS)
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="row 2: column gold: expected a gold output, got an empty one"):
+    with pytest.raises(
+        InputError, match="row 2: column gold: expected a gold output, got an empty one"
+    ):
         collect([EARLY], INPUTS, ["A", "  ", "C"])
     with pytest.raises(InputError, match="row 3: column output: expected a text, got None"):
         collect([EARLY], INPUTS, ["A", "B", None])  # type: ignore[list-item]
@@ -130,7 +158,9 @@ def test_bad_input() -> None:
         collect([], INPUTS, GOLDS)
     with pytest.raises(UsageError, match="expected per_input of at least 1, got 0"):
         collect([EARLY], INPUTS, GOLDS, per_input=0)
-    with pytest.raises(InputError, match="expected a saved encoder-decoder model, got no such file"):
+    with pytest.raises(
+        InputError, match="expected a saved encoder-decoder model, got no such file"
+    ):
         collect(["no-such-folder"], INPUTS, GOLDS)
 
 
@@ -143,18 +173,30 @@ def test_examples_are_written_and_read(tmp_path: Path) -> None:
         assert again.correct.tolist() == found.correct.tolist()
         assert again.origin.tolist() == found.origin.tolist()
     mine = tmp_path / "mine.jsonl"
-    mine.write_text('{"question": "a", "output": "b", "correct": 1}\n{"question": "c", "output": "d", "correct": 0}\n')
+    mine.write_text(
+        '{"question": "a", "output": "b", "correct": 1}\n{"question": "c", "output": "d", "correct": 0}\n'
+    )
     read = Examples.read(mine, mapping={"question": "input"})
-    assert (read.inputs, read.correct.tolist(), read.origin.tolist()) == (["a", "c"], [True, False], ["", ""])
+    assert (read.inputs, read.correct.tolist(), read.origin.tolist()) == (
+        ["a", "c"],
+        [True, False],
+        ["", ""],
+    )
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ('{"input": "a", "output": "b"}', "column correct: expected whether the output is correct, got null"),
+        (
+            '{"input": "a", "output": "b"}',
+            "column correct: expected whether the output is correct, got null",
+        ),
         ('{"input": "a", "correct": true}', "column output: expected a column output, got none"),
         ('{"output": "a", "correct": true}', "column input: expected a column input, got none"),
-        ('{"input": null, "output": "a", "correct": true}', "row 2: column input: expected a text, got None"),
+        (
+            '{"input": null, "output": "a", "correct": true}',
+            "row 2: column input: expected a text, got None",
+        ),
     ],
 )
 def test_rows_that_are_no_examples(rows: str, message: str, tmp_path: Path) -> None:
@@ -198,12 +240,17 @@ def test_folds_keep_equal_inputs_together() -> None:
     inputs = [f"sentence {i}" for i in rng.integers(60, size=200)]
     for folds in (2, 5):
         found = folds_of(inputs, folds, seed=1)
-        of = {one: {int(fold) for fold, other in zip(found, inputs, strict=True) if other == one} for one in inputs}
+        of = {
+            one: {int(fold) for fold, other in zip(found, inputs, strict=True) if other == one}
+            for one in inputs
+        }
         assert all(len(one) == 1 for one in of.values())
         sizes = Counter(next(iter(one)) for one in of.values())
         assert max(sizes.values()) - min(sizes.values()) <= 1
         assert set(sizes) == set(range(folds))
-    assert folds_of(inputs).tolist() == folds_of(inputs).tolist() != folds_of(inputs, seed=1).tolist()
+    assert (
+        folds_of(inputs).tolist() == folds_of(inputs).tolist() != folds_of(inputs, seed=1).tolist()
+    )
     with pytest.raises(UsageError, match="expected 2 folds or more of 2 different inputs, got 3"):
         folds_of(["a", "b", "a"], 3)
 
@@ -212,20 +259,26 @@ def test_cross_fitting_by_hand() -> None:
     """Each model is asked for its own fold alone; best outputs that are wrong come first, then lower beams."""
     first = Parser({"1": ["B", "A", "C"], "3": ["C", "A", "B"]})
     second = Parser({"2": ["B", "A", ""]})
-    found = collect([first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=None)
+    found = collect(
+        [first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=None
+    )
     assert (first.asked, second.asked) == (2, 1)
     assert pairs(found, True) == [("1", "A"), ("2", "B"), ("3", "C")]
     assert pairs(found, False)[0] == ("1", "B")  # the only best output that is wrong
     assert sorted(pairs(found, False)[1:]) == [("2", "A"), ("3", "A")]
     assert found.origin[~found.correct].tolist()[0] == "fold-0"
-    fewer = collect([first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=1 / 3)
+    fewer = collect(
+        [first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=1 / 3
+    )
     assert pairs(fewer, False) == [("1", "B")]
     counts = found.statistics()["checkpoints"]
     assert [(one["rows"], one["accuracy"]) for one in counts] == [(2, 0.5), (1, 1.0)]
 
 
 def test_wrong_folds() -> None:
-    with pytest.raises(UsageError, match="expected a model for each fold, folds 0 to 1, got the folds"):
+    with pytest.raises(
+        UsageError, match="expected a model for each fold, folds 0 to 1, got the folds"
+    ):
         collect([EARLY, LATE], INPUTS, GOLDS, folds=np.array([0, 1, 2]))
     with pytest.raises(UsageError, match="expected a model for each fold"):
         collect([EARLY, LATE], INPUTS, GOLDS, folds=np.array([0, 0, 0]))
@@ -236,9 +289,13 @@ def test_wrong_folds() -> None:
 def test_mixed_examples() -> None:
     rng = np.random.default_rng(0)
     inputs = [str(i) for i in range(100)]
-    early = collect([Parser({one: [f"e{rng.integers(9)}"] for one in inputs})], inputs, ["gold"] * 100, beams=1)
+    early = collect(
+        [Parser({one: [f"e{rng.integers(9)}"] for one in inputs})], inputs, ["gold"] * 100, beams=1
+    )
     parsers = [Parser({one: [f"u{i}", "gold"] for i, one in enumerate(inputs)}) for _ in range(2)]
-    unseen = collect(parsers, inputs, ["gold"] * 100, folds=np.arange(100) % 2, beams=2, balance=0.5)
+    unseen = collect(
+        parsers, inputs, ["gold"] * 100, folds=np.arange(100) % 2, beams=2, balance=0.5
+    )
     found = early.mixed(unseen, 0.5, seed=3)
     assert pairs(found, True) == pairs(early, True)
     wrong = pairs(found, False)
@@ -247,8 +304,12 @@ def test_mixed_examples() -> None:
     assert set(wrong[:50]) <= set(pairs(early, False))
     assert wrong[50:] == pairs(unseen, False)  # the first of them, in their order
     assert found.counts["mixed"] == 50
-    few = early.mixed(collect(parsers, inputs, ["gold"] * 100, folds=np.arange(100) % 2, beams=2, balance=0.1))
+    few = early.mixed(
+        collect(parsers, inputs, ["gold"] * 100, folds=np.arange(100) % 2, beams=2, balance=0.1)
+    )
     assert (few.counts["mixed"], len(few)) == (10, 200)  # as many as there are
     assert early.mixed(early).counts["mixed"] == 0  # what is there already does not come again
-    with pytest.raises(UsageError, match="expected a share of the incorrect pairs from 0 to 1, got 2"):
+    with pytest.raises(
+        UsageError, match="expected a share of the incorrect pairs from 0 to 1, got 2"
+    ):
         early.mixed(unseen, 2)

@@ -18,9 +18,24 @@ from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.library import one_torch_thread
 from oodometer.models.torch.training import TrainingConfig
 
-SIZES = {"model_type": "bart", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
-SIZES |= {"decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 32}
-INPUTS = [f"{one} {two}" for one in ("ant", "bee", "cat", "dog") for two in ("runs", "sits", "eats", "sees")]
+SIZES = {
+    "model_type": "bart",
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+}
+SIZES |= {
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32,
+    "decoder_ffn_dim": 32,
+    "max_position_embeddings": 32,
+}
+INPUTS = [
+    f"{one} {two}"
+    for one in ("ant", "bee", "cat", "dog")
+    for two in ("runs", "sits", "eats", "sees")
+]
 GOLDS = [f"{text.split()[1]} ( {text.split()[0]} )" for text in INPUTS]
 PROCESSES = ProcessEngine(2)  # which start slowly, and stay
 OPTIONS: dict[str, Any] = {"beams": 3, "per_input": 2, "per_checkpoint": 12, "balance": None}
@@ -38,7 +53,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def told(found: Examples) -> dict[str, Any]:
-    pairs = list(zip(found.inputs, found.outputs, found.correct.tolist(), found.origin.tolist(), strict=True))
+    pairs = list(
+        zip(found.inputs, found.outputs, found.correct.tolist(), found.origin.tolist(), strict=True)
+    )
     return {"pairs": pairs, "counts": found.statistics()}
 
 
@@ -49,10 +66,19 @@ def alone(folders: list[Path]) -> dict[str, Any]:
         return told(collect(folders, INPUTS, GOLDS, **OPTIONS))
 
 
-@pytest.mark.parametrize("on", [{"engine": "local"}, {"engine": LocalEngine(1)}, {"engine": PROCESSES}])
-def test_the_same_on_an_engine(on: dict[str, Any], folders: list[Path], alone: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "on", [{"engine": "local"}, {"engine": LocalEngine(1)}, {"engine": PROCESSES}]
+)
+def test_the_same_on_an_engine(
+    on: dict[str, Any], folders: list[Path], alone: dict[str, Any], tmp_path: Path
+) -> None:
     done: list[tuple[int, int]] = []
-    options = {**OPTIONS, **on, "checkpoint": tmp_path / "kept", "progress": lambda *at: done.append(at)}
+    options = {
+        **OPTIONS,
+        **on,
+        "checkpoint": tmp_path / "kept",
+        "progress": lambda *at: done.append(at),
+    }
     assert told(collect(folders, INPUTS, GOLDS, **options)) == alone
     assert len(alone["pairs"]) > 20
     assert done == [(12, 36), (24, 36), (36, 36)]
@@ -73,7 +99,10 @@ def test_beams_are_read_and_kept_by_both(
     assert asked == alone
     assert {one: one.stat().st_mtime_ns for one in first} == first
     monkeypatch.setattr(EncoderDecoder, "decode", None)
-    assert told(collect(folders, INPUTS, GOLDS, **OPTIONS, checkpoint=tmp_path, engine="local")) == alone
+    assert (
+        told(collect(folders, INPUTS, GOLDS, **OPTIONS, checkpoint=tmp_path, engine="local"))
+        == alone
+    )
     assert told(collect(folders, INPUTS, GOLDS, **OPTIONS, checkpoint=tmp_path)) == alone
 
 
@@ -90,12 +119,20 @@ class Elsewhere(Engine):
 def test_what_is_refused(folders: list[Path], tmp_path: Path) -> None:
     model = EncoderDecoder.load(folders[0])
     for on in ({"engine": "processes"}, {"workers": 2}, {"engine": LocalEngine(1)}):
-        with pytest.raises(UsageError, match="workers open models by their paths, and EncoderDecoder is in memory; s"):
+        with pytest.raises(
+            UsageError,
+            match="workers open models by their paths, and EncoderDecoder is in memory; s",
+        ):
             collect([folders[0], model], INPUTS, GOLDS, **OPTIONS, **on)
-    with pytest.raises(InputError, match="expected a saved encoder-decoder model, got no such file"):
+    with pytest.raises(
+        InputError, match="expected a saved encoder-decoder model, got no such file"
+    ):
         collect([folders[0], "no-such-folder"], INPUTS, GOLDS, engine="local", **OPTIONS)
 
 
 def test_beams_that_do_not_arrive_are_told(folders: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(WorkError, match=r"step-1 was asked, and .* does not hold its beams.*name a checkpoint folder"):
+    with pytest.raises(
+        WorkError,
+        match=r"step-1 was asked, and .* does not hold its beams.*name a checkpoint folder",
+    ):
         collect(folders, INPUTS, GOLDS, **OPTIONS, engine=Elsewhere(), checkpoint=tmp_path)

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.discriminators import LikelihoodDiscriminator, Panel, fit_thresholds, load_discriminator
+from oodometer.discriminators import (
+    LikelihoodDiscriminator,
+    Panel,
+    fit_thresholds,
+    load_discriminator,
+)
 from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.training import TrainingConfig
 
@@ -18,7 +23,9 @@ Pairs = tuple[list[str], list[str], list[bool]]
 
 
 def untrained(**more: Any) -> LikelihoodDiscriminator:
-    return LikelihoodDiscriminator(EncoderDecoder(config=T5, max_output_length=16, training=PLAN, **more))
+    return LikelihoodDiscriminator(
+        EncoderDecoder(config=T5, max_output_length=16, training=PLAN, **more)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +33,24 @@ def judge(transformers: Any, train: Pairs) -> LikelihoodDiscriminator:
     return untrained().fit(*train)
 
 
-def test_it_is_the_models_probability_of_the_whole_output(judge: LikelihoodDiscriminator, held: Pairs) -> None:
+def test_it_is_the_models_probability_of_the_whole_output(
+    judge: LikelihoodDiscriminator, held: Pairs
+) -> None:
     inputs, outputs = held[0][:30], held[1][:30]
     p = judge.probabilities(inputs, outputs)
     assert p.dtype == np.float32
     tokens = judge.model.logprobs(inputs, outputs)
     ends = np.cumsum(tokens.lengths)
     by_hand = [
-        np.exp(tokens.values[end - n : end].sum(dtype=float)) for n, end in zip(tokens.lengths, ends, strict=True)
+        np.exp(tokens.values[end - n : end].sum(dtype=float))
+        for n, end in zip(tokens.lengths, ends, strict=True)
     ]
     np.testing.assert_allclose(p, by_hand, rtol=1e-5)
 
 
-def test_it_learns_from_right_pairs_alone(judge: LikelihoodDiscriminator, train: Pairs, held: Pairs) -> None:
+def test_it_learns_from_right_pairs_alone(
+    judge: LikelihoodDiscriminator, train: Pairs, held: Pairs
+) -> None:
     right = [row for row, good in enumerate(train[2]) if good]
     alone = untrained().fit(*([one[row] for row in right] for one in train))  # type: ignore[arg-type]
     np.testing.assert_array_equal(alone.probabilities(*held[:2]), judge.probabilities(*held[:2]))
@@ -64,15 +76,21 @@ def test_saved_and_loaded(judge: LikelihoodDiscriminator, held: Pairs, tmp_path:
     np.testing.assert_array_equal(panel.probabilities(*held[:2])[0], judge.probabilities(*held[:2]))
 
 
-def test_members_of_a_panel_differ_by_seed(transformers: Any, train: Pairs, held: Pairs, tmp_path: Path) -> None:
+def test_members_of_a_panel_differ_by_seed(
+    transformers: Any, train: Pairs, held: Pairs, tmp_path: Path
+) -> None:
     short = TrainingConfig(epochs=1, batch_size=16, learning_rate=3e-3)
 
     def make(seed: int) -> LikelihoodDiscriminator:
         how = TrainingConfig(**{**vars(short), "seed": seed})
-        return LikelihoodDiscriminator(EncoderDecoder(config=T5, max_output_length=16, training=how))
+        return LikelihoodDiscriminator(
+            EncoderDecoder(config=T5, max_output_length=16, training=how)
+        )
 
     panel = Panel.train(make, [0, 1], *train, dev=held, checkpoint=tmp_path)
     first, second = panel.probabilities(*held[:2])
     assert not np.array_equal(first, second)
-    again = Panel.train(make, [0, 1], *train, dev=held, checkpoint=tmp_path)  # finished members are kept
+    again = Panel.train(
+        make, [0, 1], *train, dev=held, checkpoint=tmp_path
+    )  # finished members are kept
     np.testing.assert_array_equal(again.probabilities(*held[:2]), panel.probabilities(*held[:2]))

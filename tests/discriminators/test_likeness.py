@@ -9,19 +9,30 @@ from scipy.stats import ks_2samp
 from oodometer.discriminators import likeness
 from oodometer.intervals import holm
 
-ROOMS, DEVICES, STATES = ("hall", "kitchen", "attic", "bath"), ("lamp", "radio", "fan", "oven"), ("on", "off")
+ROOMS, DEVICES, STATES = (
+    ("hall", "kitchen", "attic", "bath"),
+    ("lamp", "radio", "fan", "oven"),
+    ("on", "off"),
+)
 
 
-def commands(rows: int, seed: int, wrong: float, mistake: str) -> tuple[list[str], list[str], list[int]]:
+def commands(
+    rows: int, seed: int, wrong: float, mistake: str
+) -> tuple[list[str], list[str], list[int]]:
     """Commands for a house and what a parser makes of them: it loses or doubles a slot, flips the state, or swaps."""
     rng = np.random.default_rng(seed)
     inputs, outputs, correct = [], [], []
     for _ in range(rows):
         device, room, state = (str(rng.choice(words)) for words in (DEVICES, ROOMS, STATES))
-        slots, bad = [f"device={device}", f"room={room}", f"state={state}"], bool(rng.random() < wrong)
+        slots, bad = (
+            [f"device={device}", f"room={room}", f"state={state}"],
+            bool(rng.random() < wrong),
+        )
         if bad and mistake == "slot":
             at = int(rng.integers(3))
-            slots = slots[:at] + slots[at + 1 :] if rng.random() < 0.5 else slots[: at + 1] + slots[at:]
+            slots = (
+                slots[:at] + slots[at + 1 :] if rng.random() < 0.5 else slots[: at + 1] + slots[at:]
+            )
         elif bad and mistake == "state":
             slots[2] = f"state={'off' if state == 'on' else 'on'}"
         elif bad:
@@ -69,7 +80,10 @@ def test_the_level_without_a_shift() -> None:
     """Rows of one law, and an accuracy that changes where mistakes do not: at most as often as the level says."""
     warned = 0
     for seed in range(30):
-        labelled, others = commands(60, 2 * seed, 0.3, "slot"), commands(120, 2 * seed + 1, 0.35, "slot")
+        labelled, others = (
+            commands(60, 2 * seed, 0.3, "slot"),
+            commands(120, 2 * seed + 1, 0.35, "slot"),
+        )
         warned += min(row["p_value"] for row in likeness(labelled[:2], others[:2])) < 0.01
     assert warned <= 2  # P(Binomial(30, 0.01) > 2) = 0.3 %
 
@@ -78,6 +92,9 @@ def test_what_cannot_be_seen() -> None:
     """A parser that always says on: each of its words met each input's words, so nothing is new. Few rows: nothing."""
     inputs = [f"{a} {b}" for a in "xyz" for b in "uvw"] * 20
     labelled = [str(np.random.default_rng(row).choice(["yes", "no"])) for row in range(len(inputs))]
-    assert min(row["p_value"] for row in likeness((inputs, labelled), (inputs, ["yes"] * len(inputs)))) == 1.0
+    assert (
+        min(row["p_value"] for row in likeness((inputs, labelled), (inputs, ["yes"] * len(inputs))))
+        == 1.0
+    )
     assert likeness((inputs[:4], labelled[:4]), (inputs, labelled)) == []
     assert [row["others"] for row in likeness((inputs, labelled), (["a b"], [""]))] == [0.0] * 5

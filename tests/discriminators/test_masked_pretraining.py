@@ -13,7 +13,12 @@ from oodometer.discriminators import ClassifierDiscriminator, pretrain
 from oodometer.errors import InputError
 from oodometer.models.torch.training import TrainingConfig
 
-SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
 PLAN = TrainingConfig(epochs=20, batch_size=16, learning_rate=3e-3, warmup=0.1)
 Pairs = tuple[list[str], list[str], list[bool]]
 
@@ -27,7 +32,11 @@ def right_ones(pairs: Pairs) -> tuple[list[str], list[str]]:
 @pytest.fixture(scope="module")
 def start(train: Pairs, transformers: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pretrain(
-        *right_ones(train), tmp_path_factory.mktemp("start") / "encoder", config=SIZES, max_length=24, training=PLAN
+        *right_ones(train),
+        tmp_path_factory.mktemp("start") / "encoder",
+        config=SIZES,
+        max_length=24,
+        training=PLAN,
     )
 
 
@@ -35,13 +44,17 @@ def test_judges_learn_faster_from_it(start: Path, train: Pairs, held: Pairs) -> 
     plan = TrainingConfig(epochs=2, batch_size=16, learning_rate=3e-3, warmup=0.1)
 
     def rightness(**made: Any) -> float:
-        judge = ClassifierDiscriminator(**made, head="tokens", max_length=24, training=plan).fit(*train, dev=held)
+        judge = ClassifierDiscriminator(**made, head="tokens", max_length=24, training=plan).fit(
+            *train, dev=held
+        )
         return float((judge.judge(*held[:2]) == np.array(held[2])).mean())
 
     assert rightness(source=str(start)) > rightness(config=SIZES) + 0.05
 
 
-def test_goes_on_after_an_interruption_and_is_kept(train: Pairs, transformers: Any, tmp_path: Path) -> None:
+def test_goes_on_after_an_interruption_and_is_kept(
+    train: Pairs, transformers: Any, tmp_path: Path
+) -> None:
     right = [part[:160] for part in right_ones(train)]
 
     def stop(done: int, total: int) -> None:
@@ -72,7 +85,12 @@ def test_what_was_cut_is_said(transformers: Any, tmp_path: Path) -> None:
     plan = TrainingConfig(epochs=1, batch_size=4)
     with pytest.warns(UserWarning, match=r"2 of 4 pairs \(50\.0 ?%\) are longer than 8 tokens"):
         pretrain(
-            ["a b", "a " * 9] * 2, ["A B", "A " * 9] * 2, tmp_path / "e", config=SIZES, max_length=8, training=plan
+            ["a b", "a " * 9] * 2,
+            ["A B", "A " * 9] * 2,
+            tmp_path / "e",
+            config=SIZES,
+            max_length=8,
+            training=plan,
         )
 
 

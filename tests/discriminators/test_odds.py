@@ -24,7 +24,9 @@ def test_another_share_by_bayes(margin: float, trained: float, share: float) -> 
 
 def test_the_share_of_training_gives_the_network_back() -> None:
     margins = np.array([-2.0, 0.0, 3.0])
-    np.testing.assert_allclose(probability(margins, trained=0.8, share=None), 1 / (1 + np.exp(-margins)), rtol=1e-6)
+    np.testing.assert_allclose(
+        probability(margins, trained=0.8, share=None), 1 / (1 + np.exp(-margins)), rtol=1e-6
+    )
 
 
 def test_temperature_recovers_what_made_the_labels() -> None:
@@ -46,7 +48,9 @@ def test_temperature_against_a_grid() -> None:
 
     def loss(t: float) -> float:
         p = 1 / (1 + np.exp(-(margins / t + np.log(correct.mean() / (1 - correct.mean())))))
-        sure = np.where(correct, (correct.sum() + 1) / (correct.sum() + 2), 1 / ((~correct).sum() + 2))
+        sure = np.where(
+            correct, (correct.sum() + 1) / (correct.sum() + 2), 1 / ((~correct).sum() + 2)
+        )
         return float(-(sure * np.log(p) + (1 - sure) * np.log(1 - p)).mean())
 
     grid = np.exp(np.linspace(-0.5, 3, 2001))
@@ -58,7 +62,9 @@ def test_a_dev_set_without_errors_does_not_make_certain() -> None:
     """50 verdicts of each kind, all on the right side: about 51 to 1."""
     margins = np.repeat([3.0, -3.0], 50)
     t = fit_temperature(margins, margins > 0, trained=0.5)
-    assert probability(np.array([3.0]), trained=0.5, temperature=t)[0] == pytest.approx(51 / 52, abs=1e-3)
+    assert probability(np.array([3.0]), trained=0.5, temperature=t)[0] == pytest.approx(
+        51 / 52, abs=1e-3
+    )
 
 
 def test_one_class_says_nothing_of_a_temperature() -> None:

@@ -35,7 +35,9 @@ VOTES = [[1, 1, 0, 0], [1, 0, 1, 0]]
 def bag(seed: int) -> ClassifierDiscriminator:
     """A judge that reads the words of both sides: good ones make an output right."""
     return ClassifierDiscriminator(
-        model=BagOfWords(training=TrainingConfig(epochs=3, batch_size=16, learning_rate=0.05, seed=seed))
+        model=BagOfWords(
+            training=TrainingConfig(epochs=3, batch_size=16, learning_rate=0.05, seed=seed)
+        )
     )
 
 
@@ -66,7 +68,9 @@ def test_empty_outputs_are_incorrect_and_nobody_is_asked() -> None:
 
 
 def test_a_record_gets_votes(tmp_path: Path) -> None:
-    record = Predictions.from_arrays(input=INPUTS, output=OUTPUTS, correct=[1, 0, 0, 0], confidence=[0.5] * 4)
+    record = Predictions.from_arrays(
+        input=INPUTS, output=OUTPUTS, correct=[1, 0, 0, 0], confidence=[0.5] * 4
+    )
     voted = Panel([SHORT, LOWER]).vote(record)
     assert voted.votes.tolist() == VOTES
     assert voted.names["judge"] == ("rule_0", "rule_1")
@@ -75,7 +79,9 @@ def test_a_record_gets_votes(tmp_path: Path) -> None:
     found = estimate(voted, voted, methods=["votes"])["votes"]
     assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.75)
     for ending in ("parquet", "csv", "jsonl"):
-        again = open_predictions(write_predictions(voted, tmp_path / f"voted.{ending}")).read(("votes", "correct"))
+        again = open_predictions(write_predictions(voted, tmp_path / f"voted.{ending}")).read(
+            ("votes", "correct")
+        )
         assert again.votes.tolist() == VOTES
 
 
@@ -90,7 +96,9 @@ def test_records_without_texts(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_text('{"input": "a", "output": "b"}\n{"input": "a", "output": null}\n')
     record = open_predictions(path).read(("input", "output"))
-    with pytest.raises(InputError, match=r"some.jsonl: row 2: column output: expected a text, got None"):
+    with pytest.raises(
+        InputError, match=r"some.jsonl: row 2: column output: expected a text, got None"
+    ):
         Panel([SHORT]).vote(record)
 
 
@@ -116,20 +124,25 @@ def test_members_differ_by_seed_and_equal_seeds_are_refused(torch: Any, pairs: A
 def test_saved_and_loaded(torch: Any, pairs: Any, tmp_path: Path) -> None:
     panel = Panel.train(bag, range(3), *pairs)
     home = panel.save(tmp_path / "panel")
-    np.testing.assert_allclose(Panel.load(home).probabilities(*pairs[:2]), panel.probabilities(*pairs[:2]), atol=1e-6)
+    np.testing.assert_allclose(
+        Panel.load(home).probabilities(*pairs[:2]), panel.probabilities(*pairs[:2]), atol=1e-6
+    )
     Panel(panel.members[:2]).save(home)  # a smaller panel in the same place
     assert len(Panel.load(home)) == 2
     assert isinstance(load_discriminator(home / "member-0"), ClassifierDiscriminator)
     (home / "oodometer_panel.json").write_text("[]")
     with pytest.raises(
-        InputError, match="expected an ensemble of discriminators saved by oodometer, got another content"
+        InputError,
+        match="expected an ensemble of discriminators saved by oodometer, got another content",
     ):
         Panel.load(home)
     with pytest.raises(UsageError, match="is code and cannot be saved"):
         Panel([SHORT]).save(home)
 
 
-def test_a_training_goes_on_where_it_was_interrupted(torch: Any, pairs: Any, tmp_path: Path) -> None:
+def test_a_training_goes_on_where_it_was_interrupted(
+    torch: Any, pairs: Any, tmp_path: Path
+) -> None:
     whole = Panel.train(bag, range(3), *pairs, dev=pairs)
     made: list[int] = []
 
@@ -146,15 +159,26 @@ def test_a_training_goes_on_where_it_was_interrupted(torch: Any, pairs: Any, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["member-0", "training-1"]
     before = (tmp_path / "member-0" / "training.json").stat().st_mtime_ns
     seen: list[int] = []
-    again = Panel.train(counted, range(3), *pairs, dev=pairs, checkpoint=tmp_path, progress=lambda d, t: seen.append(d))
+    again = Panel.train(
+        counted,
+        range(3),
+        *pairs,
+        dev=pairs,
+        checkpoint=tmp_path,
+        progress=lambda d, t: seen.append(d),
+    )
     assert seen[0] == 1000  # the first member was there
     assert seen[1] > 1550  # the second went on
     assert (tmp_path / "member-0" / "training.json").stat().st_mtime_ns == before
-    np.testing.assert_allclose(again.probabilities(*pairs[:2]), whole.probabilities(*pairs[:2]), atol=1e-6)
+    np.testing.assert_allclose(
+        again.probabilities(*pairs[:2]), whole.probabilities(*pairs[:2]), atol=1e-6
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["member-0", "member-1", "member-2"]
 
     other = (pairs[0], pairs[1], [1 - one for one in pairs[2]])
-    flipped = Panel.train(bag, range(1), *other, checkpoint=tmp_path)  # members of other data are not taken
+    flipped = Panel.train(
+        bag, range(1), *other, checkpoint=tmp_path
+    )  # members of other data are not taken
     assert float((flipped.votes(*pairs[:2]) == np.array(pairs[2])).mean()) < 0.1
 
 
@@ -166,11 +190,15 @@ class Long(Discriminator):
     def options(self) -> dict[str, Any]:
         return {}
 
-    def fit(self, inputs: Sequence[str], outputs: Sequence[str], correct: Sequence[Any], **more: Any) -> Discriminator:
+    def fit(
+        self, inputs: Sequence[str], outputs: Sequence[str], correct: Sequence[Any], **more: Any
+    ) -> Discriminator:
         self._count_truncated(len(inputs), len(inputs), 3)
         return self
 
-    def probabilities(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Any = None) -> Any:
+    def probabilities(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Any = None
+    ) -> Any:
         self._count_truncated(1, len(inputs), 3)
         return np.ones(len(inputs), dtype=np.float32)
 
@@ -181,7 +209,9 @@ class Long(Discriminator):
 
 def test_long_pairs_are_counted_and_warned_about_once() -> None:
     panel = Panel([Long(), Long()])
-    with pytest.warns(UserWarning, match=r"1 of 4 pairs \(25.0 %\) are longer than 3 tokens") as caught:
+    with pytest.warns(
+        UserWarning, match=r"1 of 4 pairs \(25.0 %\) are longer than 3 tokens"
+    ) as caught:
         panel.votes(INPUTS, OUTPUTS)
     assert len(caught) == 1
     assert panel.truncated == 1

@@ -17,7 +17,12 @@ def test_verdicts_and_probabilities() -> None:
     found = rule.probabilities(["x"] * 4, ["", "ab", "abc", "abcd"])
     assert found.dtype == np.float32
     assert found.tolist() == [0, 0.5, 0.75, 1]
-    assert rule.judge(["x"] * 4, ["", "ab", "abc", "abcd"]).tolist() == [False, True, True, True]  # a tie: Correct
+    assert rule.judge(["x"] * 4, ["", "ab", "abc", "abcd"]).tolist() == [
+        False,
+        True,
+        True,
+        True,
+    ]  # a tie: Correct
     assert rule.parameters == 0
     assert rule.fit(["x"], ["y"], [True]) is rule
 
@@ -25,14 +30,20 @@ def test_verdicts_and_probabilities() -> None:
 def test_progress_and_order() -> None:
     seen: list[tuple[int, int]] = []
     rule = RuleDiscriminator(lambda given, output: given == output)
-    assert rule.judge(["a", "b"], ["a", "a"], progress=lambda d, t: seen.append((d, t))).tolist() == [True, False]
+    assert rule.judge(
+        ["a", "b"], ["a", "a"], progress=lambda d, t: seen.append((d, t))
+    ).tolist() == [True, False]
     assert seen == [(1, 2), (2, 2)]
 
 
 @pytest.mark.parametrize("answer", [None, "yes", "0.5", 1.5, -0.1, float("nan"), [1]])
 def test_other_answers_are_errors_that_name_the_row(answer: Any) -> None:
-    rule = RuleDiscriminator(lambda given, output: True if output == "fine" else answer, name="my rule")
-    with pytest.raises(InputError, match="row 2: expected true, false or a probability from my rule, got "):
+    rule = RuleDiscriminator(
+        lambda given, output: True if output == "fine" else answer, name="my rule"
+    )
+    with pytest.raises(
+        InputError, match="row 2: expected true, false or a probability from my rule, got "
+    ):
         rule.judge(["x", "x"], ["fine", "odd"])
 
 

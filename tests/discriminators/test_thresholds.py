@@ -36,12 +36,18 @@ def test_equal_probabilities_leave_the_nearest_number() -> None:
     for right, number in ((1, 1), (2, 1), (3, 4), (4, 4)):
         found = fit_thresholds(said, np.arange(5) < right)
         assert accepted(said, found.values).tolist() == [number]
-    assert accepted([[0.5] * 4], fit_thresholds(np.full((1, 4), 0.5), [1, 0, 0, 0]).values).tolist() == [0]
+    assert accepted(
+        [[0.5] * 4], fit_thresholds(np.full((1, 4), 0.5), [1, 0, 0, 0]).values
+    ).tolist() == [0]
 
 
 def test_a_rule_keeps_its_verdicts() -> None:
     found = fit_thresholds(np.array([[1.0, 1.0, 1.0, 0.0]]), [1, 0, 0, 0])
-    assert (found.values.tolist(), found.strict.tolist(), found.lenient.tolist()) == ([0.5], [0.5], [0.5])
+    assert (found.values.tolist(), found.strict.tolist(), found.lenient.tolist()) == (
+        [0.5],
+        [0.5],
+        [0.5],
+    )
 
 
 def test_an_empty_output_is_never_accepted() -> None:
@@ -58,7 +64,9 @@ def test_the_slack_holds_as_often_as_it_says() -> None:
     correct = np.arange(80) < 50
     for _ in range(draws):
         found = fit_thresholds(rng.random((1, 80)), correct)
-        above += 1 - found.strict[0] > 50 / 80  # of uniform probabilities, 1 - t are accepted from t on
+        above += (
+            1 - found.strict[0] > 50 / 80
+        )  # of uniform probabilities, 1 - t are accepted from t on
         below += 1 - found.lenient[0] < 50 / 80
     assert above / draws <= 0.025 + 3 * np.sqrt(0.025 / draws)
     assert below / draws <= 0.025 + 3 * np.sqrt(0.025 / draws)

@@ -26,7 +26,12 @@ from oodometer.models.torch.training import TrainingConfig
 
 from .conftest import Pairs, accuracy, reversals
 
-SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}
 PLAN = TrainingConfig(epochs=8, batch_size=16, learning_rate=3e-3, warmup=0.1)
 ONE = TrainingConfig(epochs=1, batch_size=16, learning_rate=3e-3, warmup=0.1)
@@ -71,14 +76,21 @@ def test_finds_injected_errors(judge: Any, held: Pairs) -> None:
     right = np.array(held[2])
     assert p[right].mean() > 0.6 > 0.4 > p[~right].mean()
     np.testing.assert_array_equal(judge.judge(*held[:2]), p >= 0.5)
-    assert float(p.mean()) == pytest.approx(0.5, abs=0.07)  # the share of correct outputs, as in training
+    assert float(p.mean()) == pytest.approx(
+        0.5, abs=0.07
+    )  # the share of correct outputs, as in training
     assert np.exp(-3) < judge.temperature < np.exp(3)
 
 
 def test_each_pair_is_judged_for_itself(judge: Any, held: Pairs) -> None:
-    inputs, outputs = [*held[0][:20], "w1", "unseen words", "w0 " * 6], [*held[1][:20], "", "W1", "W0 W1"]
+    inputs, outputs = (
+        [*held[0][:20], "w1", "unseen words", "w0 " * 6],
+        [*held[1][:20], "", "W1", "W0 W1"],
+    )
     whole = judge.probabilities(inputs, outputs)
-    np.testing.assert_allclose(judge.probabilities(inputs[::-1], outputs[::-1])[::-1], whole, atol=1e-5)
+    np.testing.assert_allclose(
+        judge.probabilities(inputs[::-1], outputs[::-1])[::-1], whole, atol=1e-5
+    )
     for i in (0, 20, 21, 22):
         np.testing.assert_allclose(
             judge.probabilities(inputs[i : i + 1], outputs[i : i + 1]), whole[i : i + 1], atol=1e-5
@@ -91,13 +103,19 @@ def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
     assert type(again) is type(judge)
     assert again.options() == judge.options()
     assert again.parameters == judge.parameters > 0
-    np.testing.assert_allclose(again.probabilities(*held[:2]), judge.probabilities(*held[:2]), atol=1e-6)
+    np.testing.assert_allclose(
+        again.probabilities(*held[:2]), judge.probabilities(*held[:2]), atol=1e-6
+    )
     assert not list(home.rglob("*.bin")) + list(home.rglob("*.pt")) + list(home.rglob("*.pkl"))
     copy = again.save(tmp_path / "copy")
     for file in (one for one in home.rglob("*") if one.is_file()):
-        assert (copy / file.relative_to(home)).read_bytes() == file.read_bytes(), f"{file.name} tells where it was read"
+        assert (copy / file.relative_to(home)).read_bytes() == file.read_bytes(), (
+            f"{file.name} tells where it was read"
+        )
     other = GenerativeDiscriminator if judge.kind == "classifier" else ClassifierDiscriminator
-    with pytest.raises(InputError, match=f"a saved {other.kind} model, got one of the kind '{judge.kind}'"):
+    with pytest.raises(
+        InputError, match=f"a saved {other.kind} model, got one of the kind '{judge.kind}'"
+    ):
         other.load(home)
     about = home / "oodometer_model.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "kind": "oracle"}))
@@ -120,7 +138,9 @@ def test_seeds_settle_everything(kind: str, train: Pairs, held: Pairs) -> None:
     assert np.abs(first - other).max() > 1e-3
 
 
-def test_goes_on_after_an_interruption(kind: str, train: Pairs, held: Pairs, tmp_path: Path) -> None:
+def test_goes_on_after_an_interruption(
+    kind: str, train: Pairs, held: Pairs, tmp_path: Path
+) -> None:
     whole = MAKERS[kind](ONE).fit(*shortened(train), dev=held)
 
     def stop(done: int, total: int) -> None:
@@ -134,7 +154,9 @@ def test_goes_on_after_an_interruption(kind: str, train: Pairs, held: Pairs, tmp
         *shortened(train), dev=held, checkpoint=tmp_path, progress=lambda d, t: steps.append(d)
     )
     assert steps[0] == 2 * steps[-1] // 3 + 1
-    np.testing.assert_allclose(again.probabilities(*held[:2]), whole.probabilities(*held[:2]), atol=1e-6)
+    np.testing.assert_allclose(
+        again.probabilities(*held[:2]), whole.probabilities(*held[:2]), atol=1e-6
+    )
     assert again.temperature == pytest.approx(whole.temperature, rel=1e-5)
 
 
@@ -158,9 +180,15 @@ def test_an_unbalanced_training_does_not_favour_its_larger_class(kind: str) -> N
 
 
 def test_long_pairs_lose_the_end_of_the_longer_side(kind: str, train: Pairs) -> None:
-    long = (["w1 w2", "w1 " * 40, "w1 w2"], ["W2 W1", "W1", "W2 W1 " + "W3 " * 40], [True, False, False])
+    long = (
+        ["w1 w2", "w1 " * 40, "w1 w2"],
+        ["W2 W1", "W1", "W2 W1 " + "W3 " * 40],
+        [True, False, False],
+    )
     judge = MAKERS[kind](ONE, max_length=16)
-    with pytest.warns(UserWarning, match=r"2 of 3 pairs \(66.7 %\) are longer than 16 tokens.*longer side was cut"):
+    with pytest.warns(
+        UserWarning, match=r"2 of 3 pairs \(66.7 %\) are longer than 16 tokens.*longer side was cut"
+    ):
         judge.fit(*long)
     assert judge.truncated == 2
     with warnings.catch_warnings():
@@ -181,7 +209,10 @@ def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has not been trained"):
         judge.save(tmp_path)
     for correct, message in (
-        ([True] * 3, "column correct: expected correct and incorrect outputs, got 3 of 3 correct; add wrong outputs"),
+        (
+            [True] * 3,
+            "column correct: expected correct and incorrect outputs, got 3 of 3 correct; add wrong outputs",
+        ),
         ([0, 0, 0], "got 0 of 3 correct; add right outputs: the gold ones"),
         ([0, 1, 0.5], "row 3: column correct: expected true or false"),
         ([0, 1, None], "row 3: column correct: expected true or false"),
@@ -196,10 +227,14 @@ def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
         MAKERS[kind](share=1)
 
 
-def test_log_odds_are_those_of_the_two_answers(train: Pairs, held: Pairs, transformers: Any) -> None:
+def test_log_odds_are_those_of_the_two_answers(
+    train: Pairs, held: Pairs, transformers: Any
+) -> None:
     """One pass with both answers agrees with the log-probabilities of each answer, asked one by one."""
     judge = GenerativeDiscriminator(config=T5, max_length=24, training=ONE).fit(*shortened(train))
-    texts = [f"{given} | {output}" for given, output in zip(held[0][:10], held[1][:10], strict=True)]
+    texts = [
+        f"{given} | {output}" for given, output in zip(held[0][:10], held[1][:10], strict=True)
+    ]
     rows = [judge.model.logprobs([text] * 2, ["Correct", "Incorrect"]).sums() for text in texts]
     margins = np.array([right - wrong for right, wrong in rows])
     expected = probability(margins, trained=judge.trained_share)
@@ -216,7 +251,9 @@ def test_any_classifier_can_judge(tiny_encoder: Path, reviews: Any, tmp_path: Pa
         judge = ClassifierDiscriminator(model=model).fit(*pairs, dev=pairs)
         assert accuracy(judge, pairs) > 0.9
         again = load_discriminator(judge.save(tmp_path / model.kind))
-        np.testing.assert_allclose(again.probabilities(*pairs[:2]), judge.probabilities(*pairs[:2]), atol=1e-6)
+        np.testing.assert_allclose(
+            again.probabilities(*pairs[:2]), judge.probabilities(*pairs[:2]), atol=1e-6
+        )
         assert again.options()["model"] == judge.options()["model"] != None  # noqa: E711
 
 
@@ -240,7 +277,9 @@ def test_a_pretrained_encoder_decoder_by_path(transformers: Any, tmp_path: Path)
     transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     plan = replace(PLAN, epochs=4)
-    judge = GenerativeDiscriminator(str(tmp_path), max_length=40, stand_ins=None, training=plan).fit(*train, dev=held)
+    judge = GenerativeDiscriminator(
+        str(tmp_path), max_length=40, stand_ins=None, training=plan
+    ).fit(*train, dev=held)
     assert accuracy(judge, held) > 0.7
 
 
@@ -265,7 +304,9 @@ def graded(train: Pairs, held: Pairs) -> list[tuple[list[str], list[str], Any]]:
 
 def test_regression_predicts_a_metric(transformers: Any, graded: Any, tmp_path: Path) -> None:
     first, second = graded
-    judge = RegressionDiscriminator(config=SIZES, max_length=24, training=PLAN).fit(*first, dev=second)
+    judge = RegressionDiscriminator(config=SIZES, max_length=24, training=PLAN).fit(
+        *first, dev=second
+    )
     found = judge.probabilities(*second[:2])
     assert float(np.corrcoef(found, second[2])[0, 1]) > 0.45
     assert float(found.mean()) == pytest.approx(float(second[2].mean()), abs=0.04)
@@ -276,17 +317,27 @@ def test_regression_predicts_a_metric(transformers: Any, graded: Any, tmp_path: 
     assert judge.parameters == again.parameters
 
 
-def test_regression_of_verdicts_is_a_classifier(transformers: Any, train: Pairs, held: Pairs) -> None:
+def test_regression_of_verdicts_is_a_classifier(
+    transformers: Any, train: Pairs, held: Pairs
+) -> None:
     soft = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
     hard = ClassifierDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
-    np.testing.assert_allclose(soft.probabilities(*held[:2]), hard.probabilities(*held[:2]), atol=1e-3)
+    np.testing.assert_allclose(
+        soft.probabilities(*held[:2]), hard.probabilities(*held[:2]), atol=1e-3
+    )
 
 
 def test_metrics_are_checked(transformers: Any, tmp_path: Path) -> None:
     judge = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE)
     for values, message in (
-        ([0.5, 0.5], "column correct: expected outputs of different quality, got 0.5 for all of them"),
-        ([0.5, 80], "row 2: column correct: expected a metric between 0 and 1, got 80; divide per cent by 100"),
+        (
+            [0.5, 0.5],
+            "column correct: expected outputs of different quality, got 0.5 for all of them",
+        ),
+        (
+            [0.5, 80],
+            "row 2: column correct: expected a metric between 0 and 1, got 80; divide per cent by 100",
+        ),
         ([0.5, None], "row 2: column correct"),
         ([0.5, "high"], "row 2: column correct"),
         ([0.5], "expected 2 values, one a pair"),

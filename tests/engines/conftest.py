@@ -68,9 +68,13 @@ def answers_on(engine: str, folder: Path) -> dict[str, Any]:
     """What `everything.py` writes on an engine, where the first ``python3`` on the path is not this one."""
     here = str(Path(sys.executable).parent)
     env = {**os.environ, "PATH": os.pathsep.join(p for p in os.get_exec_path() if p != here)}
-    env["PYTHONPATH"] = os.pathsep.join([str(HERE), *filter(None, [env.get("PYTHONPATH")])])  # workers find a recipe
+    env["PYTHONPATH"] = os.pathsep.join(
+        [str(HERE), *filter(None, [env.get("PYTHONPATH")])]
+    )  # workers find a recipe
     command = [sys.executable, str(HERE / "everything.py"), engine, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False, env=env)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=400, check=False, env=env
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     answers: dict[str, Any] = json.loads((folder / f"{engine}.json").read_text())
     return answers
@@ -99,18 +103,30 @@ def write_tables(place: Path) -> None:
         p = scores / scores.sum(axis=1, keepdims=True)
         label = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)
         site = rng.choice(["north", "south"], rows)
-        return {**{f"prob_{k}": p[:, k] for k in range(3)}, "label": label, "site": site, "id": np.arange(rows)}
+        return {
+            **{f"prob_{k}": p[:, k] for k in range(3)},
+            "label": label,
+            "site": site,
+            "id": np.arange(rows),
+        }
 
     reference, target = table(2000, 2.0), table(3000, 1.5)
     labels = target.pop("label")
     damaged = {**target, "prob_0": np.where(np.arange(3000) == 2700, 3.0, target["prob_0"])}
     for name, one in (("reference", reference), ("target", target), ("damaged", damaged)):
         pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=500)
-    pq.write_table(pa.table({name: one[:0] for name, one in reference.items()}), place / "empty.parquet")
+    pq.write_table(
+        pa.table({name: one[:0] for name, one in reference.items()}), place / "empty.parquet"
+    )
     for name, sharp in (("rich", 2.0), ("moved", 1.4)):
-        pq.write_table(pa.table(rich(table(400, sharp), rng)), place / f"{name}.parquet", row_group_size=100)
+        pq.write_table(
+            pa.table(rich(table(400, sharp), rng)), place / f"{name}.parquet", row_group_size=100
+        )
     scores = [rng.random(int(k)).tolist() for k in rng.integers(2, 12, 300)]
-    replies = {"candidate_scores": scores, "label": [int(rng.integers(0, len(one))) for one in scores]}
+    replies = {
+        "candidate_scores": scores,
+        "label": [int(rng.integers(0, len(one))) for one in scores],
+    }
     many = {f"prob_{k:02}": p for k, p in enumerate(rng.dirichlet(np.ones(12), 300).T)}
     many["label"] = np.array([f"{k:02}" for k in rng.integers(0, 12, 300)])
     answers = {
@@ -120,7 +136,9 @@ def write_tables(place: Path) -> None:
     }
     for name, one in (("replies", replies), ("many", many), ("answers", answers)):
         pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=100)
-    (place / "few.csv").write_text("row,label\n" + "".join(f"{row},{row % 3}\n" for row in range(0, 400, 10)))
+    (place / "few.csv").write_text(
+        "row,label\n" + "".join(f"{row},{row % 3}\n" for row in range(0, 400, 10))
+    )
     (place / "lake").mkdir()
     for start in range(0, 3000, 1000):
         rows = {name: one[start : start + 1000] for name, one in target.items()}

@@ -26,7 +26,12 @@ from oodometer.recipes.base import Workspace
 from oodometer.recipes.steps import Origin, Workers, run_steps
 from oodometer.verbs.discriminate import train_judges
 
-TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+TINY = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 
 
 def films(rows: int = 60) -> Dataset:
@@ -48,30 +53,50 @@ def prepare(folder: Path) -> None:
     from PIL import Image
 
     data = films()
-    rows = [{"id": i, "text": t, "label": y} for i, (t, y) in enumerate(zip(data.inputs, data.targets, strict=True))]
+    rows = [
+        {"id": i, "text": t, "label": y}
+        for i, (t, y) in enumerate(zip(data.inputs, data.targets, strict=True))
+    ]
     (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:8]))
     pairs = [
-        {"input": f"go {row}", "output": f"({row})" if row % 2 else f"({row}", "gold": f"({row})"} for row in range(60)
+        {"input": f"go {row}", "output": f"({row})" if row % 2 else f"({row}", "gold": f"({row})"}
+        for row in range(60)
     ]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     (folder / "images").mkdir()
     rng = np.random.default_rng(1)
     for row in range(70):
-        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(folder / "images" / f"{row:02}.png")
-    np.savez(folder / "images.npz", image=rng.integers(0, 256, (12, 8, 8, 3), dtype=np.uint8), label=np.arange(12))
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(
+            folder / "images" / f"{row:02}.png"
+        )
+    np.savez(
+        folder / "images.npz",
+        image=rng.integers(0, 256, (12, 8, 8, 3), dtype=np.uint8),
+        label=np.arange(12),
+    )
     for seed in (0, 1):
         training = TrainingConfig(epochs=2, seed=seed)
-        BagOfWords(vocab_size=60, max_length=24, training=training, device="cpu").fit(data).save(folder / f"m{seed}")
+        BagOfWords(vocab_size=60, max_length=24, training=training, device="cpu").fit(data).save(
+            folder / f"m{seed}"
+        )
         sizes = {"model_type": "bart", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1}
-        sizes |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "max_position_embeddings": 32}
+        sizes |= {
+            "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2,
+            "max_position_embeddings": 32,
+        }
         parser = EncoderDecoder(config=sizes, training=training, max_output_length=6, device="cpu")
         parser.fit(*translations()).save(folder / f"step-{seed}")
 
 
 def translations() -> tuple[list[str], list[str]]:
     """What early checkpoints make mistakes on."""
-    inputs = [f"{one} {two}" for one in ("ant", "bee", "cat", "dog") for two in ("runs", "sits", "eats", "sees")]
+    inputs = [
+        f"{one} {two}"
+        for one in ("ant", "bee", "cat", "dog")
+        for two in ("runs", "sits", "eats", "sees")
+    ]
     return inputs, [" ".join(reversed(one.split())) for one in inputs]
 
 
@@ -112,10 +137,14 @@ def said(call: Any) -> str:
 def networks(runner: Any, out: Path) -> dict[str, Any]:
     """Trainings, and questions to models."""
     on: dict[str, Any] = {"engine": runner}
-    ensemble = train_deep_ensemble(encoder, films(), seeds=(0, 1, 2), checkpoint=out / "ensemble", **on)
+    ensemble = train_deep_ensemble(
+        encoder, films(), seeds=(0, 1, 2), checkpoint=out / "ensemble", **on
+    )
     predict("m0", "texts.jsonl", out=out / "p.parquet", members=["m1"], batch_rows=16, **on)
     return {
-        "ensemble": [digest(out / "ensemble" / f"seed-{seed}" / "weights.safetensors") for seed in (0, 1, 2)],
+        "ensemble": [
+            digest(out / "ensemble" / f"seed-{seed}" / "weights.safetensors") for seed in (0, 1, 2)
+        ],
         "asked": hashlib.sha256(ensemble.ask(films()).distribution.tobytes()).hexdigest(),
         "left": sorted(one.name for one in (out / "ensemble").iterdir()),
         "predictions": digest(out / "p.parquet"),
@@ -137,13 +166,31 @@ def pieces(runner: Any, out: Path) -> dict[str, Any]:
     done = run_steps(RECIPE.steps("small", ()), Workspace(place), None, workers)
     assert not any(one.kept for one in done)
     assert not (place / ".engine").exists()
-    options: dict[str, Any] = {"beams": 3, "per_input": 2, "checkpoint": out / "beams", "engine": runner}
+    options: dict[str, Any] = {
+        "beams": 3,
+        "per_input": 2,
+        "checkpoint": out / "beams",
+        "engine": runner,
+    }
     mistakes = collect(["step-0", "step-1"], *translations(), **options)
-    explain_in(out / "explained", Lime(samples=20), "m0", films().inputs, name="m0", device="cpu", engine=runner)
+    explain_in(
+        out / "explained",
+        Lime(samples=20),
+        "m0",
+        films().inputs,
+        name="m0",
+        device="cpu",
+        engine=runner,
+    )
     return {
         "steps": [digest(place / f"model-{seed}" / "weights.safetensors") for seed in (0, 1, 2)]
         + [digest(place / "all.json")],
-        "mistakes": [mistakes.inputs, mistakes.outputs, mistakes.origin.tolist(), mistakes.statistics()],
+        "mistakes": [
+            mistakes.inputs,
+            mistakes.outputs,
+            mistakes.origin.tolist(),
+            mistakes.statistics(),
+        ],
         "explained": digest(out / "explained"),
     }
 
@@ -151,11 +198,15 @@ def pieces(runner: Any, out: Path) -> dict[str, Any]:
 def others(runner: Any, out: Path) -> dict[str, Any]:
     """What takes the same ways: judges, arrays, texts, conditions, attributions."""
     on: dict[str, Any] = {"engine": runner}
-    judges = train_judges("pairs.jsonl", out / "judges", judges=2, config=TINY, epochs=1, all_judges=True, **on)
+    judges = train_judges(
+        "pairs.jsonl", out / "judges", judges=2, config=TINY, epochs=1, all_judges=True, **on
+    )
     shift("images.npz", kind=["fog", "shot_noise"], severity=2, out=out / "arrays", **on)
     shift("texts.jsonl", kind=["casing", "typing-errors"], severity=0.3, out=out / "texts", **on)
     stress("texts.jsonl", ["m0", "m1"], kind="casing=0.2,0.5", out=out / "stress", **on)
-    ranked = rank(["m0", "m1"], examples="few.jsonl", attribution="lime", samples=500, **on).to_dict()
+    ranked = rank(
+        ["m0", "m1"], examples="few.jsonl", attribution="lime", samples=500, **on
+    ).to_dict()
     return {
         "judges": [digest(out / "judges" / f"member-{i}" / "model") for i in (0, 1)],
         "worth": {name: repr(value) for name, value in judges.held_out.items()},
@@ -175,7 +226,13 @@ def engines_own(runner: Any, out: Path) -> dict[str, Any]:
     place.mkdir()
     return {
         "threads": threads,
-        "warned": sorted({str(one.message) for one in told if "cut" in str(one.message) or "for" in str(one.message)}),
+        "warned": sorted(
+            {
+                str(one.message)
+                for one in told
+                if "cut" in str(one.message) or "for" in str(one.message)
+            }
+        ),
         "lost": said(lambda: run_tasks(runner, partial(die_at_two, str(place)), range(3))),
         "unsendable": said(lambda: run_tasks(runner, load_model, [lambda: 0])),
         "finished": sorted(one.name for one in place.iterdir()),

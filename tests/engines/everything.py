@@ -72,10 +72,16 @@ def verbs(engine: str, runner: Any, folder: Path) -> dict[str, Any]:
     reference, target = folder / "reference.parquet", folder / "target.parquet"
     on: dict[str, Any] = {"engine": runner, "workers": 2}
     return {
-        "estimate": estimate(reference, target, by="site", metrics=["f1"], backtest=None, **on).to_dict(),
+        "estimate": estimate(
+            reference, target, by="site", metrics=["f1"], backtest=None, **on
+        ).to_dict(),
         "chunks": estimate(reference, target, every="700rows", backtest=None, **on).to_dict(),
-        "text": estimate(reference, folder / "lake", every="700rows", backtest=None, **on).to_dict(),
-        "where": estimate(reference, folder / "lake", where="site = north", backtest=None, **on).to_dict(),
+        "text": estimate(
+            reference, folder / "lake", every="700rows", backtest=None, **on
+        ).to_dict(),
+        "where": estimate(
+            reference, folder / "lake", where="site = north", backtest=None, **on
+        ).to_dict(),
         "evaluate": evaluate(reference, by="site", **on).to_dict(),
         "diagnose": diagnose(reference, target, engine=engine, workers=2).to_dict(),
         "audit": audit(reference, target, labels=folder / "labels.csv", **on).to_dict(),
@@ -83,7 +89,9 @@ def verbs(engine: str, runner: Any, folder: Path) -> dict[str, Any]:
             fit(reference, backtest=None, **on).save(folder / f"{engine}.oodo").read_bytes()
         ).hexdigest(),
         "frame": frame(engine, runner, folder),
-        "damaged": said(lambda: estimate(reference, folder / "damaged.parquet", backtest=None, **on)),
+        "damaged": said(
+            lambda: estimate(reference, folder / "damaged.parquet", backtest=None, **on)
+        ),
         "partial": said(lambda: evaluate(folder / "empty.parquet", **on)),
     }
 
@@ -92,10 +100,16 @@ def methods(runner: Any, folder: Path) -> dict[str, Any]:
     """Every estimator, metric and test of the diagnosis, and a backtest of slow and quick methods."""
     rich, moved = folder / "rich.parquet", folder / "moved.parquet"
     on: dict[str, Any] = {"engine": runner, "workers": 2}
-    few: dict[str, Any] = {"families": ["none", "class_prior", "logit_noise"], "repeats": 2, "cache": None}
+    few: dict[str, Any] = {
+        "families": ["none", "class_prior", "logit_noise"],
+        "repeats": 2,
+        "cache": None,
+    }
     found = {
         "every estimator": estimate(rich, moved, methods=default_methods(), backtest=None, **on),
-        "every metric": evaluate(rich, payoff={a: {b: int(a == b) for b in "012"} for a in "012"}, **on),
+        "every metric": evaluate(
+            rich, payoff={a: {b: int(a == b) for b in "012"} for a in "012"}, **on
+        ),
         "metrics of replies": evaluate(folder / "replies.parquet", **on),
         "metrics of answers": evaluate(folder / "answers.parquet", **on),
         "metrics of many classes": evaluate(folder / "many.parquet", **on),
@@ -103,12 +117,16 @@ def methods(runner: Any, folder: Path) -> dict[str, Any]:
         "comparison": compare([rich, moved], target=[moved, moved], names=["a", "b"], **on),
         "rich diagnosis": diagnose(rich, moved, **on),
         "rich audit": audit(rich, moved, labels=folder / "few.csv", **on),
-        "backtest": backtest(rich, methods=["source", "doc", "importance", "cot", "atc"], **few, **on),
+        "backtest": backtest(
+            rich, methods=["source", "doc", "importance", "cot", "atc"], **few, **on
+        ),
     }
     judged: list[Any] = [one for name, one in found.items() if "metric" in name]
     return {
         **{name: one.to_dict() for name, one in found.items()},
-        "answered": sorted({name for one in judged for name in (*one.metrics, *one.curves, *one.tables)}),
+        "answered": sorted(
+            {name for one in judged for name in (*one.metrics, *one.curves, *one.tables)}
+        ),
         "trials": [one.to_dict() for one in found["backtest"].trials],
     }
 
@@ -122,7 +140,9 @@ def folds(engine: str, runner: Any, folder: Path) -> dict[str, Any]:
         "error": said(lambda: runner.fold(range(5), refuse, add)),
         "none": said(lambda: runner.fold([], square, add)),
         "lost once": said(
-            lambda: runner.fold(range(5), functools.partial(die_once, str(folder / f"died-{engine}")), add)
+            lambda: runner.fold(
+                range(5), functools.partial(die_once, str(folder / f"died-{engine}")), add
+            )
         ),
         "lost": said(lambda: runner.fold(range(5), die, add)),
         "lost in sending": said(lambda: runner.fold(range(6), die_sending, lambda a, b: a))
@@ -145,7 +165,9 @@ def frame(engine: str, runner: Any, folder: Path) -> Any:
     else:
         data = folder / "target.parquet"
     on: dict[str, Any] = {"engine": runner, "workers": 2}
-    return estimate(folder / "reference.parquet", data, by="site", backtest=None, **on).to_dict()["slices"]
+    return estimate(folder / "reference.parquet", data, by="site", backtest=None, **on).to_dict()[
+        "slices"
+    ]
 
 
 def guest(engine: str) -> dict[str, Any]:
@@ -177,7 +199,9 @@ def main(engine: str, folder: Path) -> None:
     after = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
     found["guest"] |= {
         "signals": before[:2] == after[:2],
-        "environment": sorted(key for key in {**before[2], **after[2]} if before[2].get(key) != after[2].get(key)),
+        "environment": sorted(
+            key for key in {**before[2], **after[2]} if before[2].get(key) != after[2].get(key)
+        ),
     }
     (folder / f"{engine}.json").write_text(json.dumps(found, default=str, sort_keys=True))
 

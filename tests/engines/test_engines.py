@@ -16,7 +16,14 @@ from typing import Any
 import pytest
 
 from oodometer import estimate
-from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, SparkEngine, create_engine
+from oodometer.engines import (
+    Engine,
+    LocalEngine,
+    ProcessEngine,
+    RayEngine,
+    SparkEngine,
+    create_engine,
+)
 from oodometer.engines.remote import Order, order_of, received, run_part, why_lost
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
 from oodometer.passes.plan import default_methods
@@ -38,7 +45,11 @@ def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     assert len(there["tasks"]) == (14 if every_task else 8)
     for task, answer in there["tasks"].items():
         assert answer == local["tasks"][task], task
-    assert there["tasks"]["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training
+    assert there["tasks"]["left"] == [
+        "seed-0",
+        "seed-1",
+        "seed-2",
+    ]  # no checkpoint of a finished training
     own = there["own"]
     assert own["threads"] == ["0 1", "1 1", "2 1"]  # torch.get_num_threads() in each task
     assert own["warned"] == ["a long text was cut"]
@@ -47,7 +58,9 @@ def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     assert own["finished"] == ["done-0", "done-1"]
     assert own["unsendable"].startswith("UsageError: the work cannot be sent to workers (")
     folds = there["folds"]
-    assert folds["order"] == 150886  # 0, 1, 4, 9, 16, 25, 36 as digits: 0 * 10 + 1, ... in this order alone
+    assert (
+        folds["order"] == 150886
+    )  # 0, 1, 4, 9, 16, 25, 36 as digits: 0 * 10 + 1, ... in this order alone
     assert folds["done"] == [0, 1, 2, 3, 4, 5, 6]
     assert folds["error"] == "not ours: ValueError: part 2 is odd"
     assert folds["none"] == "UsageError: there is nothing to work on: no parts"
@@ -126,7 +139,9 @@ def test_an_engine_of_somebody_else(folder: Path) -> None:
 def test_a_worker_with_another_version_refuses() -> None:
     order = order_of(len, pickle.dumps)
     assert received(run_part(order, pickle.dumps("abc"))) == 3
-    with pytest.raises(UsageError, match=r"expected workers with oodometer 0.0.0, as here, got .*same version"):
+    with pytest.raises(
+        UsageError, match=r"expected workers with oodometer 0.0.0, as here, got .*same version"
+    ):
         received(run_part(Order("0.0.0", "", b"not even a pickle"), pickle.dumps("abc")))
 
 
@@ -147,12 +162,16 @@ def test_errors_come_back_as_what_they_are() -> None:
         received(run_part(order_of(wrong, dumps), pickle.dumps("abc")))
     with pytest.raises(WorkError, match=r"a worker on .* failed: Strange: 1 and 2"):
         received(run_part(order_of(odd, dumps), pickle.dumps("abc")))
-    with pytest.raises(UsageError, match=r"cannot be sent to other machines .*take the engine local"):
+    with pytest.raises(
+        UsageError, match=r"cannot be sent to other machines .*take the engine local"
+    ):
         order_of(lambda part: part, pickle.dumps)
 
 
 def test_what_a_cluster_says_becomes_one_line() -> None:
-    assert "have no oodometer; install version" in str(why_lost("Ray", ImportError("No module named 'oodometer'")))
+    assert "have no oodometer; install version" in str(
+        why_lost("Ray", ImportError("No module named 'oodometer'"))
+    )
     told = why_lost("Spark", RuntimeError("a\n" * 2000))
     assert isinstance(told, WorkError)
     assert len(str(told)) < 600
@@ -171,9 +190,15 @@ def test_an_address_that_does_not_answer(scheme: str, folder: Path, needs: Any) 
     place = f"{scheme}127.0.0.1:{closed_port()}"
     files = [str(folder / f"{name}.parquet") for name in ("reference", "target")]
     command = [sys.executable, "-m", "oodometer", "estimate", *files, "--engine", f"ray:{place}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ})
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ}
+    )
     assert done.returncode == 2
-    assert done.stderr.strip().splitlines()[-1].startswith(f"oodometer: no Ray cluster answers at {place} (")
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .startswith(f"oodometer: no Ray cluster answers at {place} (")
+    )
 
 
 def test_an_address_that_is_none(needs: Any) -> None:
@@ -182,10 +207,16 @@ def test_an_address_that_is_none(needs: Any) -> None:
         create_engine("ray:head").fold([1], len, max)
 
 
-@pytest.mark.parametrize(("engine", "module", "extra"), [("ray", "ray", "ray"), ("spark", "pyspark", "spark")])
-def test_a_missing_extra_names_the_line(engine: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("engine", "module", "extra"), [("ray", "ray", "ray"), ("spark", "pyspark", "spark")]
+)
+def test_a_missing_extra_names_the_line(
+    engine: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"the engine {engine} needs {module}.*\[{extra}\]"):
+    with pytest.raises(
+        MissingExtraError, match=rf"the engine {engine} needs {module}.*\[{extra}\]"
+    ):
         create_engine(engine).fold([1], len, max)
 
 

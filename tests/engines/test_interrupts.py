@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs the processes of Linux")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="needs the processes of Linux"
+)
 
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n0.2,0.8,b\n" * 2000
 
@@ -21,7 +23,16 @@ ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n0.2,0.8,b\n" * 2000
 def interrupted(folder: Path, engine: str, child: str, after: float) -> tuple[int, str]:
     """Exit code and standard error of a backtest that got Ctrl-C so long after a process of this name had begun."""
     (folder / "r.csv").write_text(ROWS)
-    command = [sys.executable, "-m", "oodometer", "backtest", "r.csv", "--no-cache", "--engine", engine]
+    command = [
+        sys.executable,
+        "-m",
+        "oodometer",
+        "backtest",
+        "r.csv",
+        "--no-cache",
+        "--engine",
+        engine,
+    ]
     process = subprocess.Popen(
         [*command, "--workers", "2"],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -46,7 +57,11 @@ def children(pid: int) -> list[str]:
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         for one in tasks.read_text().split():
             path = Path(f"/proc/{one}/cmdline")
-            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace") if path.exists() else "")
+            found.append(
+                path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if path.exists()
+                else ""
+            )
     return found
 
 
@@ -70,12 +85,16 @@ def test_workers_that_are_starting_or_at_work_say_nothing(after: float, tmp_path
 
 
 @pytest.mark.parametrize("after", [0.1, 0.6, 1.5])
-def test_java_that_is_starting_does_not_stay(after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_that_is_starting_does_not_stay(
+    after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         pytest.skip("needs pyspark and Java: sudo apt-get install default-jre-headless")
     groups: list[int] = []
     usual = os.killpg
-    monkeypatch.setattr(os, "killpg", lambda group, number: (groups.append(group), usual(group, number)))
+    monkeypatch.setattr(
+        os, "killpg", lambda group, number: (groups.append(group), usual(group, number))
+    )
     code, said = interrupted(tmp_path, "spark", "java", after)
     assert (code, said.count("\n")) == (130, 1), said
     monkeypatch.undo()

@@ -23,7 +23,15 @@ import pytest
 
 from oodometer import predict, rank, shift, stress
 from oodometer.cli import main
-from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, create_engine, run_tasks, task_engine
+from oodometer.engines import (
+    Engine,
+    LocalEngine,
+    ProcessEngine,
+    RayEngine,
+    create_engine,
+    run_tasks,
+    task_engine,
+)
 from oodometer.engines.base import fold_states
 from oodometer.errors import InputError, MissingExtraError, UnknownColumnError, UsageError
 from oodometer.kernels import cores
@@ -85,9 +93,13 @@ def plain(item: int) -> int:
 
 @pytest.mark.parametrize("engine", [LocalEngine(3), Counting(), Eager()])
 @pytest.mark.parametrize("items", [[3, 1, 2], [4]])
-def test_each_result_is_told_once_in_order_before_the_item_counts_as_done(engine: Engine, items: list[int]) -> None:
+def test_each_result_is_told_once_in_order_before_the_item_counts_as_done(
+    engine: Engine, items: list[int]
+) -> None:
     told: list[Any] = []
-    found = run_tasks(engine, plain, items, on_done=told.append, on_result=lambda *both: told.append(both))
+    found = run_tasks(
+        engine, plain, items, on_done=told.append, on_result=lambda *both: told.append(both)
+    )
     assert found == [2 * one for one in items]
     assert told == [said for one in items for said in ((one, 2 * one), one)]
 
@@ -222,7 +234,10 @@ def test_errors_come_back_from_processes_as_they_were() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--engine", "local", "--workers", "3"], "one task after another in this process, not 3 at a time"),
+        (
+            ["--engine", "local", "--workers", "3"],
+            "one task after another in this process, not 3 at a time",
+        ),
         (["--engine", "rays"], "unknown engine 'rays'; did you mean ray"),
         (["--workers", "0"], "at least one worker"),
         (["--engine", "ray:127.0.0.1:9"], "no Ray cluster answers at 127.0.0.1:9"),
@@ -231,11 +246,22 @@ def test_errors_come_back_from_processes_as_they_were() -> None:
     ],
 )
 def test_an_engine_that_is_none_is_one_line(
-    words: list[str], said: str, folder: Path, tmp_path: Path, needs: Any, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    said: str,
+    folder: Path,
+    tmp_path: Path,
+    needs: Any,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     name = words[1].partition(":")[0]
     needs(name)
-    given = ["predict", str(folder / "m0"), str(folder / "texts.jsonl"), "--out", str(tmp_path / "p.parquet")]
+    given = [
+        "predict",
+        str(folder / "m0"),
+        str(folder / "texts.jsonl"),
+        "--out",
+        str(tmp_path / "p.parquet"),
+    ]
     assert main([*given, *words]) == 2
     err = capsys.readouterr().err
     assert said in err
@@ -248,20 +274,32 @@ def test_models_and_data_in_memory_are_refused(folder: Path, tmp_path: Path) -> 
         return np.full((len(texts), 2), 0.5)
 
     rows = folder / "texts.jsonl"
-    with pytest.raises(UsageError, match="workers open model and data by their paths and write files"):
+    with pytest.raises(
+        UsageError, match="workers open model and data by their paths and write files"
+    ):
         predict(answer, rows, out=tmp_path / "p.csv", classes=[0, 1], workers=2)
-    with pytest.raises(UsageError, match="workers open model and data by their paths and write files"):
+    with pytest.raises(
+        UsageError, match="workers open model and data by their paths and write files"
+    ):
         predict(folder / "m0", rows, workers=2)
-    with pytest.raises(UsageError, match=r"workers open models by their paths, and .* is in memory"):
+    with pytest.raises(
+        UsageError, match=r"workers open models by their paths, and .* is in memory"
+    ):
         stress(rows, answer, kind="casing=0.5", out=tmp_path / "s", classes=[0, 1], workers=2)
     models = {"a": answer, "b": lambda texts: answer(texts)[:, ::-1]}
-    with pytest.raises(UsageError, match=r"workers open models by their paths, and .* is in memory"):
+    with pytest.raises(
+        UsageError, match=r"workers open models by their paths, and .* is in memory"
+    ):
         rank(models, examples=folder / "few.jsonl", attribution="lime", classes=[0, 1], workers=2)
-    with pytest.raises(UsageError, match="engine and workers are for attributions, and none was asked for"):
+    with pytest.raises(
+        UsageError, match="engine and workers are for attributions, and none was asked for"
+    ):
         rank([folder / "m0", folder / "m1"], examples=folder / "few.jsonl", workers=2)
 
 
-def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(folder: Path, tmp_path: Path) -> None:
+def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(
+    folder: Path, tmp_path: Path
+) -> None:
     images = tmp_path / "images"
     images.mkdir()
     for number, one in enumerate(sorted((folder / "images").iterdir())):
@@ -296,7 +334,9 @@ def wait_for(what: Any, process: subprocess.Popen[str], seconds: float = 120) ->
 
 
 def children(process: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
+    )
     return [int(one) for one in found.stdout.split()]
 
 
@@ -335,7 +375,9 @@ def test_a_killed_training_goes_on_to_the_same_models(
     end(killed, number)
     kept = {one: one.stat().st_mtime_ns for one in home.glob("seed-*/training.json")}
     train_deep_ensemble(every_task.encoder, every_task.films(), seeds=(0, 1, 2), checkpoint=home)
-    assert all(one.stat().st_mtime_ns == when for one, when in kept.items())  # what was finished is not trained again
+    assert all(
+        one.stat().st_mtime_ns == when for one, when in kept.items()
+    )  # what was finished is not trained again
     names = [f"seed-{seed}/weights.safetensors" for seed in range(3)]
     assert [every_task.digest(home / name) for name in names] == local["tasks"]["ensemble"]
 
@@ -357,7 +399,9 @@ def test_a_killed_prediction_goes_on_to_the_same_file(
         again = thread.submit(predict, "m0", "texts.jsonl", **{**asked, "workers": None})
         changed = []
         while not again.done():
-            changed += [one for one, when in kept.items() if one.exists() and one.stat().st_mtime_ns != when]
+            changed += [
+                one for one, when in kept.items() if one.exists() and one.stat().st_mtime_ns != when
+            ]
             time.sleep(0.005)
         again.result()
     assert changed == []
@@ -369,7 +413,19 @@ def test_a_killed_shift_goes_on_to_the_same_images(
     folder: Path, local: Any, every_task: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, part = tmp_path / "shifted", tmp_path / ".shifted.part"
-    words = ["shift", "image", "images", "--kind", "fog", "--kind", "shot_noise", "--severity", "2", "--out", str(out)]
+    words = [
+        "shift",
+        "image",
+        "images",
+        "--kind",
+        "fog",
+        "--kind",
+        "shot_noise",
+        "--severity",
+        "2",
+        "--out",
+        str(out),
+    ]
     killed = started([sys.executable, "-m", "oodometer", *words, "--workers", "2"], folder)
     wait_for(lambda: any(part.glob("*/*.png")) or out.exists(), killed)
     end(killed, signal.SIGKILL)
@@ -409,7 +465,11 @@ def connect(tmp_path_factory: pytest.TempPathFactory, needs: Any) -> Any:
     command = ["bash", str(home / "bin" / "spark-submit"), "--master", "local[2]"]
     for name, value in options.items():
         command += ["--conf", f"{name}={value}"]
-    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    command += [
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "spark-internal",
+    ]
     env = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     server = subprocess.Popen(command, cwd=place, env=env, stdout=log, stderr=log, text=True)
     try:
@@ -421,17 +481,23 @@ def connect(tmp_path_factory: pytest.TempPathFactory, needs: Any) -> Any:
         log.close()
 
 
-def test_a_connect_server_gives_the_same_and_is_left_as_it_is(connect: str, folder: Path, tmp_path: Path) -> None:
+def test_a_connect_server_gives_the_same_and_is_left_as_it_is(
+    connect: str, folder: Path, tmp_path: Path
+) -> None:
     """Paths are relative: the workers of the server stand in another folder."""
     out = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
     for place in out:  # twice: the first leaves the server running
         asked = f"'m0', 'texts.jsonl', members=['m1'], batch_rows=16, out={str(place)!r}, engine='spark:{connect}'"
         command = [sys.executable, "-c", f"import oodometer; oodometer.predict({asked})"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=200, check=False
+        )
         assert (done.returncode, done.stderr) == (0, "")
     command = [sys.executable, "-m", "oodometer", "evaluate", str(out[0]), "--json", "-"]
     here, there = (
-        subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        subprocess.run(
+            [*command, *more], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+        )
         for more in ([], ["--engine", f"spark:{connect}"])
     )
     assert there.stderr == ""
@@ -439,11 +505,15 @@ def test_a_connect_server_gives_the_same_and_is_left_as_it_is(connect: str, fold
     assert out[0].read_bytes() == out[1].read_bytes()
 
 
-def test_without_the_libraries_of_connect_one_line_names_them(monkeypatch: pytest.MonkeyPatch, needs: Any) -> None:
+def test_without_the_libraries_of_connect_one_line_names_them(
+    monkeypatch: pytest.MonkeyPatch, needs: Any
+) -> None:
     needs("spark")
     monkeypatch.setattr("oodometer.engines.spark.find_spec", lambda name: None)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        with pytest.raises(MissingExtraError, match=r"a Spark Connect server needs grpcio.*pip install 'pyspark"):
+        with pytest.raises(
+            MissingExtraError, match=r"a Spark Connect server needs grpcio.*pip install 'pyspark"
+        ):
             run_tasks(create_engine(f"spark:sc://127.0.0.1:{server.getsockname()[1]}"), double, [1])

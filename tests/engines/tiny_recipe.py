@@ -26,7 +26,9 @@ def ask(seed: int, workspace: Workspace, progress: Progress) -> None:
 
 
 def join(workspace: Workspace, progress: Progress) -> None:
-    workspace.write_json("all.json", [workspace.read_json(f"answers-{seed}.json") for seed in SEEDS])
+    workspace.write_json(
+        "all.json", [workspace.read_json(f"answers-{seed}.json") for seed in SEEDS]
+    )
 
 
 @final
@@ -41,7 +43,15 @@ class Tiny(Recipe):
         for seed in SEEDS:
             model, answers = (f"model-{seed}/weights.safetensors",), (f"answers-{seed}.json",)
             out.append(Step(f"train-{seed}", f"training {seed}", model, partial(train, seed)))
-            out.append(Step(f"ask-{seed}", f"asking {seed}", answers, partial(ask, seed), needs=(f"train-{seed}",)))
+            out.append(
+                Step(
+                    f"ask-{seed}",
+                    f"asking {seed}",
+                    answers,
+                    partial(ask, seed),
+                    needs=(f"train-{seed}",),
+                )
+            )
         needs = tuple(f"ask-{seed}" for seed in SEEDS)
         return [*out, Step("join", "putting together", ("all.json",), join, needs=needs)]
 

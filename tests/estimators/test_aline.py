@@ -56,7 +56,9 @@ def accuracy_of(skill: Any) -> Any:
 
 
 def record(codes: Any, label: Any = None, classes: int = 2) -> Predictions:
-    return Predictions.from_arrays(prediction=codes[0], members=codes[1:], label=label, classes=range(classes))
+    return Predictions.from_arrays(
+        prediction=codes[0], members=codes[1:], label=label, classes=range(classes)
+    )
 
 
 def world(seed: int, models: int = 6, rows: int = 800) -> tuple[Predictions, Predictions, Any]:
@@ -71,7 +73,9 @@ def world(seed: int, models: int = 6, rows: int = 800) -> tuple[Predictions, Pre
 
 @given(
     codes=st.integers(1, 7).flatmap(
-        lambda m: st.lists(st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=1, max_size=12)
+        lambda m: st.lists(
+            st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=1, max_size=12
+        )
     )
 )
 def test_counts_and_weights_are_those_of_loops(codes: list[list[int]]) -> None:
@@ -83,7 +87,9 @@ def test_counts_and_weights_are_those_of_loops(codes: list[list[int]]) -> None:
     weights += weights.T
     for r, found in enumerate(weigh_pairs(models, weights)):
         pairs = itertools.combinations(range(len(models)), 2)
-        assert found == pytest.approx(sum(weights[i, j] for i, j in pairs if models[i, r] == models[j, r]))
+        assert found == pytest.approx(
+            sum(weights[i, j] for i, j in pairs if models[i, r] == models[j, r])
+        )
 
 
 def test_counts_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +103,9 @@ def test_line_is_that_of_scipy() -> None:
     x, y = np.random.default_rng(0).standard_normal((2, 20))
     found, want = fit_line(x, y), scipy.stats.linregress(x, y)
     assert found[:3] == pytest.approx((want.slope, want.intercept, want.rvalue**2))
-    assert found.variance == pytest.approx(np.square(y - want.slope * x - want.intercept).sum() / 18)
+    assert found.variance == pytest.approx(
+        np.square(y - want.slope * x - want.intercept).sum() / 18
+    )
     assert fit_line(np.ones(4), np.arange(4.0)) is None
 
 
@@ -138,7 +146,9 @@ def test_estimates_are_those_of_the_written_out_method(seed: int, models: int) -
     system = np.zeros((len(pairs), models))
     for row, pair in enumerate(pairs):
         system[row, list(pair)] = 0.5
-    full = scipy.stats.norm.cdf(np.linalg.lstsq(system, y + fit.slope * (system @ u - x), rcond=None)[0])
+    full = scipy.stats.norm.cdf(
+        np.linalg.lstsq(system, y + fit.slope * (system @ u - x), rcond=None)[0]
+    )
     for cls, want in ((ALineS, simple), (ALineD, full)):
         found = cls().fit(reference).estimate(target)
         assert list(found.details["accuracies"].values()) == pytest.approx(want.tolist())
@@ -168,8 +178,12 @@ def test_gradients_are_those_of_small_steps(cls: Any) -> None:
     for i, j in zip(*fitted._pairs, strict=True):
         step = np.zeros_like(x0)
         step[i, j] = step[j, i] = 1e-5
-        assert by_y[i, j] == pytest.approx((value(x0, y0 + step) - value(x0, y0 - step)) / 2e-5, rel=1e-4)
-        assert by_x[i, j] == pytest.approx((value(x0 + step, y0) - value(x0 - step, y0)) / 2e-5, rel=1e-4)
+        assert by_y[i, j] == pytest.approx(
+            (value(x0, y0 + step) - value(x0, y0 - step)) / 2e-5, rel=1e-4
+        )
+        assert by_x[i, j] == pytest.approx(
+            (value(x0 + step, y0) - value(x0 - step, y0)) / 2e-5, rel=1e-4
+        )
 
 
 def test_sampling_variance_is_that_of_a_bootstrap(cls: Any) -> None:
@@ -184,7 +198,10 @@ def test_sampling_variance_is_that_of_a_bootstrap(cls: Any) -> None:
     rng = np.random.default_rng(0)
     draws = []
     for _ in range(200):
-        again = reference.take(rng.integers(1500, size=1500)), target.take(rng.integers(1500, size=1500))
+        again = (
+            reference.take(rng.integers(1500, size=1500)),
+            target.take(rng.integers(1500, size=1500)),
+        )
         draws.append(scipy.stats.norm.ppf(cls().fit(again[0]).estimate(again[1]).value))
     assert np.sqrt(variance) == pytest.approx(np.std(draws), rel=0.25)
 
@@ -246,7 +263,9 @@ def test_batches_merge_to_one_pass_beyond_the_row_sample(cls: Any) -> None:
     reference, target, _ = world(1, 5, 6000)
     fitted = cls().fit(reference)
     one, many = fitted.estimate(target), fitted.estimate(target, batch_rows=777)
-    assert (one.value, one.lower, one.upper) == pytest.approx((many.value, many.lower, many.upper), abs=1e-12)
+    assert (one.value, one.lower, one.upper) == pytest.approx(
+        (many.value, many.lower, many.upper), abs=1e-12
+    )
 
 
 def test_a_poor_line_is_named(cls: Any) -> None:
@@ -271,7 +290,9 @@ def test_too_few_models(cls: Any) -> None:
         cls().fit(copied)
     with pytest.raises(NotApplicable, match="needs the 2 members of the reference; there are 3"):
         cls().fit(reference).estimate(
-            Predictions.from_arrays(prediction=target.predicted, members=np.zeros((3, 200), dtype=int))
+            Predictions.from_arrays(
+                prediction=target.predicted, members=np.zeros((3, 200), dtype=int)
+            )
         )
 
 
@@ -293,7 +314,8 @@ def test_a_copy_of_the_judged_model_changes_nothing(cls: Any) -> None:
 def test_the_first_member_is_judged_for_want_of_a_prediction(cls: Any) -> None:
     reference, target, _ = world(0, 5, 400)
     bare = [
-        Predictions.from_arrays(members=np.vstack([r.predicted, r.members]), label=r.label) for r in (reference, target)
+        Predictions.from_arrays(members=np.vstack([r.predicted, r.members]), label=r.label)
+        for r in (reference, target)
     ]
     assert cls().fit(bare[0]).estimate(bare[1]).value == cls().fit(reference).estimate(target).value
 
@@ -312,7 +334,9 @@ def test_verdicts_suffice_for_the_judged_model(cls: Any) -> None:
     )
     found = cls().fit(known).estimate(target)
     want = cls().fit(reference).estimate(target)
-    assert (found.value, found.lower, found.upper) == pytest.approx((want.value, want.lower, want.upper))
+    assert (found.value, found.lower, found.upper) == pytest.approx(
+        (want.value, want.lower, want.upper)
+    )
     assert "accuracies" not in found.details
 
 
@@ -320,7 +344,11 @@ def test_verdicts_suffice_for_the_judged_model(cls: Any) -> None:
 def test_all_right_or_all_wrong_leaves_doubt(cls: Any, right: bool) -> None:
     reference, target, _ = world(2, 5, 400)
     label = reference.predicted if right else 1 - reference.predicted
-    found = cls().fit(record(np.vstack([reference.predicted, reference.members]), label)).estimate(target.slice(0, 60))
+    found = (
+        cls()
+        .fit(record(np.vstack([reference.predicted, reference.members]), label))
+        .estimate(target.slice(0, 60))
+    )
     assert 0 <= found.lower <= found.value <= found.upper <= 1
     assert found.upper - found.lower > 0.02
 
@@ -353,7 +381,11 @@ def test_many_models_and_classes_are_quick() -> None:
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Any, Any]:
     """Codes (model, sample) and any labels at all."""
-    models, rows, classes = draw(st.integers(2, 6)), draw(st.integers(1, 15)), draw(st.integers(1, 5))
+    models, rows, classes = (
+        draw(st.integers(2, 6)),
+        draw(st.integers(1, 15)),
+        draw(st.integers(1, 5)),
+    )
     cells = st.lists(st.integers(0, classes - 1), min_size=rows, max_size=rows)
     codes = np.array([draw(cells) for _ in range(models)])
     return codes, np.array(draw(cells))
@@ -387,7 +419,11 @@ def test_votes_and_ends_are_those_of_loops(table: tuple[Any, Any]) -> None:
     assert bound.sample_upper == pytest.approx(shares.mean())
     if n > 1:
         log_term = np.log(2 / 0.1)
-        end = shares.mean() + np.sqrt(2 * shares.var(ddof=1) * log_term / n) + 7 * log_term / (3 * (n - 1))
+        end = (
+            shares.mean()
+            + np.sqrt(2 * shares.var(ddof=1) * log_term / n)
+            + 7 * log_term / (3 * (n - 1))
+        )
         assert bound.upper == pytest.approx(min(end, 1))
     else:
         assert bound.upper == 1
@@ -398,7 +434,9 @@ def test_states_merge(table: tuple[Any, Any], cut: int) -> None:
     codes, _ = table
     whole = count_members(record(codes, classes=5))
     cut = min(cut, codes.shape[1])
-    parts = count_members(record(codes[:, cut:], classes=5)) + count_members(record(codes[:, :cut], classes=5))
+    parts = count_members(record(codes[:, cut:], classes=5)) + count_members(
+        record(codes[:, :cut], classes=5)
+    )
     assert parts["rows"] == whole["rows"]
     assert parts["votes"] == whole["votes"]
     assert parts["squares"] == whole["squares"]
@@ -410,9 +448,13 @@ def test_bounds_are_reached() -> None:
     codes = np.array([[0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 1, 0]])
     state = count_members(record(codes, classes=5))
     best = np.array([0, 0, 1, 0])
-    assert (codes == best).mean() == mean_accuracy_bound(state).sample_upper == pytest.approx(10 / 12)
+    assert (
+        (codes == best).mean() == mean_accuracy_bound(state).sample_upper == pytest.approx(10 / 12)
+    )
     label = np.array([0, 0, 1, 0])  # models 0 and 1 err on rows 3 and 1
-    assert (codes[0] != label).mean() + (codes[1] != label).mean() == pair_bounds(state)[0].disagreement
+    assert (codes[0] != label).mean() + (codes[1] != label).mean() == pair_bounds(state)[
+        0
+    ].disagreement
 
 
 def test_pairs_have_the_exact_binomial_interval() -> None:
@@ -432,10 +474,14 @@ def test_pairs_have_the_exact_binomial_interval() -> None:
 def test_sampling_end_covers_the_population(rows: int) -> None:
     """Mean plurality share of a population of rows, from samples of it: at least the level, at every size."""
     rng = np.random.default_rng(rows)
-    population = np.where(rng.random((7, 20_000)) < rng.beta(2, 1, 20_000), 0, rng.integers(1, 4, (7, 20_000)))
+    population = np.where(
+        rng.random((7, 20_000)) < rng.beta(2, 1, 20_000), 0, rng.integers(1, 4, (7, 20_000))
+    )
     truth = plurality_votes(population).mean() / 7
     misses = [
-        mean_accuracy_bound(count_members(record(population[:, rng.integers(20_000, size=rows)], classes=5)), 0.8).upper
+        mean_accuracy_bound(
+            count_members(record(population[:, rng.integers(20_000, size=rows)], classes=5)), 0.8
+        ).upper
         < truth
         for _ in range(300)
     ]

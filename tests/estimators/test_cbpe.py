@@ -19,11 +19,15 @@ from oodometer.testing import example_record
 METRICS = ("precision", "recall", "f1", "auc")
 
 
-def calibrated(rows: int, classes: int = 4, seed: int = 0, shape: float = 0.5, dtype: Any = np.float64) -> Predictions:
+def calibrated(
+    rows: int, classes: int = 4, seed: int = 0, shape: float = 0.5, dtype: Any = np.float64
+) -> Predictions:
     """Labels drawn from the very probabilities that the model states."""
     rng = np.random.default_rng([seed, rows, classes])
     p = rng.dirichlet(np.full(classes, shape), rows).astype(dtype)
-    label = (p.astype(np.float64).cumsum(axis=1) > rng.random((rows, 1)) * (1 - 1e-6)).argmax(axis=1)
+    label = (p.astype(np.float64).cumsum(axis=1) > rng.random((rows, 1)) * (1 - 1e-6)).argmax(
+        axis=1
+    )
     return Predictions.from_probabilities(p, label=label)
 
 
@@ -37,7 +41,10 @@ def cell(record: Predictions, i: int) -> tuple[int, int]:
 @pytest.mark.parametrize("classes", [2, 4, 20])
 def test_raw_cbpe_is_average_confidence(classes: int, dtype: Any) -> None:
     """Calibrated reference: no map is learnt, and the accuracy is the mean of max p, with its own reference doubt."""
-    reference, target = (calibrated(3000, classes, seed=2, dtype=dtype), calibrated(700, classes, seed=9, dtype=dtype))
+    reference, target = (
+        calibrated(3000, classes, seed=2, dtype=dtype),
+        calibrated(700, classes, seed=9, dtype=dtype),
+    )
     found = CBPE().fit(reference).estimate(target)
     assert found.details["calibration"] == "raw"
     plain = AverageConfidence().fit(reference).estimate(target)
@@ -52,7 +59,9 @@ def overconfident(rows: int, seed: int) -> Predictions:
     p = rng.dirichlet([0.5, 0.5, 0.5], rows)
     best = p.argmax(axis=1)
     right = rng.random(rows) < p.max(axis=1) - 0.25 * (best > 0)
-    return Predictions.from_probabilities(p, label=np.where(right, best, (best + 1 + rng.integers(0, 2, rows)) % 3))
+    return Predictions.from_probabilities(
+        p, label=np.where(right, best, (best + 1 + rng.integers(0, 2, rows)) % 3)
+    )
 
 
 def test_accuracy_is_the_mean_rate_of_the_cells() -> None:
@@ -89,7 +98,10 @@ def test_metrics_from_a_small_reference_are_less_certain() -> None:
     for rows in (300, 20_000):
         found = CBPE().fit(overconfident(rows, 6)).estimate(target).details
         assert found["calibration"] != "raw"
-        widths.append(found["metrics"]["macro_precision"]["upper"] - found["metrics"]["macro_precision"]["lower"])
+        widths.append(
+            found["metrics"]["macro_precision"]["upper"]
+            - found["metrics"]["macro_precision"]["lower"]
+        )
     assert widths[0] > 3 * widths[1]
 
 
@@ -115,11 +127,15 @@ def test_a_reference_that_is_always_right_or_always_wrong(correct: int) -> None:
 
 
 def test_confidence_alone_gives_the_accuracy_alone() -> None:
-    reference = Predictions.from_confidence([0.9] * 500 + [0.6] * 500, correct=[1, 0] * 250 + [1] * 500)
+    reference = Predictions.from_confidence(
+        [0.9] * 500 + [0.6] * 500, correct=[1, 0] * 250 + [1] * 500
+    )
     found = CBPE().fit(reference).estimate(Predictions.from_confidence([0.9] * 30))
     assert "confusion" not in found.details
     assert found.score == "confidence"
-    unlabelled = Predictions.from_arrays(probabilities=[[0.9, 0.1]] * 400, correct=[1, 1, 1, 0] * 100)
+    unlabelled = Predictions.from_arrays(
+        probabilities=[[0.9, 0.1]] * 400, correct=[1, 1, 1, 0] * 100
+    )
     by_correct = CBPE().fit(unlabelled).estimate(unlabelled)
     assert "confusion" not in by_correct.details
     assert by_correct.value == pytest.approx(0.75)
@@ -142,13 +158,18 @@ def slow_expectation(fitted: CBPE, target: Predictions) -> tuple[Any, Any]:
 @pytest.mark.parametrize("classes", [2, 3, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_expected_confusion_is_that_of_a_loop(classes: int, dtype: Any) -> None:
-    reference, target = (calibrated(1500, classes, seed=1, dtype=dtype), calibrated(200, classes, seed=2, dtype=dtype))
+    reference, target = (
+        calibrated(1500, classes, seed=1, dtype=dtype),
+        calibrated(200, classes, seed=2, dtype=dtype),
+    )
     fitted = CBPE().fit(reference)
     found = np.array(fitted.estimate(target).details["confusion"])
     right, missed = slow_expectation(fitted, target)
     np.testing.assert_allclose(np.diag(found), right, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=0) - right, missed, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(found.sum(axis=1), np.bincount(target.predicted, minlength=classes), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.sum(axis=1), np.bincount(target.predicted, minlength=classes), rtol=1e-6
+    )
     assert (found >= 0).all()
 
 
@@ -161,7 +182,11 @@ def test_expected_confusion_by_hand() -> None:
 
 def test_expected_confusion_has_the_columns_that_are_asked_for() -> None:
     mass = np.array([[0.0, 3.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    predicted, found, missed = (np.array([10.0, 8.0, 6.0]), np.array([7.0, 5.0, 4.0]), np.array([1.0, 3.0, 4.0]))
+    predicted, found, missed = (
+        np.array([10.0, 8.0, 6.0]),
+        np.array([7.0, 5.0, 4.0]),
+        np.array([1.0, 3.0, 4.0]),
+    )
     got = expected_confusion(predicted, found, mass, missed)
     assert got.sum(axis=1) == pytest.approx(predicted)
     assert got.sum(axis=0) == pytest.approx(found + missed, abs=1e-4)
@@ -181,7 +206,10 @@ def test_the_other_classes_are_counted_as_a_loop_does(classes: int, dtype: Any) 
     for i in range(120):
         for k in range(classes):
             if k != predicted[i]:
-                others[k, min(int(bin_numbers(p[i, k : k + 1], classes)[0]), bins_for(classes) // 2 - 1)] += 1
+                others[
+                    k,
+                    min(int(bin_numbers(p[i, k : k + 1], classes)[0]), bins_for(classes) // 2 - 1),
+                ] += 1
                 mass[predicted[i], k] += p[i, k]
     assert (got["others"] == others).all()
     np.testing.assert_allclose(got["mass"], mass, rtol=1e-5)
@@ -202,9 +230,13 @@ def test_a_class_above_one_half_that_was_not_predicted_keeps_its_bin() -> None:
 def test_on_calibrated_data_every_metric_is_near_the_truth(classes: int, seed: int) -> None:
     """Labels drawn from the probabilities of the target: what is expected is what scikit-learn then measures."""
     target = calibrated(24_000, classes, seed=10 + seed, shape=0.7)
-    found = CBPE().fit(calibrated(24_000, classes, seed=20 + seed, shape=0.7)).estimate(target).details
+    found = (
+        CBPE().fit(calibrated(24_000, classes, seed=20 + seed, shape=0.7)).estimate(target).details
+    )
     y, h, p = target.label, target.predicted, target.probabilities
-    truth = confusion_matrix(y, h, labels=np.arange(classes)).T  # ours has the predicted class on its rows
+    truth = confusion_matrix(
+        y, h, labels=np.arange(classes)
+    ).T  # ours has the predicted class on its rows
     np.testing.assert_allclose(found["confusion"], truth, atol=5 * np.sqrt(truth.max()))
     metrics = {name: found["metrics"][f"macro_{name}"]["value"] for name in METRICS}
     assert metrics["precision"] == pytest.approx(precision_score(y, h, average="macro"), abs=0.015)
@@ -225,17 +257,26 @@ def test_recall_is_not_precision() -> None:
     """Class 1 is seldom predicted: what is predicted is right, but most of its samples are missed."""
     rng = np.random.default_rng(0)
     p1 = np.where(rng.random(8000) < 0.05, 0.95, 0.3)
-    record = Predictions.from_probabilities(np.stack([1 - p1, p1], axis=1), label=(rng.random(8000) < p1).astype(int))
+    record = Predictions.from_probabilities(
+        np.stack([1 - p1, p1], axis=1), label=(rng.random(8000) < p1).astype(int)
+    )
     row = CBPE().fit(record).estimate(record).details["per_class"][1]
     assert row["precision"]["value"] == pytest.approx(0.95, abs=0.03)
-    assert row["recall"]["value"] == pytest.approx(0.05 * 0.95 / (0.05 * 0.95 + 0.95 * 0.3), abs=0.02)
+    assert row["recall"]["value"] == pytest.approx(
+        0.05 * 0.95 / (0.05 * 0.95 + 0.95 * 0.3), abs=0.02
+    )
 
 
 def test_the_interval_of_f1_holds_the_truth_mostly() -> None:
     held = dict.fromkeys(METRICS, 0)
     for seed in range(25):
         target = calibrated(400, 3, seed=100 + seed)
-        found = CBPE(level=0.9).fit(calibrated(600, 3, seed=200 + seed)).estimate(target).details["metrics"]
+        found = (
+            CBPE(level=0.9)
+            .fit(calibrated(600, 3, seed=200 + seed))
+            .estimate(target)
+            .details["metrics"]
+        )
         y, h, p = target.label, target.predicted, target.probabilities
         assert y is not None
         truth = {
@@ -245,7 +286,9 @@ def test_the_interval_of_f1_holds_the_truth_mostly() -> None:
             "auc": np.mean([roc_auc_score(y == k, p[:, k]) for k in range(3)]),
         }
         for name in METRICS:
-            held[name] += found[f"macro_{name}"]["lower"] <= truth[name] <= found[f"macro_{name}"]["upper"]
+            held[name] += (
+                found[f"macro_{name}"]["lower"] <= truth[name] <= found[f"macro_{name}"]["upper"]
+            )
     assert min(held.values()) >= 20, held
 
 
@@ -253,7 +296,9 @@ def test_classes_that_never_occur_leave_the_macro_mean() -> None:
     p = np.zeros((600, 4))
     two = calibrated(600, 2, seed=3)
     p[:, :2] = two.probabilities
-    record = Predictions.from_probabilities(p, label=np.array(["a", "b"])[two.label], classes=list("abcd"))
+    record = Predictions.from_probabilities(
+        p, label=np.array(["a", "b"])[two.label], classes=list("abcd")
+    )
     found = CBPE().fit(record).estimate(record).details
     both = [found["per_class"][k]["f1"]["value"] for k in (0, 1)]
     assert found["metrics"]["macro_f1"]["value"] == pytest.approx(np.mean(both))
@@ -285,8 +330,12 @@ def test_seeds_change_the_intervals_of_the_metrics_and_nothing_else() -> None:
     reference, target = calibrated(500, seed=1), calibrated(300, seed=2)
     one, again, other = (CBPE(seed=s).fit(reference).estimate(target) for s in (1, 1, 2))
     assert one.details["metrics"] == again.details["metrics"]
-    assert one.details["metrics"]["macro_f1"]["value"] == other.details["metrics"]["macro_f1"]["value"]
-    assert one.details["metrics"]["macro_f1"]["lower"] != other.details["metrics"]["macro_f1"]["lower"]
+    assert (
+        one.details["metrics"]["macro_f1"]["value"] == other.details["metrics"]["macro_f1"]["value"]
+    )
+    assert (
+        one.details["metrics"]["macro_f1"]["lower"] != other.details["metrics"]["macro_f1"]["lower"]
+    )
     assert (one.value, one.lower, one.upper) == (other.value, other.lower, other.upper)
 
 
@@ -313,5 +362,7 @@ def test_on_calibrated_records(method: Any) -> None:
     found = CBPE().fit(made).estimate(made)
     assert found.value == pytest.approx(reference.accuracy, abs=0.01)
     np.testing.assert_allclose(
-        np.sum(found.details["confusion"], axis=1), np.bincount(reference.predicted, minlength=3), rtol=1e-6
+        np.sum(found.details["confusion"], axis=1),
+        np.bincount(reference.predicted, minlength=3),
+        rtol=1e-6,
     )

@@ -53,11 +53,14 @@ def tilted(seed: int, rows: int, shift: float = 0.0, labelled: bool = True) -> P
     x = rng.standard_normal(rows) + shift
     right = rng.random(rows) < 1 / (1 + np.exp(-1 - x))
     confidence = 0.5 + 0.4 * rng.random(rows)  # says nothing
-    return Predictions.from_arrays(features=x[:, None], confidence=confidence, correct=right if labelled else None)
+    return Predictions.from_arrays(
+        features=x[:, None], confidence=confidence, correct=right if labelled else None
+    )
 
 
 @given(
-    low=st.lists(st.integers(0, 4), min_size=1, max_size=12), high=st.lists(st.integers(0, 4), min_size=1, max_size=12)
+    low=st.lists(st.integers(0, 4), min_size=1, max_size=12),
+    high=st.lists(st.integers(0, 4), min_size=1, max_size=12),
 )
 def test_area_and_error_are_those_of_loops_and_sklearn(low: list[int], high: list[int]) -> None:
     area, error = area_under_curve(np.array(low, dtype=float), np.array(high, dtype=float))
@@ -112,7 +115,10 @@ def test_trees_are_chosen_where_lines_and_squares_see_nothing() -> None:
     b = b[b[:, 0] * b[:, 1] > 0]
     found = compare_domains(a, b)
     assert found.learner == "boosting"
-    assert found.weights[a[:, 0] * a[:, 1] > 0].mean() > 5 * found.weights[a[:, 0] * a[:, 1] < 0].mean()
+    assert (
+        found.weights[a[:, 0] * a[:, 1] > 0].mean()
+        > 5 * found.weights[a[:, 0] * a[:, 1] < 0].mean()
+    )
 
 
 def test_rounded_confidences_that_did_not_move_are_not_called_shifted() -> None:
@@ -131,7 +137,9 @@ def test_no_shift_is_rarely_called_one() -> None:
     assert np.mean([f.p_value < 0.05 for f in found]) <= 0.11
     assert np.mean([f.auc for f in found]) == pytest.approx(0.5, abs=0.02)
     assert np.mean([f.learner == "none" for f in found]) > 0.6
-    assert all(f.effective_rows > 72 for f in found if f.learner == "none"), "nothing was learnt that moves much"
+    assert all(f.effective_rows > 72 for f in found if f.learner == "none"), (
+        "nothing was learnt that moves much"
+    )
     assert np.mean([f.effective_rows for f in found]) > 78
 
 
@@ -166,9 +174,13 @@ def test_columns_of_every_kind() -> None:
     assert there.shape == (20, 54)
     assert there[:, 50:] == pytest.approx(here[:20, 50:])
     assert here[:, 53] == pytest.approx(np.log(p.max(axis=1) / (1 - p.max(axis=1))))
-    here, _ = representation({"features": wide[:, :2], "confidence": p[:, 0]}, {"confidence": p[:, 1]})
+    here, _ = representation(
+        {"features": wide[:, :2], "confidence": p[:, 0]}, {"confidence": p[:, 1]}
+    )
     assert here == pytest.approx(np.log(p[:, :1] / (1 - p[:, :1])))
-    certain, _ = representation({"confidence": np.array([0.0, 1.0])}, {"confidence": np.array([1.0])})
+    certain, _ = representation(
+        {"confidence": np.array([0.0, 1.0])}, {"confidence": np.array([1.0])}
+    )
     assert np.isfinite(certain).all()
     with pytest.raises(NotApplicable, match="on both sides"):
         representation({"features": wide}, {"confidence": p[:, 0]})
@@ -181,15 +193,22 @@ def test_a_constant_column_does_no_harm() -> None:
 
 
 @given(
-    pairs=st.lists(st.tuples(st.floats(0.01, 9), st.integers(0, 1)), min_size=1, max_size=12), rows=st.integers(1, 50)
+    pairs=st.lists(st.tuples(st.floats(0.01, 9), st.integers(0, 1)), min_size=1, max_size=12),
+    rows=st.integers(1, 50),
 )
 def test_weighted_accuracy_is_that_of_loops(pairs: list[tuple[float, int]], rows: int) -> None:
     total = sum(w for w, _ in pairs)
     v = sum(w * c for w, c in pairs) / total
     n = total**2 / sum(w * w for w, _ in pairs)
-    variance = sum(w * w * (c - v) ** 2 for w, c in pairs) / total**2 + 1 / n**2 + v * (1 - v) / rows
-    found = weighted_accuracy(np.array([w for w, _ in pairs]), np.array([c for _, c in pairs]), rows, 0.9)
-    assert found == pytest.approx((v, *wilson_from_variance(v, variance, min(n, rows), 0.9)), abs=1e-9)
+    variance = (
+        sum(w * w * (c - v) ** 2 for w, c in pairs) / total**2 + 1 / n**2 + v * (1 - v) / rows
+    )
+    found = weighted_accuracy(
+        np.array([w for w, _ in pairs]), np.array([c for _, c in pairs]), rows, 0.9
+    )
+    assert found == pytest.approx(
+        (v, *wilson_from_variance(v, variance, min(n, rows), 0.9)), abs=1e-9
+    )
     assert effective_rows(np.array([w for w, _ in pairs])) == pytest.approx(n)
 
 
@@ -202,7 +221,9 @@ def test_importance_follows_a_shift_that_the_source_misses() -> None:
     assert found.details["effective_rows"] < 2500
     assert found.warnings == ()
     away = ImportanceWeighting().fit(reference).estimate(tilted(3, 3000, shift=1.0))
-    assert away.value > reference.accuracy > found.value, "weights point to the target, not away from it"
+    assert away.value > reference.accuracy > found.value, (
+        "weights point to the target, not away from it"
+    )
 
 
 def test_importance_and_pape_cover_under_covariate_shift() -> None:
@@ -212,7 +233,9 @@ def test_importance_and_pape_cover_under_covariate_shift() -> None:
             reference, target = tilted(2 * seed + 10, 500), tilted(2 * seed + 11, 500, shift=-0.7)
             try:
                 found = cls(level=0.9).fit(reference).estimate(target)
-            except NotApplicable:  # one draw is on the edge of what is refused, and its folds decide
+            except (
+                NotApplicable
+            ):  # one draw is on the edge of what is refused, and its folds decide
                 continue
             held.append(found.lower <= target.accuracy <= found.upper)
         assert len(held) >= 38
@@ -223,10 +246,14 @@ def test_importance_says_nothing_new_where_the_truth_changed_alone() -> None:
     """The same inputs, other labels: the assumption fails, and the answer stays that of the source."""
     reference = tilted(1, 1000)
     target = Predictions.from_arrays(
-        features=reference.features, confidence=reference.confidence, correct=np.zeros(1000, dtype=bool)
+        features=reference.features,
+        confidence=reference.confidence,
+        correct=np.zeros(1000, dtype=bool),
     )
     found = ImportanceWeighting().fit(reference).estimate(target)
-    assert found.value == pytest.approx(SourceAccuracy().fit(reference).estimate(target).value, abs=1e-9)
+    assert found.value == pytest.approx(
+        SourceAccuracy().fit(reference).estimate(target).value, abs=1e-9
+    )
 
 
 def test_little_overlap_is_refused_or_warned_of() -> None:
@@ -248,7 +275,9 @@ def test_fields_must_match() -> None:
     fitted = ImportanceWeighting().fit(tilted(1, 100))
     other = Predictions.from_arrays(features=np.zeros((50, 3)))
     assert fitted.why_not(other) == "needs features of 1 numbers as in the reference, got 3"
-    alone = ImportanceWeighting().fit(Predictions.from_arrays(features=np.zeros((50, 3)), correct=[1] * 50))
+    alone = ImportanceWeighting().fit(
+        Predictions.from_arrays(features=np.zeros((50, 3)), correct=[1] * 50)
+    )
     why = alone.why_not(Predictions.from_confidence([0.5]))
     assert why == "needs `features` as in the reference"
 
@@ -271,16 +300,24 @@ def test_comparison_of_samples_is_that_of_their_columns() -> None:
     found = compare_samples(a, b)
     # The folds follow the rows as the shared columns order them: weights are matched by the rows' values.
     shared = [domain_sample(reference), b]
-    columns = [{k: s.arrays[k][coarse_order(s)] for k in ("features", "confidence")} for s in shared]
+    columns = [
+        {k: s.arrays[k][coarse_order(s)] for k in ("features", "confidence")} for s in shared
+    ]
     weights = compare_domains(*representation(*columns)).weights
-    of_row = {row.tobytes(): weight for row, weight in zip(columns[0]["features"], weights, strict=True)}
+    of_row = {
+        row.tobytes(): weight for row, weight in zip(columns[0]["features"], weights, strict=True)
+    }
     assert len(of_row) == 200
     assert found.weights == pytest.approx([of_row[row.tobytes()] for row in a["features"]])
     assert found.weights @ a["verdicts"] / 200 > reference.accuracy
 
 
 @settings(max_examples=30)
-@given(rows=st.lists(st.tuples(st.floats(0, 1), st.booleans(), st.floats(0.1, 5)), min_size=1, max_size=25))
+@given(
+    rows=st.lists(
+        st.tuples(st.floats(0, 1), st.booleans(), st.floats(0.1, 5)), min_size=1, max_size=25
+    )
+)
 def test_weighted_isotonic_is_that_of_sklearn(rows: list[tuple[float, bool, float]]) -> None:
     p, c, w = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     bins = log_odds_bin(p)
@@ -326,7 +363,9 @@ def sliced(counts: dict[str, tuple[int, int]]) -> Predictions:
 
 def asked(groups: dict[str, int], **columns: Any) -> Predictions:
     group = [name for name, n in groups.items() for _ in range(n)]
-    return Predictions.from_arrays(confidence=[0.5] * len(group), group=np.array(group, dtype=object), columns=columns)
+    return Predictions.from_arrays(
+        confidence=[0.5] * len(group), group=np.array(group, dtype=object), columns=columns
+    )
 
 
 def test_one_column_is_post_stratification() -> None:
@@ -335,7 +374,9 @@ def test_one_column_is_post_stratification() -> None:
     assert found.value == pytest.approx(0.1 * 0.8 + 0.7 * 0.5 + 0.2 * 0.1, abs=2e-3)
     assert found.details["slices"] == ["group"]
     gone = Mandoline().fit(reference).estimate(asked({"a": 50, "b": 50}))
-    assert gone.value == pytest.approx(0.65, abs=2e-3), "a slice that the target lacks gets no weight"
+    assert gone.value == pytest.approx(0.65, abs=2e-3), (
+        "a slice that the target lacks gets no weight"
+    )
     same = Mandoline().fit(reference).estimate(asked({"a": 50, "b": 60, "c": 50}))
     assert same.value == pytest.approx(reference.accuracy)
     assert same.details["effective_rows"] == pytest.approx(160)
@@ -373,13 +414,20 @@ def test_values_that_the_reference_never_had() -> None:
     assert found.value == pytest.approx(0.5 * 0.8 + 0.5 * 0.4, abs=2e-3)
     assert found.warnings == ("40.0 % of the target has a group that the reference never had",)
     assert found.details["share_unseen"] == {"group": 0.4}
-    with pytest.raises(NotApplicable, match="60 % of the target has a group that the reference never had"):
+    with pytest.raises(
+        NotApplicable, match="60 % of the target has a group that the reference never had"
+    ):
         Mandoline().fit(reference).estimate(asked({"a": 40, "new": 60}))
 
 
 def test_slices_are_columns_of_few_values() -> None:
     right = np.arange(100) % 2
-    columns = {"many": np.arange(100), "one": np.ones(100), "few": np.arange(100) % 4, "pair": np.zeros((100, 2))}
+    columns = {
+        "many": np.arange(100),
+        "one": np.ones(100),
+        "few": np.arange(100) % 4,
+        "pair": np.zeros((100, 2)),
+    }
     reference = Predictions.from_arrays(correct=right, columns=columns)
     fitted = Mandoline().fit(reference)
     as_text = {"few": np.array([f"{k}.0" for k in (0, 2, 2, 2)], dtype=object)}
@@ -387,8 +435,12 @@ def test_slices_are_columns_of_few_values() -> None:
     assert found.details["slices"] == ["few"]
     assert found.value == pytest.approx(0, abs=2e-3), "2, 2.0 and '2.0' are one value"
     assert fitted.why_not(reference.without_labels()) is None
-    assert fitted.why_not(asked({"a": 2})) == "needs the columns few to slice by, as in the reference"
-    with pytest.raises(NotApplicable, match="needs a column of 2 to 20 values to slice by, `group` in a file"):
+    assert (
+        fitted.why_not(asked({"a": 2})) == "needs the columns few to slice by, as in the reference"
+    )
+    with pytest.raises(
+        NotApplicable, match="needs a column of 2 to 20 values to slice by, `group` in a file"
+    ):
         Mandoline().fit(Predictions.from_arrays(correct=right, columns={"one": np.ones(100)}))
 
 
@@ -397,11 +449,14 @@ def test_slices_that_no_weights_can_match_are_warned_of() -> None:
     a = np.arange(200) % 2
     reference = Predictions.from_arrays(correct=a, columns={"a": a, "b": a})
     target = Predictions.from_arrays(
-        confidence=np.full(100, 0.5), columns={"a": np.zeros(100, dtype=int), "b": np.ones(100, dtype=int)}
+        confidence=np.full(100, 0.5),
+        columns={"a": np.zeros(100, dtype=int), "b": np.ones(100, dtype=int)},
     )
     found = Mandoline().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.5)
-    assert found.warnings == ("no weights of the reference give the target's slices: one is off by 50.0 % of the rows",)
+    assert found.warnings == (
+        "no weights of the reference give the target's slices: one is off by 50.0 % of the rows",
+    )
 
 
 def test_many_slices_take_the_other_road() -> None:
@@ -417,7 +472,11 @@ def test_many_slices_take_the_other_road() -> None:
 def test_missing_values_are_a_slice() -> None:
     group = np.array(["a", None] * 50, dtype=object)
     reference = Predictions.from_arrays(correct=[1, 0] * 50, group=group)
-    found = Mandoline().fit(reference).estimate(Predictions.from_arrays(confidence=[0.5] * 100, group=group))
+    found = (
+        Mandoline()
+        .fit(reference)
+        .estimate(Predictions.from_arrays(confidence=[0.5] * 100, group=group))
+    )
     assert found.value == pytest.approx(0.5)
 
 
@@ -482,9 +541,13 @@ def test_logistic_regression_of_separated_classes_is_finite() -> None:
 @given(one=cases)
 def test_boosting_is_that_of_sklearn(one: tuple[Array, Array]) -> None:
     x, y = one
-    model = HistGradientBoostingClassifier(max_iter=50, max_depth=3, max_bins=64, early_stopping=False)
+    model = HistGradientBoostingClassifier(
+        max_iter=50, max_depth=3, max_bins=64, early_stopping=False
+    )
     other = x[::-1] * 0.9
-    assert fit_boosting(x, y)(other) == pytest.approx(model.fit(x, y).decision_function(other), abs=1e-6)
+    assert fit_boosting(x, y)(other) == pytest.approx(
+        model.fit(x, y).decision_function(other), abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("shape", [(300, 70), (55, 120)])

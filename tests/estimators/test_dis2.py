@@ -19,16 +19,25 @@ from oodometer.estimators import DisagreementDiscrepancy
 from oodometer.estimators.dis2 import _losses, _Rows, fit_critics, slack
 
 
-def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
+def critic_loss(
+    weights: Array, x: Array, y: Array, on_target: Array, trade: float
+) -> tuple[float, Array]:
     rows = _Rows.of(x, y, on_target)
     values, slope, _ = _losses((rows.x @ weights)[:, None, :], rows, trade)
     return float(values[0]), rows.x.T @ slope[:, 0]
 
 
-def problem(rows: int = 12, columns: int = 3, classes: int = 4) -> tuple[Array, Array, Array, Array]:
+def problem(
+    rows: int = 12, columns: int = 3, classes: int = 4
+) -> tuple[Array, Array, Array, Array]:
     rng = np.random.default_rng(0)
     weights = rng.standard_normal((columns, classes))
-    return (weights, rng.standard_normal((rows, columns)), rng.integers(0, classes, rows), np.arange(rows) % 3 == 0)
+    return (
+        weights,
+        rng.standard_normal((rows, columns)),
+        rng.integers(0, classes, rows),
+        np.arange(rows) % 3 == 0,
+    )
 
 
 def looped_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> float:
@@ -49,7 +58,9 @@ def test_the_loss_and_its_slope_are_those_of_loops(classes: int) -> None:
     value, slope = critic_loss(weights, x, y, on_target, 0.7)
     assert value == pytest.approx(looped_loss(weights, x, y, on_target, 0.7))
     numeric = scipy.optimize.approx_fprime(
-        weights.ravel(), lambda w: critic_loss(w.reshape(weights.shape), x, y, on_target, 0.7)[0], 1e-6
+        weights.ravel(),
+        lambda w: critic_loss(w.reshape(weights.shape), x, y, on_target, 0.7)[0],
+        1e-6,
     )
     assert slope.ravel() == pytest.approx(numeric, abs=1e-4)
     far, _ = critic_loss(weights * 1e4, x, y, on_target, 0.7)
@@ -67,7 +78,9 @@ def test_the_loss_is_convex_so_that_starts_do_not_matter() -> None:
 
 def test_the_slack_is_that_of_the_paper() -> None:
     """n_S + 4 n_T, not 4 n_S + n_T: the reference appears in two of the three means."""
-    assert slack(100, 400, 0.05) == pytest.approx(math.sqrt((100 + 1600) * math.log(20) / (2 * 100 * 400)))
+    assert slack(100, 400, 0.05) == pytest.approx(
+        math.sqrt((100 + 1600) * math.log(20) / (2 * 100 * 400))
+    )
     assert slack(400, 100, 0.05) < slack(100, 400, 0.05)
     assert slack(100, 100, 0.01) > slack(100, 100, 0.1)
 
@@ -150,7 +163,9 @@ def test_a_truth_that_turns_against_the_model_breaks_the_assumption() -> None:
     assert "no more" in found.assumes
 
 
-def logits_record(seed: int, rows: int, classes: int, scale: float = 1.0, labelled: bool = True) -> Predictions:
+def logits_record(
+    seed: int, rows: int, classes: int, scale: float = 1.0, labelled: bool = True
+) -> Predictions:
     rng = np.random.default_rng([seed, 6])
     label = rng.integers(0, classes, rows)
     z = scale * (rng.standard_normal((rows, classes)) + 3 * np.eye(classes)[label])
@@ -159,7 +174,10 @@ def logits_record(seed: int, rows: int, classes: int, scale: float = 1.0, labell
 
 @pytest.mark.parametrize("classes", [2, 10, 70, 1000])
 def test_any_number_of_classes(classes: int) -> None:
-    reference, target = logits_record(1, 300, classes), logits_record(2, 300, classes, 0.5, labelled=False)
+    reference, target = (
+        logits_record(1, 300, classes),
+        logits_record(2, 300, classes, 0.5, labelled=False),
+    )
     found = DisagreementDiscrepancy().fit(reference).estimate(target)
     assert 0 <= found.lower <= found.value <= found.upper <= 1
     assert found.value <= found.details["reference_accuracy"]
@@ -172,22 +190,32 @@ def test_inputs_of_every_kind() -> None:
     given = {"probabilities": softmax(z), "label": label, "features": z[:, :2]}
     record = Predictions.from_arrays(**given)
     for critic, want in (("logits", "probabilities"), ("features", "features")):
-        assert DisagreementDiscrepancy(critic=critic).fit(record).estimate(record).details["input"] == want
+        assert (
+            DisagreementDiscrepancy(critic=critic).fit(record).estimate(record).details["input"]
+            == want
+        )
     with pytest.raises(UsageError, match="critic 'logits' or 'features'"):
         DisagreementDiscrepancy(critic="trees")
     fitted = DisagreementDiscrepancy(critic="features").fit(record)
     other = Predictions.from_arrays(features=z, prediction=label)
     assert fitted.why_not(other) == "needs features of 2 numbers as in the reference, got 3"
-    assert fitted.why_not(Predictions.from_probabilities(softmax(z))) == "needs `features` as in the reference"
+    assert (
+        fitted.why_not(Predictions.from_probabilities(softmax(z)))
+        == "needs `features` as in the reference"
+    )
     certain = Predictions.from_arrays(probabilities=np.eye(3)[label], label=label)
     assert DisagreementDiscrepancy().fit(certain).estimate(certain).value > 0.9
 
 
 def test_what_cannot_be_judged_is_refused() -> None:
     record = line(1, 200)
-    with pytest.raises(NotApplicable, match="needs 40 reference rows to train and judge a critic, got 39"):
+    with pytest.raises(
+        NotApplicable, match="needs 40 reference rows to train and judge a critic, got 39"
+    ):
         DisagreementDiscrepancy().fit(record.slice(0, 39))
-    with pytest.raises(NotApplicable, match="needs 40 target rows to train and judge a critic, got 1"):
+    with pytest.raises(
+        NotApplicable, match="needs 40 target rows to train and judge a critic, got 1"
+    ):
         DisagreementDiscrepancy().fit(record).estimate(record.slice(0, 1))
     one = Predictions.from_arrays(features=np.zeros((50, 1)), prediction=[0] * 50, label=[0] * 50)
     with pytest.raises(NotApplicable, match="two classes"):
@@ -198,7 +226,9 @@ def test_what_cannot_be_judged_is_refused() -> None:
 def test_a_model_that_says_one_class_only() -> None:
     rng = np.random.default_rng(0)
     given: dict[str, Any] = {"prediction": [0] * 200, "classes": [0, 1]}
-    reference = Predictions.from_arrays(features=rng.standard_normal((200, 1)), label=[0] * 200, **given)
+    reference = Predictions.from_arrays(
+        features=rng.standard_normal((200, 1)), label=[0] * 200, **given
+    )
     target = Predictions.from_arrays(features=rng.standard_normal((200, 1)) + 9, **given)
     found = DisagreementDiscrepancy().fit(reference).estimate(target)
     assert found.value < 0.1, "the target lies apart, and there is nothing to stop the critic"
@@ -223,7 +253,10 @@ def case(seed: int, classes: int, rows: int = ROWS) -> tuple[Sample, Sample]:
     for target in (0, 1):
         u = rng.standard_normal((rows, columns)) + target * moved
         away = target * (rng.random(rows) < share)[:, None]
-        v = quiet * rng.standard_normal((rows, hidden)) + away * centres[rng.integers(len(centres), size=rows)]
+        v = (
+            quiet * rng.standard_normal((rows, hidden))
+            + away * centres[rng.integers(len(centres), size=rows)]
+        )
         made.append((np.hstack([u, v]), (u @ seen).argmax(1), (u @ seen + v @ unseen).argmax(1)))
     return made[0], made[1]
 
@@ -238,7 +271,9 @@ def gap(weights: Array, here: Sample, there: Sample) -> float:
     return float(agrees[0] - agrees[1])
 
 
-def plain_search(here: Sample, there: Sample, classes: int, restarts: int = 3, epochs: int = 40) -> Array:
+def plain_search(
+    here: Sample, there: Sample, classes: int, restarts: int = 3, epochs: int = 40
+) -> Array:
     """Random restarts of AdamW (3e-3, decay 5e-4, batches of 256) on cross-entropy on the reference + log(1 + e^margin)
     on the target, halved; margin = z_h - mean of the others; the critic with the largest gap at the end of an epoch.
     """
@@ -269,7 +304,9 @@ def plain_search(here: Sample, there: Sample, classes: int, restarts: int = 3, e
 
 def record(sample: Sample, classes: int) -> Predictions:
     x, said, truth = sample
-    return Predictions.from_arrays(features=x, prediction=said, label=truth, classes=list(range(classes)))
+    return Predictions.from_arrays(
+        features=x, prediction=said, label=truth, classes=list(range(classes))
+    )
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10, 50])
@@ -278,7 +315,9 @@ def test_at_least_the_discrepancy_of_a_plain_search(classes: int) -> None:
     ours, plain, truth = [], [], []
     for seed in range(3):
         here, there = case(seed, classes)
-        found = DisagreementDiscrepancy().fit(record(here, classes)).estimate(record(there, classes))
+        found = (
+            DisagreementDiscrepancy().fit(record(here, classes)).estimate(record(there, classes))
+        )
         ours.append(found.details["discrepancy"])
         halves = [tuple(part[half::2] for part in s) for half in (0, 1) for s in (here, there)]
         weights = plain_search(*halves[:2], classes)
@@ -286,7 +325,9 @@ def test_at_least_the_discrepancy_of_a_plain_search(classes: int) -> None:
         truth.append((here[1] == here[2]).mean() - (there[1] == there[2]).mean())
     assert min(np.subtract(ours, plain)) > -0.03
     assert np.mean(ours) > np.mean(plain)
-    if classes <= 10:  # with fewer than 15 rows for each class the judged half tells what was learnt by heart
+    if (
+        classes <= 10
+    ):  # with fewer than 15 rows for each class the judged half tells what was learnt by heart
         assert min(np.subtract(ours, truth)) > -0.03
 
 
@@ -294,12 +335,18 @@ def test_at_least_the_discrepancy_of_a_plain_search(classes: int) -> None:
 def test_the_bound_holds_where_the_truth_is_a_linear_critic(classes: int) -> None:
     for seed in range(10, 16):
         here, there = case(seed, classes)
-        found = DisagreementDiscrepancy().fit(record(here, classes)).estimate(record(there, classes))
+        found = (
+            DisagreementDiscrepancy().fit(record(here, classes)).estimate(record(there, classes))
+        )
         assert found.lower <= (there[1] == there[2]).mean(), f"case {seed}"
 
 
 @settings(max_examples=8)
-@given(data=st.data(), classes=st.integers(2, 6), kind=st.sampled_from(["logits", "probabilities", "features"]))
+@given(
+    data=st.data(),
+    classes=st.integers(2, 6),
+    kind=st.sampled_from(["logits", "probabilities", "features"]),
+)
 def test_classes_in_another_order_change_nothing(data: Any, classes: int, kind: str) -> None:
     order = np.array(data.draw(st.permutations(range(classes))))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -317,7 +364,9 @@ def test_classes_in_another_order_change_nothing(data: Any, classes: int, kind: 
                 "probabilities": {"probabilities": softmax(z)[:, chosen]},
                 "features": {"features": x, "prediction": place[z.argmax(1)]},
             }[kind]
-            made.append(Predictions.from_arrays(label=place[label], classes=list(range(classes)), **given))
+            made.append(
+                Predictions.from_arrays(label=place[label], classes=list(range(classes)), **given)
+            )
         answer = DisagreementDiscrepancy().fit(made[0]).estimate(made[1])
         found.append((answer.value, answer.lower, answer.upper))
     assert found[0] == pytest.approx(found[1], abs=1e-9)
@@ -329,12 +378,16 @@ def test_both_files_permuted() -> None:
     given = []
     for rows, size in ((1500, 3.0), (1200, 1.5)):
         label = rng.integers(5, size=rows)
-        given.append((label, softmax(size * (rng.standard_normal((rows, 5)) + 2 * np.eye(5)[label]))))
+        given.append(
+            (label, softmax(size * (rng.standard_normal((rows, 5)) + 2 * np.eye(5)[label])))
+        )
     values = []
     for order in ([0, 1, 2, 3, 4], [3, 1, 4, 0, 2], [4, 3, 2, 1, 0]):
         (label, p), (_, q) = given
         reference = Predictions.from_probabilities(p[:, order], label=np.argsort(order)[label])
         target = Predictions.from_probabilities(q[:, order])
-        answer = oodometer.estimate(reference, target, methods=["dis2"], backtest="none", calibrator="temperature")
+        answer = oodometer.estimate(
+            reference, target, methods=["dis2"], backtest="none", calibrator="temperature"
+        )
         values.append(answer["dis2"].value)
     assert np.ptp(values) < 1e-9

@@ -44,13 +44,17 @@ from oodometer.registry import create
 METHODS = [LabelShift, BBSE, SLD, SLEAP, LEAP]
 
 
-def draw(rows: int, prior: Any, seed: int, *, signal: float = 2.0, calibrated: bool = True) -> Predictions:
+def draw(
+    rows: int, prior: Any, seed: int, *, signal: float = 2.0, calibrated: bool = True
+) -> Predictions:
     """Gaussian classes with the exact posteriors under a uniform prior: the assumption of every method here."""
     rng = np.random.default_rng([seed, rows])
     classes = len(prior)
     label = rng.choice(classes, p=prior, size=rows)
     seen = signal * np.eye(classes)[label] + rng.standard_normal((rows, classes))
-    return Predictions.from_probabilities(softmax(signal * seen * (1 if calibrated else 3)), label=label)
+    return Predictions.from_probabilities(
+        softmax(signal * seen * (1 if calibrated else 3)), label=label
+    )
 
 
 def two_classes(ones_right: int = 60) -> Predictions:
@@ -76,7 +80,9 @@ def test_cells_count_like_a_loop_and_keep_the_order_of_confidence(data: Any) -> 
     assert (cells.count(record) == cells.rows).all()
     assert (cells.owner[one_by_one] == record.predicted).all()
     order = np.lexsort((record.top.first, record.predicted))
-    assert (np.diff(one_by_one[order]) >= 0).all(), "cells ascend with confidence within a predicted class"
+    assert (np.diff(one_by_one[order]) >= 0).all(), (
+        "cells ascend with confidence within a predicted class"
+    )
 
 
 def test_cells_hold_enough_rows_and_are_about_even() -> None:
@@ -88,7 +94,9 @@ def test_cells_hold_enough_rows_and_are_about_even() -> None:
 
 
 def test_cells_of_ties_are_not_split() -> None:
-    record = Predictions.from_confidence([1.0] * 300, prediction=[0] * 300, label=[0] * 200 + [1] * 100)
+    record = Predictions.from_confidence(
+        [1.0] * 300, prediction=[0] * 300, label=[0] * 200 + [1] * 100
+    )
     assert len(count_labels(record)) == 3  # one of each predicted class, one for unknown classes
     assert count_labels(record).count(record).tolist() == [300, 0, 0]
 
@@ -136,7 +144,11 @@ def test_prior_is_the_maximum_of_the_likelihood(seed: int) -> None:
 def test_sparse_and_dense_tables_give_the_same_prior(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = count_labels(draw(1500, [0.25] * 4, 3))
     counts = cells.count(draw(800, [0.6, 0.2, 0.1, 0.1], 4))
-    again = np.random.default_rng(0).poisson(cells.pair_rows, size=(3, len(cells.pair_rows))).astype(float)
+    again = (
+        np.random.default_rng(0)
+        .poisson(cells.pair_rows, size=(3, len(cells.pair_rows)))
+        .astype(float)
+    )
     dense = conditionals(cells, again)
     assert dense.table.sum(axis=1) == pytest.approx(np.ones((3, 4))), "P(cell | class) sums to 1"
     start, many = np.full((3, 4), 0.25), np.repeat(counts[None], 3, axis=0)
@@ -153,13 +165,17 @@ def test_g_is_twice_a_sum_of_logs(counts: list[int]) -> None:
     total = sum(counts)
     expected = np.full(len(counts), max(total, 1) / len(counts))
     by_hand = 2 * sum(n * np.log(n / e) for n, e in zip(counts, expected, strict=True) if n)
-    assert float(g_statistic(np.array(counts, float), expected)) == pytest.approx(max(by_hand, 0), abs=1e-9)
+    assert float(g_statistic(np.array(counts, float), expected)) == pytest.approx(
+        max(by_hand, 0), abs=1e-9
+    )
 
 
 def test_homogeneity_agrees_with_scipy() -> None:
     a, b = np.array([50, 30, 20]), np.array([30, 45, 25])
     found = no_shift_test(a, b, draws=2000)
-    oracle = scipy.stats.chi2_contingency(np.stack([a, b]), lambda_="log-likelihood", correction=False)
+    oracle = scipy.stats.chi2_contingency(
+        np.stack([a, b]), lambda_="log-likelihood", correction=False
+    )
     assert found.statistic == pytest.approx(oracle.statistic)
     assert found.p_value == pytest.approx(oracle.pvalue, abs=0.03)
 
@@ -168,7 +184,9 @@ def test_p_values_are_level_under_label_shift_and_tiny_under_another_shift() -> 
     p_values, ratios = [], []
     for seed in range(30):
         cells = count_labels(draw(1500, [0.25] * 4, seed))
-        fit = label_shift_test(cells, cells.count(draw(1000, [0.55, 0.3, 0.1, 0.05], seed + 100)), seed=seed)
+        fit = label_shift_test(
+            cells, cells.count(draw(1000, [0.55, 0.3, 0.1, 0.05], seed + 100)), seed=seed
+        )
         p_values.append(fit.p_value)
         ratios.append(fit.ratio)
     assert 0.3 < np.mean(p_values) < 0.75
@@ -191,7 +209,9 @@ def test_by_hand_with_two_classes() -> None:
     assert exact.details["prior"] == pytest.approx([0.15, 0.85])
     assert exact.details["condition"] == pytest.approx(np.linalg.cond([[0.9, 0.4], [0.1, 0.6]]))
     assert SLEAP(prior="bbse").fit(two_classes()).estimate(target).value == pytest.approx(0.645)
-    assert LEAP(prior="bbse").fit(two_classes()).estimate(target).value == pytest.approx(0.645, abs=0.01)
+    assert LEAP(prior="bbse").fit(two_classes()).estimate(target).value == pytest.approx(
+        0.645, abs=0.01
+    )
     for method in (LabelShift, SLEAP, LEAP):  # smoothing moves these a little
         assert method().fit(two_classes()).estimate(target).value == pytest.approx(0.645, abs=0.01)
 
@@ -200,7 +220,9 @@ def test_without_shift_the_reference_accuracy_comes_back() -> None:
     record = draw(4000, [0.4, 0.3, 0.2, 0.1], 2)
     for method in METHODS:
         expected = record.accuracy if method is not SLD else adjust_by_label(record)
-        assert method().fit(record).estimate(record).value == pytest.approx(expected, abs=0.012), method
+        assert method().fit(record).estimate(record).value == pytest.approx(expected, abs=0.012), (
+            method
+        )
 
 
 def adjust_by_label(record: Predictions) -> float:
@@ -250,7 +272,9 @@ def test_sld_is_the_fixed_point_of_saerens() -> None:
         prior = posterior.mean(axis=0)
     found = adjusted_prior(record.probabilities, record.predicted, np.array([100] * 4))
     assert found.prior == pytest.approx(prior, abs=1e-4)
-    assert found.accuracy == pytest.approx(float(posterior[np.arange(600), record.predicted].mean()), abs=1e-4)
+    assert found.accuracy == pytest.approx(
+        float(posterior[np.arange(600), record.predicted].mean()), abs=1e-4
+    )
     assert (found.priors.std(axis=0) > 0.002).all(), "the bootstrap moves the prior"
 
 
@@ -259,10 +283,15 @@ def test_sld_believes_the_probabilities_and_cells_do_not() -> None:
     prior = [0.1, 0.1, 0.2, 0.6]
     reference = draw(3000, [0.25] * 4, 1, signal=1.2, calibrated=False)
     target = draw(3000, prior, 2, signal=1.2, calibrated=False)
-    cells, posteriors = LabelShift().fit(reference).estimate(target), SLD().fit(reference).estimate(target)
+    cells, posteriors = (
+        LabelShift().fit(reference).estimate(target),
+        SLD().fit(reference).estimate(target),
+    )
     assert abs(cells.value - target.accuracy) < 0.03
     assert abs(posteriors.value - target.accuracy) > 0.08
-    assert posteriors.lower < target.accuracy < posteriors.upper, "the reference's own gap is part of the doubt"
+    assert posteriors.lower < target.accuracy < posteriors.upper, (
+        "the reference's own gap is part of the doubt"
+    )
 
 
 def test_bbse_variance_is_that_of_a_bootstrap() -> None:
@@ -271,7 +300,10 @@ def test_bbse_variance_is_that_of_a_bootstrap() -> None:
     value = found.value
     rng = np.random.default_rng(0)
     again = [
-        BBSE().fit(reference.take(rng.integers(800, size=800))).estimate(target.take(rng.integers(500, size=500))).value
+        BBSE()
+        .fit(reference.take(rng.integers(800, size=800)))
+        .estimate(target.take(rng.integers(500, size=500)))
+        .value
         for _ in range(300)
     ]
     expected = np.sqrt(np.var(again) + value * (1 - value) / 500)
@@ -280,7 +312,9 @@ def test_bbse_variance_is_that_of_a_bootstrap() -> None:
 
 def test_bbse_refuses_what_cannot_be_inverted() -> None:
     blind = Predictions.from_classes([0, 1] * 100, label=[0] * 100 + [1] * 100)
-    with pytest.raises(NotApplicable, match=r"cannot be inverted \(condition number inf|condition number"):
+    with pytest.raises(
+        NotApplicable, match=r"cannot be inverted \(condition number inf|condition number"
+    ):
         BBSE().fit(blind)
     singular = np.array([[0.25, 0.25], [0.25, 0.25]])
     with pytest.raises(NotApplicable, match="never told apart"):
@@ -338,12 +372,17 @@ def test_balanced_tables_have_both_margins_and_the_odds_ratios(seed: int, classe
     assert miss < 1e-6
     assert (made >= 0).all()
     ratios = [np.log(t[:-1, :-1] * t[1:, 1:] / t[:-1, 1:] / t[1:, :-1]) for t in (made, table)]
-    assert ratios[0] == pytest.approx(ratios[1], abs=1e-6), "so that it is the nearest in Kullback-Leibler"
+    assert ratios[0] == pytest.approx(ratios[1], abs=1e-6), (
+        "so that it is the nearest in Kullback-Leibler"
+    )
 
 
 def test_s_leap_with_its_default_prior_answers_as_label_shift() -> None:
     reference, target = uneven(900, [0.25] * 4, 5), uneven(700, [0.1, 0.2, 0.3, 0.4], 6)
-    simple, cells = SLEAP().fit(reference).estimate(target), LabelShift().fit(reference).estimate(target)
+    simple, cells = (
+        SLEAP().fit(reference).estimate(target),
+        LabelShift().fit(reference).estimate(target),
+    )
     assert simple.value == pytest.approx(cells.value)
     leap = LEAP().fit(reference).estimate(target)
     predicted = np.bincount(target.predicted, minlength=4) / len(target)
@@ -358,7 +397,9 @@ def test_every_way_to_the_prior_finds_it(choice: Any) -> None:
     leap = LEAP(prior=choice).fit(reference).estimate(target)
     assert leap.details["prior"] == pytest.approx(prior, abs=0.06)
     assert leap.value == pytest.approx(target.accuracy, abs=0.02)
-    with pytest.raises(UsageError, match="unknown prior 'kde'; choose one of mle, bbse, sld, source"):
+    with pytest.raises(
+        UsageError, match="unknown prior 'kde'; choose one of mle, bbse, sld, source"
+    ):
         LEAP(prior="kde")
 
 
@@ -367,7 +408,9 @@ def test_source_prior_is_the_reference() -> None:
     fit = choose_prior("source", cells, Sums(rows=1, counts=np.array([1, 0, 0])))
     assert fit.prior.tolist() == [0.5, 0.5]
     assert fit.accuracy == pytest.approx(0.75)
-    assert SLEAP(prior="source").fit(two_classes()).estimate(two_classes()).value == pytest.approx(0.75)
+    assert SLEAP(prior="source").fit(two_classes()).estimate(two_classes()).value == pytest.approx(
+        0.75
+    )
 
 
 def test_leap_refuses_verdicts_that_are_no_matter_of_classes() -> None:
@@ -380,8 +423,12 @@ def test_leap_refuses_verdicts_that_are_no_matter_of_classes() -> None:
 @pytest.mark.parametrize("method", [*METHODS, COT, COTT])
 def test_edges(method: Any) -> None:
     one_class = Predictions.from_probabilities([[0.9, 0.1]] * 40, label=[0] * 40)
-    flawless = Predictions.from_probabilities([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40)
-    hopeless = Predictions.from_probabilities([[0.9, 0.1]] * 30 + [[0.3, 0.7]] * 70, label=[1] * 30 + [0] * 70)
+    flawless = Predictions.from_probabilities(
+        [[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40
+    )
+    hopeless = Predictions.from_probabilities(
+        [[0.9, 0.1]] * 30 + [[0.3, 0.7]] * 70, label=[1] * 30 + [0] * 70
+    )
     for reference in (one_class, flawless, hopeless):
         for target in (flawless, flawless.slice(0, 1), one_class):
             found = method().fit(reference).estimate(target)
@@ -390,7 +437,10 @@ def test_edges(method: Any) -> None:
     assert any("classes have no reference row" in t for t in method().fit(one_class).estimate(flawless).warnings) or (
         method in (SLD, COT, COTT)
     )  # fmt: skip
-    assert any("only 10 rows" in t for t in LabelShift().fit(flawless.slice(35, 45)).estimate(flawless).warnings)
+    assert any(
+        "only 10 rows" in t
+        for t in LabelShift().fit(flawless.slice(35, 45)).estimate(flawless).warnings
+    )
 
 
 def test_classes_that_the_reference_does_not_know_count_as_misfit() -> None:

@@ -44,7 +44,9 @@ def pairs(draw: st.DrawFn) -> tuple[list[float], list[bool], list[float]]:
 
 
 def records(reference: Any, correct: Any, target: Any) -> tuple[Predictions, Predictions]:
-    return Predictions.from_confidence(reference, correct=correct), Predictions.from_confidence(target)
+    return Predictions.from_confidence(reference, correct=correct), Predictions.from_confidence(
+        target
+    )
 
 
 def mean(values: Any) -> float:
@@ -61,14 +63,18 @@ def smoothed_variance(values: list[float]) -> float:
 
 
 @given(correct=st.lists(st.booleans(), min_size=1, max_size=40))
-def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_target(correct: list[bool]) -> None:
+def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_target(
+    correct: list[bool],
+) -> None:
     reference, target = records([0.5] * len(correct), correct, [0.9, 0.1])
     found = SourceAccuracy(level=0.9).fit(reference).estimate(target)
     exact = scipy.stats.binomtest(sum(correct), len(correct)).proportion_ci(0.9)
     assert found.value == pytest.approx(mean(correct))
     assert found.lower <= exact.low + 1e-9
     assert found.upper >= exact.high - 1e-9
-    assert found.interval.width > exact.high - exact.low or found.interval.width == 1, "two target rows add to it"
+    assert found.interval.width > exact.high - exact.low or found.interval.width == 1, (
+        "two target rows add to it"
+    )
     endless = SourceAccuracy(level=0.9).fit(reference).finish(Sums(rows=10**12))
     assert (endless.lower, endless.upper) == pytest.approx((exact.low, exact.high), abs=1e-5)
     assert found.rows == 2
@@ -94,7 +100,9 @@ def test_average_confidence_over_every_score_that_is_a_probability() -> None:
             assert found.value == pytest.approx(mean(score.fit(reference)(target).tolist())), name
             assert (found.method, found.score) == (f"ac:{name}", name)
         else:
-            with pytest.raises(UsageError, match=f"the score '{name}' does not read as a probability"):
+            with pytest.raises(
+                UsageError, match=f"the score '{name}' does not read as a probability"
+            ):
                 AverageConfidence(score=name)
 
 
@@ -106,7 +114,9 @@ def test_calibration_on_the_reference_widens_the_interval() -> None:
     raw = AverageConfidence(level=0.9).fit(reference).estimate(target)
     cured = AverageConfidence(level=0.9).fit(fitted(reference)).estimate(fitted(target))
     v = cured.value
-    want = wilson_from_variance(v, v * (1 - v) / 5000 + smoothed_variance(gap.tolist()) / 100, 100, 0.9)
+    want = wilson_from_variance(
+        v, v * (1 - v) / 5000 + smoothed_variance(gap.tolist()) / 100, 100, 0.9
+    )
     assert (cured.lower, cured.upper) == pytest.approx(want)
     assert cured.upper - cured.lower > 2 * (raw.upper - raw.lower)
 
@@ -120,7 +130,9 @@ def test_difference_of_confidences_is_acc_plus_the_fall(data: Any) -> None:
     assert found.value == pytest.approx(value, abs=1e-12)
     gaps = [c - s for c, s in zip(correct, confidence, strict=True)]
     m = mean(there)
-    variance = smoothed_variance(gaps) / len(gaps) + max(m * (1 - m), smoothed_variance(gaps)) / len(there)
+    variance = smoothed_variance(gaps) / len(gaps) + max(
+        m * (1 - m), smoothed_variance(gaps)
+    ) / len(there)
     want = wilson_from_variance(value, variance, min(len(gaps), len(there)), 0.9)
     assert (found.lower, found.upper) == pytest.approx(want)
     assert found.details["reference_gap"] == pytest.approx(mean(gaps), abs=1e-12)
@@ -136,30 +148,40 @@ def test_a_value_outside_the_unit_interval_is_cut_and_said(
     reference, target = records([here] * 20, [right] * 20, [there] * 10)
     found = DifferenceOfConfidence().fit(reference).estimate(target)
     assert found.value == value
-    assert found.warnings == (f"the formula gave {raw}000, outside [0, 1]; its assumption fails here",)
+    assert found.warnings == (
+        f"the formula gave {raw}000, outside [0, 1]; its assumption fails here",
+    )
     same = Predictions.from_confidence([0.5] * 10, correct=[True, False] * 5)
     assert DifferenceOfConfidence().fit(same).estimate(same).warnings == ()
 
 
-def density_ratio(confidence: list[float], correct: list[bool], there: list[float], bins: int = 10) -> float:
+def density_ratio(
+    confidence: list[float], correct: list[bool], there: list[float], bins: int = 10
+) -> float:
     """mean_S of ratio(bin) * correct; a bin that only the target fills takes what lies between its neighbours."""
 
     def place(p: float) -> int:
         return min(int(p * bins), bins - 1)
 
     here = [place(p) for p in confidence]
-    accuracy = {b: mean([c for c, own in zip(correct, here, strict=True) if own == b]) for b in set(here)}
+    accuracy = {
+        b: mean([c for c, own in zip(correct, here, strict=True) if own == b]) for b in set(here)
+    }
     total = 0.0
     for b in range(bins):
         share = sum(place(p) == b for p in there) / len(there)
         if b in accuracy:
             ratio = share / (here.count(b) / len(here))
-            total += sum(ratio * c for c, own in zip(correct, here, strict=True) if own == b) / len(here)
+            total += sum(ratio * c for c, own in zip(correct, here, strict=True) if own == b) / len(
+                here
+            )
         elif share:
             below, above = [x for x in accuracy if x < b], [x for x in accuracy if x > b]
             if below and above:
                 lo, hi = max(below), min(above)
-                total += share * (accuracy[lo] + (accuracy[hi] - accuracy[lo]) * (b - lo) / (hi - lo))
+                total += share * (
+                    accuracy[lo] + (accuracy[hi] - accuracy[lo]) * (b - lo) / (hi - lo)
+                )
             else:
                 total += share * accuracy[max(below) if below else min(above)]
     return total
@@ -173,11 +195,15 @@ def test_importance_is_the_mean_under_a_density_ratio(data: Any, bins: int) -> N
 
 
 def test_rows_in_bins_that_the_reference_lacks_are_warned_of() -> None:
-    reference, target = records([0.95] * 10 + [0.55] * 10, [True] * 10 + [True, False] * 5, [0.75] * 3 + [0.95] * 7)
+    reference, target = records(
+        [0.95] * 10 + [0.55] * 10, [True] * 10 + [True, False] * 5, [0.75] * 3 + [0.95] * 7
+    )
     found = HistogramImportance().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.3 * 0.75 + 0.7)
     assert found.details["share_outside_reference"] == pytest.approx(0.3)
-    assert found.warnings == ("30.0 % of the target lies in confidence bins that the reference leaves empty",)
+    assert found.warnings == (
+        "30.0 % of the target lies in confidence bins that the reference leaves empty",
+    )
     assert HistogramImportance().fit(reference).estimate(reference).warnings == ()
 
 
@@ -208,7 +234,9 @@ def test_disagreement_is_that_of_loops(here: Any, data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 12))
     classes = st.lists(st.integers(0, 2), min_size=rows, max_size=rows)
     there, their_others = data.draw(classes), [data.draw(classes) for _ in others]
-    reference = Predictions.from_arrays(prediction=base, members=others, label=label, classes=[0, 1, 2])
+    reference = Predictions.from_arrays(
+        prediction=base, members=others, label=label, classes=[0, 1, 2]
+    )
     target = Predictions.from_arrays(prediction=there, members=their_others, classes=[0, 1, 2])
     plain = GeneralizationDisagreement().fit(reference).estimate(target)
     assert plain.value == pytest.approx(agreement(there, their_others))
@@ -231,13 +259,21 @@ def test_a_copy_of_the_judged_model_is_left_out_everywhere() -> None:
     label = rng.integers(0, 2, 400)
     with_copy = Predictions.from_arrays(prediction=base, members=[other, base], label=label)
     without = Predictions.from_arrays(prediction=base, members=[other], label=label)
-    for name in ("gde", "gde-difference", "agreement", "threshold:model_agreement", "ac:model_agreement"):
+    for name in (
+        "gde",
+        "gde-difference",
+        "agreement",
+        "threshold:model_agreement",
+        "ac:model_agreement",
+    ):
         method = create("estimator", name)
         for rows in (slice(0, 400), slice(0, 4)):
             target = with_copy.slice(rows.start, rows.stop)
             got = method.fit(with_copy).estimate(target)
             want = method.fit(without).estimate(without.slice(rows.start, rows.stop))
-            assert (got.value, got.lower, got.upper) == pytest.approx((want.value, want.lower, want.upper)), name
+            assert (got.value, got.lower, got.upper) == pytest.approx(
+                (want.value, want.lower, want.upper)
+            ), name
     assert GeneralizationDisagreement().fit(with_copy).estimate(with_copy).value == 0.5
 
 
@@ -252,7 +288,12 @@ def test_only_copies_are_no_ensemble() -> None:
 def test_soft_disagreement_is_that_of_loops(seed: int, models: int, classes: int) -> None:
     q = np.random.default_rng(seed).dirichlet(np.ones(classes), (models, 6))
     record = Predictions.from_arrays(member_probabilities=q)
-    want = mean([sum(mean([q[m, i, k] for m in range(models)]) ** 2 for k in range(classes)) for i in range(6)])
+    want = mean(
+        [
+            sum(mean([q[m, i, k] for m in range(models)]) ** 2 for k in range(classes))
+            for i in range(6)
+        ]
+    )
     found = SoftDisagreement().fit(record).estimate(record)
     assert found.value == pytest.approx(want)
     assert 1 / classes - 1e-12 <= found.value <= 1
@@ -263,7 +304,9 @@ def test_logits_of_a_model_are_never_averaged_with_probabilities() -> None:
     z = np.array([[2.0, -1.0], [0.5, 0.1]])
     good = softmax(z)
     for bad in (z, np.abs(z)):
-        with pytest.raises(ValueError, match=r"column member_probabilities\[1\].*if these are logits"):
+        with pytest.raises(
+            ValueError, match=r"column member_probabilities\[1\].*if these are logits"
+        ):
             Predictions.from_arrays(member_probabilities=np.stack([good, bad, good]))
     record = Predictions.from_arrays(logits=z, member_probabilities=np.stack([good, good]))
     found = SoftDisagreement().fit(record).estimate(record)
@@ -274,12 +317,19 @@ def test_rows_of_unknown_truth_are_left_out_of_the_reference() -> None:
     record = example_record(200, seed=1)
     label = record.label.astype(float)
     label[50:] = np.nan
-    gaps = Predictions.from_arrays(**{n: getattr(record, n) for n in record.fields} | {"label": label})
+    gaps = Predictions.from_arrays(
+        **{n: getattr(record, n) for n in record.fields} | {"label": label}
+    )
     target = example_record(100, seed=2)
     for name in ("source", "doc", "atc", "cbpe"):
         method = create("estimator", name)
-        got, want = method.fit(gaps).estimate(target), method.fit(record.slice(0, 50)).estimate(target)
-        assert (got.value, got.lower, got.upper) == pytest.approx((want.value, want.lower, want.upper)), name
+        got, want = (
+            method.fit(gaps).estimate(target),
+            method.fit(record.slice(0, 50)).estimate(target),
+        )
+        assert (got.value, got.lower, got.upper) == pytest.approx(
+            (want.value, want.lower, want.upper)
+        ), name
 
 
 def test_what_cannot_be_fitted_says_why() -> None:
@@ -287,11 +337,13 @@ def test_what_cannot_be_fitted_says_why() -> None:
     with pytest.raises(NotApplicable, match=r"^needs a reference$"):
         ac.fit()
     with pytest.raises(
-        NotApplicable, match=r"needs labelled reference rows \(`label` with a prediction, or `correct`\)"
+        NotApplicable,
+        match=r"needs labelled reference rows \(`label` with a prediction, or `correct`\)",
     ):
         ac.fit(Predictions.from_confidence([0.5], correct=[None]))
     with pytest.raises(
-        NotApplicable, match=r"needs `probabilities` or `confidence` or `token_logprobs`.*; there are only"
+        NotApplicable,
+        match=r"needs `probabilities` or `confidence` or `token_logprobs`.*; there are only",
     ):
         ac.fit(Predictions.from_classes([0, 1], label=[0, 1]))
     fitted = ac.fit(Predictions.from_confidence([0.5], correct=[1]))
@@ -308,10 +360,15 @@ def test_the_target_needs_the_same_confidence_as_the_reference(name: str) -> Non
     bare = Predictions.from_arrays(probabilities=reference.probabilities, label=reference.label)
     fitted = create("estimator", name).fit(bare)
     target = Predictions.from_confidence([0.5, 0.6])
-    assert fitted.why_not(target) == "needs `probabilities` or `candidate_scores`; there are only confidence"
+    assert (
+        fitted.why_not(target)
+        == "needs `probabilities` or `candidate_scores`; there are only confidence"
+    )
     with pytest.raises(NotApplicable, match=r"needs `probabilities`"):
         fitted.estimate(target)
-    both = fitted.estimate(Predictions.from_arrays(probabilities=[[0.5, 0.2, 0.2, 0.1]], confidence=[0.9]))
+    both = fitted.estimate(
+        Predictions.from_arrays(probabilities=[[0.5, 0.2, 0.2, 0.1]], confidence=[0.9])
+    )
     assert both.score == "max_probability"
 
 
@@ -337,8 +394,14 @@ def calibrated(rows: int, seed: int = 0) -> Predictions:
     return Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence)
 
 
-@given(counts=st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any), data=st.data(), share=st.floats(0.01, 1))
-def test_the_accuracy_of_a_share_is_that_of_its_best_rows(counts: list[int], data: st.DataObject, share: float) -> None:
+@given(
+    counts=st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any),
+    data=st.data(),
+    share=st.floats(0.01, 1),
+)
+def test_the_accuracy_of_a_share_is_that_of_its_best_rows(
+    counts: list[int], data: st.DataObject, share: float
+) -> None:
     """Rows one by one, from the highest bin down; the last one counts by the part of it that is needed."""
     rates = [data.draw(st.floats(0, 1)) for _ in counts]
     rows = [r for n, r in reversed(list(zip(counts, rates, strict=True))) for _ in range(n)]
@@ -350,7 +413,10 @@ def test_the_accuracy_of_a_share_is_that_of_its_best_rows(counts: list[int], dat
 
 
 def test_the_curve_is_that_of_a_loop_over_the_target() -> None:
-    reference, target = (example_record(3000, seed=1, difficulty=1.6), example_record(500, seed=2, difficulty=2.0))
+    reference, target = (
+        example_record(3000, seed=1, difficulty=1.6),
+        example_record(500, seed=2, difficulty=2.0),
+    )
     fitted = RiskCoverage().fit(reference)
     curve = fitted.estimate(target)
     rate = fitted._map.rate[0][bin_numbers(target.top.first, 1)]
@@ -419,7 +485,9 @@ def test_constant_confidence_makes_a_flat_curve(confidence: float, correct: int)
 def test_states_merge_and_seeds_hold() -> None:
     reference, target = calibrated(500, seed=1), calibrated(300, seed=2)
     fitted = RiskCoverage(seed=3).fit(reference)
-    parts: Any = fitted.merge(fitted.summarize(target.slice(0, 100)), fitted.summarize(target.slice(100, 300)))
+    parts: Any = fitted.merge(
+        fitted.summarize(target.slice(0, 100)), fitted.summarize(target.slice(100, 300))
+    )
     whole, joined = fitted.estimate(target), fitted.finish(parts)
     for name in ("y", "lower", "upper"):
         assert getattr(whole, name).tolist() == getattr(joined, name).tolist()

@@ -33,7 +33,13 @@ from oodometer.headline.headline import Evidence
 from oodometer.headline.metric_headline import Scale, evidence_for_label_shift
 from oodometer.headline.metric_shifts import PUBLIC, MetricShifts, MetricSigns, packaged_metrics
 from oodometer.headline.natural_shifts import packaged_prior
-from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
+from oodometer.passes.metrics import (
+    COUNTS,
+    MetricPlan,
+    MetricsAsked,
+    measured_metrics,
+    metric_methods,
+)
 from oodometer.passes.plan import choose, fit_plan
 
 NAMES = [name for name in CLASS_METRICS if name not in ("expected_value", *SCORES)]
@@ -72,7 +78,9 @@ def by_method(plan, target) -> dict:
     states = {name: method.summarize(calibrated) for name, method in plan.methods.items()}
     states |= metrics.summarize(target, calibrated, states)
     found, _ = metrics.estimates(states)
-    return {name: {e.method: e for e in some} for name, some in found.items()}, metrics.truth(states)
+    return {name: {e.method: e for e in some} for name, some in found.items()}, metrics.truth(
+        states
+    )
 
 
 @pytest.mark.parametrize("record", [binary(3000, 0), three_classes(2000, 0)], ids=["two", "three"])
@@ -84,9 +92,15 @@ def test_measured_values_are_those_of_scikit_learn(record):
         "f1": sk.f1_score(y, h, **how),
         "precision": sk.precision_score(y, h, **how),
         "recall": sk.recall_score(y, h, **how),
-        "specificity": np.mean([np.mean(h[y != k] != k) for k in ([1] if two else range(record.num_classes))]),
-        "roc_auc": sk.roc_auc_score(y, p[:, 1] if two else p, **({} if two else {"multi_class": "ovr"})),
-        "average_precision": sk.average_precision_score(*((y, p[:, 1]) if two else (np.eye(3)[y], p))),
+        "specificity": np.mean(
+            [np.mean(h[y != k] != k) for k in ([1] if two else range(record.num_classes))]
+        ),
+        "roc_auc": sk.roc_auc_score(
+            y, p[:, 1] if two else p, **({} if two else {"multi_class": "ovr"})
+        ),
+        "average_precision": sk.average_precision_score(
+            *((y, p[:, 1]) if two else (np.eye(3)[y], p))
+        ),
         "balanced_accuracy": sk.balanced_accuracy_score(y, h),
         "mcc": sk.matthews_corrcoef(y, h),
         "cohen_kappa": sk.cohen_kappa_score(y, h),
@@ -97,14 +111,19 @@ def test_measured_values_are_those_of_scikit_learn(record):
     counts = count_classes(record)
     found = measured_metrics(metrics_named(NAMES, record.classes), counts, 1, 0.95, 0)
     for name in NAMES:
-        within = 4e-3 if name in ("roc_auc", "average_precision") else 1e-9  # scores are counted in bins
+        within = (
+            4e-3 if name in ("roc_auc", "average_precision") else 1e-9
+        )  # scores are counted in bins
         assert found[name].value == pytest.approx(oracle[name], abs=within), name
         assert found[name].lower < found[name].value < found[name].upper
 
 
 def test_counts_of_batches_add_up_and_do_not_know_the_order_of_rows():
     for record in (binary(500, 1), three_classes(500, 1)):
-        whole, mixed = count_classes(record), record.take(np.random.default_rng(0).permutation(len(record)))
+        whole, mixed = (
+            count_classes(record),
+            record.take(np.random.default_rng(0).permutation(len(record))),
+        )
         parts = list(mixed.batches(130))
         summed = count_classes(parts[0])
         for part in parts[1:]:
@@ -150,7 +169,9 @@ def test_intervals_of_cbpe_hold_the_truth_as_often_as_they_say():
         plan, _ = metric_plan(binary(500, 100 + seed), list(held), ["cbpe"])
         found, truth = by_method(plan, binary(500, 200 + seed))
         for name in held:
-            held[name] += found[name]["cbpe"].lower <= truth[name].value <= found[name]["cbpe"].upper
+            held[name] += (
+                found[name]["cbpe"].lower <= truth[name].value <= found[name]["cbpe"].upper
+            )
     assert min(held.values()) >= 25, held
 
 
@@ -165,7 +186,9 @@ def test_probabilities_that_calibration_squeezes_keep_their_order():
     moved = class_order(calibrated).moved
     assert moved[0] == moved[1] > 0.005
     plan, _ = metric_plan(record, ["roc_auc"], ["cbpe"])
-    assert by_method(plan, record)[0]["roc_auc"]["cbpe"].value == pytest.approx(sk.roc_auc_score(label, p), abs=0.005)
+    assert by_method(plan, record)[0]["roc_auc"]["cbpe"].value == pytest.approx(
+        sk.roc_auc_score(label, p), abs=0.005
+    )
 
 
 def test_other_models_stand_for_the_truth():
@@ -186,7 +209,9 @@ def test_other_models_stand_for_the_truth():
 def found():
     target = binary(1200, 9, moved=0.8)
     columns = {"where": np.where(np.arange(1200) % 3, "here", "there")}
-    target = Predictions.from_arrays(probabilities=target.probabilities, label=target.label, columns=columns)
+    target = Predictions.from_arrays(
+        probabilities=target.probabilities, label=target.label, columns=columns
+    )
     return estimate(
         binary(1500, 8), target, by="where", metrics=["f1", "auc", "recall:0", "mcc", "accuracy", "value"],
         payoff={"0": {"0": 0, "1": -1}, "1": {"0": -5, "1": 2}}, backtest=None,
@@ -202,7 +227,18 @@ def test_the_verb_gives_each_metric_a_headline_the_reference_and_the_truth(found
         assert abs(one.value - one.truth.value) < (0.4 if name == "expected_value" else 0.15), name
         assert {e.method for e in one.estimates} >= {"cbpe", "pape", "importance", "source"}
     plain = found.to_dict()["metrics"]["f1"]
-    assert {"value", "lower", "upper", "level", "kind", "method", "trust", "why", "reference", "truth"} <= set(plain)
+    assert {
+        "value",
+        "lower",
+        "upper",
+        "level",
+        "kind",
+        "method",
+        "trust",
+        "why",
+        "reference",
+        "truth",
+    } <= set(plain)
     assert {p.place["value"] for p in found.slices} == {"here", "there"}
     assert all(set(p.metrics) == set(found.metrics) for p in found.slices)
 
@@ -217,7 +253,9 @@ def outside_draw(seed, rows, mean=-0.7, width=2.0):
     """Calibrated probabilities of a positive class whose logits are normal, and labels drawn from them."""
     rng = np.random.default_rng(seed)
     p = 1 / (1 + np.exp(-rng.normal(mean, width, rows)))
-    return Predictions.from_probabilities(np.stack([1 - p, p], axis=1), label=(rng.random(rows) < p).astype(int))
+    return Predictions.from_probabilities(
+        np.stack([1 - p, p], axis=1), label=(rng.random(rows) < p).astype(int)
+    )
 
 
 FEW = ["source", "cbpe", "label-shift"]
@@ -229,14 +267,19 @@ OUTSIDE = ["f1", "precision", "recall", "specificity", "mcc", "macro_precision",
 def fallen():
     """Five draws of covariate shift that a change of the class shares explains as well."""
     asked = {"metrics": OUTSIDE, "methods": FEW, "level": 0.9, "backtest": None, "payoff": PAYOFF}
-    return [estimate(outside_draw(s, 5000), outside_draw(50 + s, 5000, -1.6, 1.6), **asked) for s in range(5)]
+    return [
+        estimate(outside_draw(s, 5000), outside_draw(50 + s, 5000, -1.6, 1.6), **asked)
+        for s in range(5)
+    ]
 
 
 def test_label_shift_that_merely_fits_has_no_voice(fallen):
     """Class shares fit all five draws, and nothing speaks against unchanged P(y | x): the middle was 27 points off."""
     assert {one.diagnosis.kind for one in fallen} == {"label"}
     for name in fallen[0].metrics:
-        inside = sum(m.lower <= m.truth.value <= m.upper for m in (one.metrics[name] for one in fallen))
+        inside = sum(
+            m.lower <= m.truth.value <= m.upper for m in (one.metrics[name] for one in fallen)
+        )
         assert inside >= (4 if name == "expected_value" else 5), name
     for one in fallen:
         made = one.metrics["precision"]
@@ -254,7 +297,9 @@ def test_class_shares_that_explain_every_bin_are_believed():
     """Both sides are large, no class vanishes, and label shift is what was drawn: CBPE is off by 19 points."""
     asked = {"metrics": ["precision", "f1"], "methods": FEW, "level": 0.9, "backtest": None}
     reference, target = outside_draw(0, 5000), outside_draw(50, 100_000)
-    kept = np.concatenate([np.flatnonzero(target.label == 1)[:1000], np.flatnonzero(target.label == 0)[:4000]])
+    kept = np.concatenate(
+        [np.flatnonzero(target.label == 1)[:1000], np.flatnonzero(target.label == 0)[:4000]]
+    )
     made = estimate(reference, target.take(kept), **asked).metrics["precision"]
     assert made.method == "label-shift"
     assert made.value == made["label-shift"].value
@@ -277,7 +322,12 @@ def test_class_shares_that_explain_every_bin_are_believed():
     ],
 )
 def test_what_is_evidence_for_label_shift(fallen, change, rows, found):
-    details = {"prior": [0.8, 0.2], "reference_prior": [0.6, 0.4], "fit": {"p_value": 0.4}, "refuted": False}
+    details = {
+        "prior": [0.8, 0.2],
+        "reference_prior": [0.6, 0.4],
+        "fit": {"p_value": 0.4},
+        "refuted": False,
+    }
     details |= {"tilt": 0.01} | change
     label = replace(fallen[0].metrics["precision"]["label-shift"], details=details)
     assert evidence_for_label_shift(label, Evidence(reference_rows=2000), rows) == found
@@ -287,7 +337,9 @@ def test_what_is_evidence_for_label_shift(fallen, change, rows, found):
 def test_a_small_change_of_the_inputs_is_not_taken_for_label_shift():
     """Class shares fit it as well: the value stays, and the interval hears them."""
     asked = {"metrics": ["precision"], "methods": FEW, "level": 0.9, "backtest": None}
-    made = estimate(outside_draw(1, 5000), outside_draw(51, 5000, -1.0), **asked).metrics["precision"]
+    made = estimate(outside_draw(1, 5000), outside_draw(51, 5000, -1.0), **asked).metrics[
+        "precision"
+    ]
     assert made["label-shift"].details["tilt"] > 0.05
     assert made.value == made["cbpe"].value
     assert abs(made.value - made.truth.value) < 0.05
@@ -295,10 +347,18 @@ def test_a_small_change_of_the_inputs_is_not_taken_for_label_shift():
     assert "as well as other inputs do" in made.headline.why
 
 
-@pytest.mark.parametrize(("assume", "method"), [("covariate", "cbpe"), ("label", "label-shift"), ("none", "source")])
+@pytest.mark.parametrize(
+    ("assume", "method"), [("covariate", "cbpe"), ("label", "label-shift"), ("none", "source")]
+)
 def test_an_assumption_has_its_own_estimator(fallen, assume, method):
     reference, target = outside_draw(0, 5000), outside_draw(50, 5000, -1.6, 1.6)
-    asked = {"metrics": ["f1", "precision"], "methods": FEW, "level": 0.9, "backtest": None, "assume": assume}
+    asked = {
+        "metrics": ["f1", "precision"],
+        "methods": FEW,
+        "level": 0.9,
+        "backtest": None,
+        "assume": assume,
+    }
     made = estimate(reference, target, **asked)
     for name, one in made.metrics.items():
         assert one.method == method
@@ -311,7 +371,9 @@ def test_an_assumption_has_its_own_estimator(fallen, assume, method):
 
 def test_where_label_shift_is_refuted_it_is_left_out():
     asked = {"metrics": ["precision"], "methods": FEW, "level": 0.9, "backtest": None}
-    made = estimate(outside_draw(3, 3000), outside_draw(4, 3000, 0.2, 2.4), **asked).metrics["precision"]
+    made = estimate(outside_draw(3, 3000), outside_draw(4, 3000, 0.2, 2.4), **asked).metrics[
+        "precision"
+    ]
     assert "no class prior explains" in made.assumptions["label"].refuted
     assert made["label-shift"].details["refuted"]
     assert made.method == "cbpe"
@@ -323,12 +385,18 @@ def test_without_a_shift_the_interval_is_about_as_wide_as_that_of_the_best_metho
     """41 points of precision at 500 rows, where those of CBPE were 15."""
     names = ["precision", "f1", "roc_auc", "balanced_accuracy"]
     asked = {"metrics": names, "methods": FEW, "level": 0.9, "backtest": None}
-    draws = [estimate(outside_draw(s, rows), outside_draw(80 + s, rows), **asked).metrics for s in range(60, 66)]
+    draws = [
+        estimate(outside_draw(s, rows), outside_draw(80 + s, rows), **asked).metrics
+        for s in range(60, 66)
+    ]
     for name in names:
         widths = [np.mean([one.interval.width for one in some]) for some in
                   ([d[name] for d in draws], [d[name]["cbpe"] for d in draws])]  # fmt: skip
         assert widths[0] < 1.5 * widths[1], (name, widths)
-    assert sum(d[name].lower <= d[name].truth.value <= d[name].upper for d in draws for name in names) >= 20
+    assert (
+        sum(d[name].lower <= d[name].truth.value <= d[name].upper for d in draws for name in names)
+        >= 20
+    )
 
 
 def test_what_is_promised_of_mcc_is_in_its_own_points(fallen):
@@ -339,13 +407,24 @@ def test_what_is_promised_of_mcc_is_in_its_own_points(fallen):
 
 
 def test_recall_of_a_class_is_the_specificity_of_the_other():
-    asked = {"metrics": ["recall:0", "specificity:1", "recall:1", "specificity:0", "recall", "specificity"]}
+    asked = {
+        "metrics": [
+            "recall:0",
+            "specificity:1",
+            "recall:1",
+            "specificity:0",
+            "recall",
+            "specificity",
+        ]
+    }
     made = estimate(binary(900, 20), binary(700, 21, moved=0.7), backtest=None, **asked).metrics
     for one, other in (("recall:0", "specificity:1"), ("recall:1", "specificity:0"), ("recall:1", "recall"),
                        ("specificity:1", "specificity")):  # fmt: skip
         for get in (lambda m: m.interval, lambda m: m.truth, lambda m: m.headline.bands["half"]):
             a, b = get(made[one]), get(made[other])
-            assert (a.value, a.lower, a.upper) == pytest.approx((b.value, b.lower, b.upper), abs=1e-9), (one, other)
+            assert (a.value, a.lower, a.upper) == pytest.approx(
+                (b.value, b.lower, b.upper), abs=1e-9
+            ), (one, other)
     assert made["recall:0"].value != pytest.approx(made["recall:1"].value, abs=0.01)
 
 
@@ -353,7 +432,12 @@ def test_trials_are_those_of_the_accuracy_alone(tmp_path):
     methods = ["source", "cbpe", "doc", "ac", "label-shift"]
     asked = {"backtest": tmp_path, "methods": methods}
     first = estimate(binary(600, 10), binary(600, 11, moved=1.0).without_labels(), **asked)
-    again = estimate(binary(600, 10), binary(600, 11, moved=1.0).without_labels(), metrics=["f1", "roc_auc"], **asked)
+    again = estimate(
+        binary(600, 10),
+        binary(600, 11, moved=1.0).without_labels(),
+        metrics=["f1", "roc_auc"],
+        **asked,
+    )
     assert len(list(tmp_path.iterdir())) == 1
     assert again.headline == first.headline
     assert again.metrics["f1"].truth is None
@@ -386,14 +470,23 @@ def test_a_pay_off_file_is_read_by_names(tmp_path):
     (tmp_path / "pay.csv").write_text("true,1,0\n1,2,-5\n0,-1,0\n")
     asked = {"metrics": ["value"], "backtest": None, "methods": ["cbpe", "source"]}
     one = estimate(binary(200, 14), binary(200, 15), payoff=str(tmp_path / "pay.csv"), **asked)
-    other = estimate(binary(200, 14), binary(200, 15), payoff={"0": {"0": 0, "1": -1}, "1": {"0": -5, "1": 2}}, **asked)
+    other = estimate(
+        binary(200, 14),
+        binary(200, 15),
+        payoff={"0": {"0": 0, "1": -1}, "1": {"0": -5, "1": 2}},
+        **asked,
+    )
     assert one.metrics == other.metrics
 
 
 def test_the_positive_class_is_the_one_that_is_named():
     label, p = binary(800, 16).label, binary(800, 16).probabilities
     record = {"probabilities": p, "label": np.array(["good", "bad"])[label]}
-    asked = {"metrics": ["recall", "recall:bad", "recall:good"], "backtest": None, "methods": ["cbpe", "source"]}
+    asked = {
+        "metrics": ["recall", "recall:bad", "recall:good"],
+        "backtest": None,
+        "methods": ["cbpe", "source"],
+    }
     classes = ["good", "bad"]
     for name in classes:
         made = estimate(record, record, classes=classes, positive=f"={name}", **asked).metrics
@@ -402,7 +495,9 @@ def test_the_positive_class_is_the_one_that_is_named():
 
 
 def test_correctness_alone_tells_no_class_metric():
-    reference = Predictions.from_confidence(np.linspace(0.5, 1, 100), correct=np.arange(100) % 3 > 0)
+    reference = Predictions.from_confidence(
+        np.linspace(0.5, 1, 100), correct=np.arange(100) % 3 > 0
+    )
     with pytest.raises(InputError, match="`label`"):
         estimate(reference, Predictions.from_confidence([0.7] * 50), metrics=["f1"], backtest=None)
 
@@ -421,7 +516,9 @@ def test_many_classes_are_told_without_their_pairs():
 def test_a_metric_reads_the_confusion_it_is_given():
     record = Predictions.from_classes([0, 1, 1, 1], label=[0, 0, 1, 1])
     expected = known_classes(count_classes(record))
-    assert values_of([class_metric("f1"), class_metric("roc_auc")], expected, 1) == {"f1": pytest.approx(0.8)}
+    assert values_of([class_metric("f1"), class_metric("roc_auc")], expected, 1) == {
+        "f1": pytest.approx(0.8)
+    }
     assert COUNTS
 
 
@@ -436,7 +533,11 @@ def test_every_metric_has_a_prior_of_natural_shifts_but_the_pay_off(found):
     for one in found.metrics.values():
         bands = one.headline.bands
         if bands:
-            assert bands["half"].width <= bands["nine_in_ten"].width <= 1.2 * one.headline.interval.width + 1e-9
+            assert (
+                bands["half"].width
+                <= bands["nine_in_ten"].width
+                <= 1.2 * one.headline.interval.width + 1e-9
+            )
 
 
 def test_a_prior_file_may_hold_priors_of_metrics(tmp_path):
@@ -446,14 +547,20 @@ def test_a_prior_file_may_hold_priors_of_metrics(tmp_path):
     made = []
     for metrics in ({}, {"metrics": packaged_metrics().to_dict() | {"priors": {}}}):
         (tmp_path / "prior.json").write_text(json.dumps(plain | metrics))
-        made.append(estimate(binary(600, 12), binary(600, 13), prior=tmp_path / "prior.json", **asked).metrics["f1"])
+        made.append(
+            estimate(
+                binary(600, 12), binary(600, 13), prior=tmp_path / "prior.json", **asked
+            ).metrics["f1"]
+        )
     assert made[0] == estimate(binary(600, 12), binary(600, 13), **asked).metrics["f1"]
     assert not made[1].headline.bands
     assert made[1].interval == made[1]["cbpe"].interval
 
 
 def test_priors_of_metrics_in_the_form_of_before_are_refused_with_a_remedy(tmp_path):
-    (tmp_path / "prior.json").write_text(json.dumps(packaged_prior().to_dict() | {"metrics": {"f1": {"format": 4}}}))
+    (tmp_path / "prior.json").write_text(
+        json.dumps(packaged_prior().to_dict() | {"metrics": {"f1": {"format": 4}}})
+    )
     with pytest.raises(InputError, match="take `metrics` out of the file") as caught:
         estimate(binary(200, 12), binary(200, 13), prior=tmp_path / "prior.json", backtest=None)
     assert "priors of metrics of format 1, got format none" in str(caught.value)
@@ -464,7 +571,9 @@ def test_both_hypotheses_are_heard_in_their_shares():
     signs = MetricSigns(0.8, 0.01, 0.01, 0.8, 0.01, moved=0.5)
     p = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
     public, still = prior.public(signs, p), prior.heard(signs, p, share=0.0)
-    np.testing.assert_allclose(still, 0.8 + 0.01 * np.array([-2.326, -1.645, 0, 1.645, 2.326]), atol=2e-3)
+    np.testing.assert_allclose(
+        still, 0.8 + 0.01 * np.array([-2.326, -1.645, 0, 1.645, 2.326]), atol=2e-3
+    )
     np.testing.assert_allclose(prior.heard(signs, p, share=1.0)[1:-1], public[1:-1], atol=5e-3)
     # as many lie below the lower end as public shifts put there, for the other hypothesis puts none
     low = float(prior.heard(signs, p)[1])
@@ -473,7 +582,8 @@ def test_both_hypotheses_are_heard_in_their_shares():
 
 
 @pytest.mark.parametrize(
-    ("bounds", "x"), [((0, 1), 0.3), ((-1, 1), -0.4), ((0, 2), 0.7), ((0, np.inf), 1.3), ((-5, 2), 1.0)]
+    ("bounds", "x"),
+    [((0, 1), 0.3), ((-1, 1), -0.4), ((0, 2), 0.7), ((0, np.inf), 1.3), ((-5, 2), 1.0)],
 )
 def test_a_scale_goes_there_and_back(bounds, x):
     scale = Scale.of(*bounds)
@@ -484,7 +594,12 @@ def test_a_scale_goes_there_and_back(bounds, x):
 
 def test_tables_and_alarms_know_the_metrics():
     target = binary(900, 18, moved=1.0)
-    asked = {"metrics": ["f1"], "backtest": None, "methods": ["cbpe", "source", "doc"], "every": "300rows"}
+    asked = {
+        "metrics": ["f1"],
+        "backtest": None,
+        "methods": ["cbpe", "source", "doc"],
+        "every": "300rows",
+    }
     found = estimate(binary(600, 17), target, fail_below={"f1": 0.99}, **asked)
     assert found.alarms.raised
     assert {one.rule.metric for one in found.alarms.where} == {"f1"}
@@ -499,7 +614,9 @@ def test_the_pay_off_of_three_classes_has_an_interval():
     rng = np.random.default_rng(4)
     p = rng.dirichlet([1, 1, 1], 900)
     y = np.array([rng.choice(3, p=one) for one in p])
-    worth = {str(truth): {str(guess): float(truth == guess) for guess in range(3)} for truth in range(3)}
+    worth = {
+        str(truth): {str(guess): float(truth == guess) for guess in range(3)} for truth in range(3)
+    }
     for assume in ("natural", "covariate", "label"):
         found = estimate(
             {"probabilities": p[:500], "label": y[:500]}, {"probabilities": p[500:]}, metrics=["expected_value"],
@@ -531,7 +648,12 @@ def drawn(rows: int, classes: int, lie: Any, rng: np.random.Generator) -> Predic
 
 def true_auc(record: Predictions) -> float:
     return float(
-        np.mean([roc_auc_score(record.label == k, record.probabilities[:, k]) for k in range(record.num_classes)])
+        np.mean(
+            [
+                roc_auc_score(record.label == k, record.probabilities[:, k])
+                for k in range(record.num_classes)
+            ]
+        )
     )
 
 
@@ -615,7 +737,9 @@ def rare(rows, seed, centre=-9.0):
     return p, (rng.random(rows) < p).astype(int)
 
 
-@pytest.mark.parametrize("name", ["recall:cow", "precision:cow", "f1:cow", "roc_auc:cow", "macro_f1", "recall", "mcc"])
+@pytest.mark.parametrize(
+    "name", ["recall:cow", "precision:cow", "f1:cow", "roc_auc:cow", "macro_f1", "recall", "mcc"]
+)
 def test_no_reference_row_is_no_proof_of_zero(name):
     """`mcc` goes over all pairs of classes, the others over the class or its mean."""
     found = estimate(four(900, 0, "cow"), four(900, 1), metrics=[name, "recall:ant"], backtest=None)
@@ -658,7 +782,12 @@ def test_two_missed_rows_prove_little():
     p = rng.uniform(0, 0.4, 1000)
     label = np.zeros(1000, dtype=int)
     label[:2] = 1
-    found = estimate({"prob_1": p, "label": label}, {"prob_1": np.append(p, 0.9)}, metrics=["recall"], backtest=None)
+    found = estimate(
+        {"prob_1": p, "label": label},
+        {"prob_1": np.append(p, 0.9)},
+        metrics=["recall"],
+        backtest=None,
+    )
     one = found.metrics["recall"]
     assert one.reference.upper > 0.8
     assert one["source"].upper > 0.8
@@ -686,7 +815,9 @@ def test_what_is_0_by_definition_is_so_in_estimate_and_evaluate(none_positive):
             assert part.metrics[name].truth.value == 0, name
     for name, one in found.metrics.items():
         assert one.truth.value == pytest.approx(measured[name].value), name
-        assert (one.truth.lower, one.truth.upper) == pytest.approx((measured[name].lower, measured[name].upper)), name
+        assert (one.truth.lower, one.truth.upper) == pytest.approx(
+            (measured[name].lower, measured[name].upper)
+        ), name
     assert measured["precision"].value == sk.precision_score(truth, guess, zero_division=0)
     assert measured["mcc"].value == sk.matthews_corrcoef(truth, guess)
     assert found.metrics["specificity"].value == 1
@@ -699,14 +830,22 @@ def test_what_is_0_over_0_is_not_trusted_and_says_so(none_positive):
         assert (one.lower, one.upper) == bounds
         assert one.headline.trust == "none"
         assert "counts as 0" in one.headline.why
-    assert found.metrics["recall"].headline.trust == "low"  # the value is certain, its interval is wide
+    assert (
+        found.metrics["recall"].headline.trust == "low"
+    )  # the value is certain, its interval is wide
     assert 0 < found.metrics["recall"].upper < found.metrics["recall"].truth.upper
 
 
 def test_the_table_of_classes_has_the_same_rule():
     record = {"prediction": [0, 0, 0, 0], "label": [0, 1, 0, 1]}
     table = evaluate(record, metrics=["per_class"]).tables["per_class"]
-    named = dict(zip(("precision", "recall", "f1"), (table[1][k] for k in ("precision", "recall", "f1")), strict=True))
+    named = dict(
+        zip(
+            ("precision", "recall", "f1"),
+            (table[1][k] for k in ("precision", "recall", "f1")),
+            strict=True,
+        )
+    )
     assert {k: v.value for k, v in named.items()} == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     assert (named["precision"].lower, named["precision"].upper) == (0.0, 1.0)
 
@@ -732,7 +871,9 @@ def test_the_intervals_of_weighted_rows_are_as_wide_as_those_of_all():
     """Of 60,000 rows a third is kept: the spread is that of the rare rows, all of which are there."""
     p, label = rare(60_000, 3, -7.0)
     target = {"prob_1": rare(60_000, 4, -7.0)[0]}
-    one = estimate({"prob_1": p, "label": label}, target, metrics=["recall"], backtest=None, methods=["source"])
+    one = estimate(
+        {"prob_1": p, "label": label}, target, metrics=["recall"], backtest=None, methods=["source"]
+    )
     i, n = one.metrics["recall"]["source"], int(label.sum())
     chance = np.sqrt(i.value * (1 - i.value) * 2 / n)  # both samples
     assert 0.75 < (i.upper - i.lower) / (2 * 1.96 * chance) < 1.3
@@ -748,7 +889,9 @@ def one_class(rows=60):
 def test_a_reference_of_one_class_gets_an_answer_and_no_test_of_class_shares():
     reference, target = one_class()
     found = estimate(reference, target, backtest=None)
-    assert any("no class prior explains the target" in said for said in found["label-shift"].warnings)
+    assert any(
+        "no class prior explains the target" in said for said in found["label-shift"].warnings
+    )
     label = next(one for one in found.diagnosis.findings if one.name == "label shift")
     assert label.p_value is None
     assert "not tested: all labelled reference rows are of one class" in label.says
@@ -796,7 +939,9 @@ def test_expected_scores_are_those_of_every_row_under_the_calibrated_probabiliti
     scale = 0.5 if classes == 2 else 1.0
     brier = scale * float((np.square(p).sum(axis=1) - 2 * (p * q).sum(axis=1) + 1).mean())
     assert found["brier"]["cbpe"].value == pytest.approx(brier, abs=4e-3)
-    assert found["nll"]["cbpe"].value == pytest.approx(-(q * np.log(p)).sum(axis=1).mean(), rel=0.015)
+    assert found["nll"]["cbpe"].value == pytest.approx(
+        -(q * np.log(p)).sum(axis=1).mean(), rel=0.015
+    )
     confidence = p.max(axis=1)
     bins = np.clip(np.ceil(confidence * 15).astype(int) - 1, 0, 14)
     gap = np.bincount(bins, q[np.arange(half), p.argmax(axis=1)] - confidence, 15)
@@ -818,9 +963,13 @@ def test_scores_of_a_shifted_target_are_within_their_intervals():
     held = dict.fromkeys(SCORES, 0)
     for seed in range(12):
         asked = {"metrics": list(SCORES), "methods": ["cbpe"], "level": 0.9, "backtest": None}
-        found = estimate(binary(1500, 300 + seed), binary(1500, 400 + seed, moved=0.8), **asked).metrics
+        found = estimate(
+            binary(1500, 300 + seed), binary(1500, 400 + seed, moved=0.8), **asked
+        ).metrics
         for name in SCORES:
-            held[name] += found[name]["cbpe"].lower <= found[name].truth.value <= found[name]["cbpe"].upper
+            held[name] += (
+                found[name]["cbpe"].lower <= found[name].truth.value <= found[name]["cbpe"].upper
+            )
     assert min(held.values()) >= 9, held
 
 
@@ -829,7 +978,9 @@ def test_a_log_loss_that_would_be_infinite_is_left_out_with_the_reason():
     p = np.array(reference.probabilities)
     p[p[:, 1] > 0.5] = [0.0, 1.0]  # of which some are wrong
     rounded = Predictions.from_probabilities(p, label=reference.label)
-    found = estimate(rounded, rounded.without_labels(), metrics=["nll", "brier"], methods=["cbpe"], backtest=None)
+    found = estimate(
+        rounded, rounded.without_labels(), metrics=["nll", "brier"], methods=["cbpe"], backtest=None
+    )
     assert list(found.metrics) == ["brier"]
     assert any("got probability 0" in skip.why and skip.method == "nll" for skip in found.skipped)
 

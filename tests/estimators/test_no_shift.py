@@ -19,7 +19,17 @@ from oodometer.registry import create
 REPEATS = 200
 LEVEL = 0.9
 LEAST = 0.86  # 172 of 200: a method that holds 90 % falls below it once in twenty-five, the seed is fixed
-METHODS = ("source", "ac", "doc", "atc", "atc-entropy", "threshold-classwise", "im", "cbpe", "gde-difference")
+METHODS = (
+    "source",
+    "ac",
+    "doc",
+    "atc",
+    "atc-entropy",
+    "threshold-classwise",
+    "im",
+    "cbpe",
+    "gde-difference",
+)
 CLASSES = 3
 
 
@@ -29,7 +39,9 @@ def draw(rows: int, rng: np.random.Generator, bias: float = 0.0) -> Predictions:
     p = softmax(z)
     label = (p.cumsum(axis=1) > rng.random((rows, 1)) * (1 - 1e-9)).argmax(axis=1)
     others = (z + 1.2 * rng.standard_normal((2, rows, CLASSES))).argmax(axis=2)
-    return Predictions.from_arrays(probabilities=softmax(z * (1 + bias)), label=label, members=others)
+    return Predictions.from_arrays(
+        probabilities=softmax(z * (1 + bias)), label=label, members=others
+    )
 
 
 def population_accuracy() -> float:
@@ -38,10 +50,14 @@ def population_accuracy() -> float:
     return float(softmax(z).max(axis=1).mean())
 
 
-def coverage(methods: tuple[str, ...], bias: float, reference_rows: int, target_rows: int) -> dict[str, float]:
+def coverage(
+    methods: tuple[str, ...], bias: float, reference_rows: int, target_rows: int
+) -> dict[str, float]:
     rng = np.random.default_rng([int(10 * bias), reference_rows, target_rows])
     truth = population_accuracy()
-    made: dict[str, Any] = {name: create("estimator", name, level=LEVEL).lighter() for name in methods}
+    made: dict[str, Any] = {
+        name: create("estimator", name, level=LEVEL).lighter() for name in methods
+    }
     held: Counter[str] = Counter()
     for _ in range(REPEATS):
         reference, target = draw(reference_rows, rng, bias), draw(target_rows, rng, bias)
@@ -52,17 +68,23 @@ def coverage(methods: tuple[str, ...], bias: float, reference_rows: int, target_
 
 
 @pytest.mark.parametrize(("reference_rows", "target_rows"), [(300, 300), (150, 1500)])
-def test_intervals_hold_the_accuracy_of_the_population(reference_rows: int, target_rows: int) -> None:
+def test_intervals_hold_the_accuracy_of_the_population(
+    reference_rows: int, target_rows: int
+) -> None:
     """The second case is the harder one: nearly all of the doubt comes from the reference."""
     found = coverage(METHODS, 0.0, reference_rows, target_rows)
     assert min(found.values()) >= LEAST, found
 
 
-@pytest.mark.parametrize(("reference_rows", "target_rows"), [(20_000, 200), (2000, 2000), (200, 20_000)])
+@pytest.mark.parametrize(
+    ("reference_rows", "target_rows"), [(20_000, 200), (2000, 2000), (200, 20_000)]
+)
 def test_source_holds_the_accuracy_of_these_rows(reference_rows: int, target_rows: int) -> None:
     """2,000 draws from counts: the chance of the target's own rows is in the interval."""
     rng, held = np.random.default_rng([reference_rows, target_rows]), 0
-    method = create("estimator", "source", level=LEVEL).fit(Predictions.from_classes([0], label=[0]))
+    method = create("estimator", "source", level=LEVEL).fit(
+        Predictions.from_classes([0], label=[0])
+    )
     for right, there in rng.binomial([reference_rows, target_rows], 0.9, size=(2000, 2)).tolist():
         found = method.with_counts(right, reference_rows).finish(Sums(rows=target_rows))
         held += found.lower <= there / target_rows <= found.upper
@@ -75,7 +97,8 @@ def test_doc_holds_the_accuracy_of_these_rows_where_confidence_is_far_too_high()
     for seed in range(REPEATS):
         rng = np.random.default_rng(seed)
         reference, target = (
-            Predictions.from_confidence(rng.uniform(0.97, 1, n), correct=rng.random(n) < 0.7) for n in (5000, 200)
+            Predictions.from_confidence(rng.uniform(0.97, 1, n), correct=rng.random(n) < 0.7)
+            for n in (5000, 200)
         )
         found = method.fit(reference).estimate(target)
         held += found.lower <= target.accuracy <= found.upper
@@ -97,7 +120,10 @@ def test_intervals_are_not_wider_than_they_need_be() -> None:
         width = [
             found.upper - found.lower
             for found in (
-                create("estimator", name, level=LEVEL).lighter().fit(draw(300, rng)).estimate(draw(300, rng))
+                create("estimator", name, level=LEVEL)
+                .lighter()
+                .fit(draw(300, rng))
+                .estimate(draw(300, rng))
                 for _ in range(10)
             )
         ]
@@ -147,8 +173,15 @@ def test_the_seed_moves_no_number_by_more_than_a_part_of_its_interval(case: str)
         return p, (rng.random(len(p)) < about["prior"] * p + 0.05).astype(int)
 
     (p, label), (q, _) = side(0.3), side(0.8)
-    asked: dict[str, Any] = {"methods": ["cbpe", "importance", "pape"], "metrics": ["f1"], "backtest": None}
-    found = [estimate({"prob_1": p, "label": label}, {"prob_1": q}, seed=seed, **asked) for seed in range(8)]
+    asked: dict[str, Any] = {
+        "methods": ["cbpe", "importance", "pape"],
+        "metrics": ["f1"],
+        "backtest": None,
+    }
+    found = [
+        estimate({"prob_1": p, "label": label}, {"prob_1": q}, seed=seed, **asked)
+        for seed in range(8)
+    ]
     values = {name: [numbers(one)[name] for one in found] for name in numbers(found[0])}
     ends = {e.method: e.upper - e.lower for e in found[0].estimates}
     assert len(set(values["importance"])) > 1, "the seed is heard"
@@ -168,7 +201,9 @@ def test_a_fitted_file_draws_with_the_seed_of_its_fit(tmp_path: Path) -> None:
     assert again.seed == 3
 
 
-def test_the_seed_is_seen_in_text_and_markdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_is_seen_in_text_and_markdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (p, label), (q, _) = drawn(1, 100, 0.5, 1.5), drawn(2, 100, 0.0, 1.5)
     for name, rows in (("here", zip(p, label, strict=True)), ("there", zip(q, label, strict=True))):
         lines = "\n".join(f"{a},{b}" for a, b in rows)

@@ -37,7 +37,8 @@ from oodometer.testing import example_record
 
 LEVELS = [-2.0, -0.5, 0.0, 0.25, 0.5, 1.0]
 SCORES = st.one_of(
-    st.lists(st.sampled_from(LEVELS), min_size=1, max_size=25), st.lists(st.floats(-9, 9), min_size=1, max_size=25)
+    st.lists(st.sampled_from(LEVELS), min_size=1, max_size=25),
+    st.lists(st.floats(-9, 9), min_size=1, max_size=25),
 )
 
 
@@ -66,7 +67,9 @@ def test_the_cut_is_that_of_a_search(scores: list[float], share: float) -> None:
         got, want = find_threshold(ordered, count), slow_cut(scores, count)
         assert got.threshold == want[0]
         assert got.share_of_ties == pytest.approx(want[1])
-        assert total_credit(ordered, got) == pytest.approx(count), "exactly as many as were asked for"
+        assert total_credit(ordered, got) == pytest.approx(count), (
+            "exactly as many as were asked for"
+        )
         assert credit(ordered, got).sum() == pytest.approx(count)
 
 
@@ -93,12 +96,20 @@ def test_the_ends_of_the_cut() -> None:
 def test_a_cut_within_the_gap_matches_the_reference_too(dtype: Any, data: st.DataObject) -> None:
     """It lies between two neighbours, by the share that counts; where they touch it stays on the upper one."""
     near = [0.5, float(np.nextafter(dtype(0.5), dtype(1))), 0.7, -1.0, 0.0, 3.0]
-    scores = data.draw(st.lists(st.one_of(st.sampled_from(near), st.floats(-9, 9, width=32)), min_size=1, max_size=20))
+    scores = data.draw(
+        st.lists(
+            st.one_of(st.sampled_from(near), st.floats(-9, 9, width=32)), min_size=1, max_size=20
+        )
+    )
     ordered = np.sort(np.array(scores, dtype=dtype))
     count, n = data.draw(st.integers(0, len(scores))), len(scores)
     cut = find_threshold(ordered, count, within_gap=True)
     assert float(credit(ordered.astype(np.float64), cut).sum()) == pytest.approx(count)
-    if 0 < count < n and ordered[n - count - 1] < ordered[n - count] and (ordered == ordered[n - count]).sum() == 1:
+    if (
+        0 < count < n
+        and ordered[n - count - 1] < ordered[n - count]
+        and (ordered == ordered[n - count]).sum() == 1
+    ):
         upper, lower = float(ordered[n - count]), float(ordered[n - count - 1])
         assert cut.threshold == pytest.approx(upper - count / n * (upper - lower))
         assert lower < cut.threshold <= upper
@@ -131,7 +142,9 @@ def test_atc_is_a_search_of_every_threshold(data: st.DataObject) -> None:
     found = fitted.estimate(by_confidence(target))
     assert found.value == pytest.approx(slow_share(target, slow_cut(reference, sum(correct))))
     own = fitted.estimate(by_confidence(reference))
-    assert own.value == pytest.approx(sum(correct) / len(correct)), "the reference is matched, whatever the ties"
+    assert own.value == pytest.approx(sum(correct) / len(correct)), (
+        "the reference is matched, whatever the ties"
+    )
 
 
 SCORED = ["max_probability", "negative_entropy", "margin", "energy", "model_agreement", "view_agreement", "vote_share",
@@ -145,11 +158,18 @@ def test_threshold_over_any_score(name: str, dtype: Any) -> None:
 
     def cast(record: Predictions) -> Predictions:
         fields = {n: getattr(record, n) for n in record.fields}
-        return Predictions.from_arrays(**{**fields, "logits": record.logits.astype(dtype), "probabilities": None})
+        return Predictions.from_arrays(
+            **{**fields, "logits": record.logits.astype(dtype), "probabilities": None}
+        )
 
-    reference, target = cast(example_record(300, seed=1)), cast(example_record(211, seed=2, difficulty=1.7))
+    reference, target = (
+        cast(example_record(300, seed=1)),
+        cast(example_record(211, seed=2, difficulty=1.7)),
+    )
     score = create("score", name).fit(reference)
-    want = slow_share(score(target).tolist(), slow_cut(score(reference).tolist(), int(reference.verdicts.sum())))
+    want = slow_share(
+        score(target).tolist(), slow_cut(score(reference).tolist(), int(reference.verdicts.sum()))
+    )
     fitted = Threshold(score=name).fit(reference)
     assert fitted.estimate(target).value == pytest.approx(want)
     assert fitted.estimate(reference).value == pytest.approx(reference.accuracy)
@@ -167,15 +187,24 @@ def test_short_names_of_thresholds() -> None:
     ):
         long = Threshold(score=name).fit(reference).estimate(target)
         got = short.fit(reference).estimate(target)
-        assert (got.value, got.lower, got.upper, got.score) == (long.value, long.lower, long.upper, long.score)
+        assert (got.value, got.lower, got.upper, got.score) == (
+            long.value,
+            long.lower,
+            long.upper,
+            long.score,
+        )
 
 
 def test_entropy_has_the_right_sign() -> None:
     """Where the flat rows are wrong, a flatter target has a lower estimate; with the sign turned it is higher."""
     sharp, flat = [0.98, 0.01, 0.01], [0.4, 0.3, 0.3]
-    reference = Predictions.from_probabilities([sharp] * 80 + [flat] * 20, label=[0] * 80 + [1] * 20)
+    reference = Predictions.from_probabilities(
+        [sharp] * 80 + [flat] * 20, label=[0] * 80 + [1] * 20
+    )
     fitted = AverageThresholdedEntropy().fit(reference)
-    assert fitted.estimate(Predictions.from_probabilities([sharp] * 30 + [flat] * 70)).value == pytest.approx(0.3)
+    assert fitted.estimate(
+        Predictions.from_probabilities([sharp] * 30 + [flat] * 70)
+    ).value == pytest.approx(0.3)
 
 
 def test_the_interval_joins_both_samples() -> None:
@@ -214,10 +243,15 @@ def test_neighbour_distances_of_reference_and_target_are_comparable() -> None:
         def draw(rows: int) -> Predictions:
             x = rng.standard_normal((rows, 3))
             correct = np.linalg.norm(x, axis=1) < 2
-            return Predictions.from_arrays(features=x, correct=correct, prediction=np.zeros(rows, dtype=int))
+            return Predictions.from_arrays(
+                features=x, correct=correct, prediction=np.zeros(rows, dtype=int)
+            )
 
         reference, target = draw(60), draw(400)
-        values.append(Threshold(score="neighbor_distance").fit(reference).estimate(target).value - reference.accuracy)
+        values.append(
+            Threshold(score="neighbor_distance").fit(reference).estimate(target).value
+            - reference.accuracy
+        )
     assert abs(np.mean(values)) < 0.03
 
 
@@ -237,9 +271,18 @@ def slow_classwise(reference: Predictions, target: Predictions) -> float:
     cuts = {}
     for k in range(reference.num_classes):
         mine = predicted == k
-        cuts[k] = slow_class_cut(scores[mine].tolist(), int(verdicts[mine].sum())) if mine.sum() >= 20 else overall
+        cuts[k] = (
+            slow_class_cut(scores[mine].tolist(), int(verdicts[mine].sum()))
+            if mine.sum() >= 20
+            else overall
+        )
     return float(
-        np.mean([slow_share([s], cuts[h]) for s, h in zip(target.top.first.tolist(), target.predicted, strict=True)])
+        np.mean(
+            [
+                slow_share([s], cuts[h])
+                for s, h in zip(target.top.first.tolist(), target.predicted, strict=True)
+            ]
+        )
     )
 
 
@@ -272,7 +315,11 @@ def test_nineteen_rows_are_too_few_for_a_class() -> None:
     for rows, value in ((20, 0.0), (19, 1.0)):
         p = [[0.6, 0.4]] * 100 + [[0.1, 0.9]] * rows
         reference = Predictions.from_probabilities(p, label=[0] * 100 + [0] * rows)
-        found = ClasswiseThreshold().fit(reference).estimate(Predictions.from_probabilities([[0.1, 0.9]] * 10))
+        found = (
+            ClasswiseThreshold()
+            .fit(reference)
+            .estimate(Predictions.from_probabilities([[0.1, 0.9]] * 10))
+        )
         assert found.value == value
 
 
@@ -299,7 +346,9 @@ def test_more_classes_than_sixteen_bits_hold() -> None:
         prediction=predicted, votes=[[True] * 80], correct=correct, classes=range(classes)
     )
     fitted = create("estimator", "threshold-classwise:vote_share").fit(reference)
-    target = Predictions.from_arrays(prediction=[0, 65_536], votes=[[True, True]], classes=range(classes))
+    target = Predictions.from_arrays(
+        prediction=[0, 65_536], votes=[[True, True]], classes=range(classes)
+    )
     assert fitted.estimate(target.slice(0, 1)).value == 1
     assert fitted.estimate(target.slice(1, 2)).value == 0
 
@@ -312,7 +361,9 @@ def slow_nearness(reference: list[list[float]], x: list[float]) -> float:
 def slow_gate(reference: Predictions, target: Predictions) -> tuple[float, float]:
     """Value and share beyond the gate: each row with all others, each class's own 1 % quantile of nearness."""
     features = reference.features.tolist()
-    own = np.array([slow_nearness(features[:i] + features[i + 1 :], x) for i, x in enumerate(features)])
+    own = np.array(
+        [slow_nearness(features[:i] + features[i + 1 :], x) for i, x in enumerate(features)]
+    )
     gate = {}
     for k in range(reference.num_classes):
         mine = reference.predicted == k
@@ -375,11 +426,15 @@ def test_the_reference_is_matched_with_the_gate_closed() -> None:
 def test_the_gate_needs_features() -> None:
     record = example_record(50)
     with pytest.raises(NotApplicable, match=r"needs `features`"):
-        DistanceThreshold().fit(Predictions.from_arrays(probabilities=record.probabilities, label=record.label))
+        DistanceThreshold().fit(
+            Predictions.from_arrays(probabilities=record.probabilities, label=record.label)
+        )
     fitted = create("estimator", "threshold-distance:margin").fit(record)
     assert fitted.name == "threshold-distance:margin"
     other = Predictions.from_arrays(probabilities=record.probabilities, features=np.zeros((50, 9)))
-    with pytest.raises(NotApplicable, match=r"needs features of 4 numbers as in the reference, got 9"):
+    with pytest.raises(
+        NotApplicable, match=r"needs features of 4 numbers as in the reference, got 9"
+    ):
         fitted.estimate(other)
 
 
@@ -387,14 +442,20 @@ def test_the_first_best_step_is_taken_and_one_is_never_tried():
     scores = np.sort(np.random.default_rng(0).random(500))
     for count in (0, 137, 500):
         tried = [(abs(float(np.mean(scores >= k / 20)) - count / 500), k) for k in range(20)]
-        assert find_threshold_on_grid(scores, count, (0.0, 1.0), 20).threshold == pytest.approx(min(tried)[1] / 20)
+        assert find_threshold_on_grid(scores, count, (0.0, 1.0), 20).threshold == pytest.approx(
+            min(tried)[1] / 20
+        )
 
 
 def test_an_estimate_by_the_grid_is_the_share_at_or_above_its_threshold():
     rng = np.random.default_rng(1)
     p = rng.dirichlet([0.5] * 3, 400)
-    reference = oodometer.Predictions.from_probabilities(p, label=[int(rng.choice(3, p=row)) for row in p])
-    found = oodometer.estimate(reference, reference, methods=["threshold:max_probability:10"]).estimates[0]
+    reference = oodometer.Predictions.from_probabilities(
+        p, label=[int(rng.choice(3, p=row)) for row in p]
+    )
+    found = oodometer.estimate(
+        reference, reference, methods=["threshold:max_probability:10"]
+    ).estimates[0]
     threshold = found.details["threshold"]
     assert round(threshold * 10) == pytest.approx(threshold * 10)
     assert found.value == pytest.approx(np.mean(p.max(1) >= threshold))
@@ -404,9 +465,14 @@ def test_an_estimate_by_the_grid_is_the_share_at_or_above_its_threshold():
 @pytest.mark.parametrize("name", ["threshold:margin:x", "threshold:margin:0", "threshold:margin:"])
 def test_a_grid_that_is_no_number_of_steps_is_refused(name):
     rng = np.random.default_rng(1)
-    record = oodometer.Predictions.from_probabilities(rng.dirichlet([1, 1], 60), label=rng.integers(0, 2, 60).tolist())
+    record = oodometer.Predictions.from_probabilities(
+        rng.dirichlet([1, 1], 60), label=rng.integers(0, 2, 60).tolist()
+    )
     if name.endswith(":"):
-        assert oodometer.estimate(record, record, methods=[name]).estimates[0].method == "threshold:margin"
+        assert (
+            oodometer.estimate(record, record, methods=[name]).estimates[0].method
+            == "threshold:margin"
+        )
         return
     with pytest.raises(UsageError, match="step"):
         oodometer.estimate(record, record, methods=[name])

@@ -36,8 +36,15 @@ def random_rows(rows: int, classes: int, seed: int, spread: float = 3.0) -> Arra
 
 
 @settings(max_examples=25)
-@given(seed=st.integers(0, 10_000), rows=st.integers(1, 60), classes=st.integers(1, 5), spread=st.floats(0.1, 6.0))
-def test_cost_is_that_of_the_linear_programme(seed: int, rows: int, classes: int, spread: float) -> None:
+@given(
+    seed=st.integers(0, 10_000),
+    rows=st.integers(1, 60),
+    classes=st.integers(1, 5),
+    spread=st.floats(0.1, 6.0),
+)
+def test_cost_is_that_of_the_linear_programme(
+    seed: int, rows: int, classes: int, spread: float
+) -> None:
     probabilities = random_rows(rows, classes, seed, spread)
     prior = np.random.default_rng(seed).dirichlet(np.ones(classes))
     plan = transport(probabilities, prior)
@@ -68,7 +75,9 @@ def test_cost_is_half_the_distance_to_one_hots() -> None:
     """The cost 0.5 ||p - e_y||_1 is 1 - p_y, and the prior of the argmax makes it 1 - mean max p."""
     probabilities = random_rows(50, 3, 5)
     one_hot = np.eye(3)[1]
-    assert 0.5 * np.abs(probabilities - one_hot).sum(axis=1) == pytest.approx(1 - probabilities[:, 1])
+    assert 0.5 * np.abs(probabilities - one_hot).sum(axis=1) == pytest.approx(
+        1 - probabilities[:, 1]
+    )
     own = np.bincount(probabilities.argmax(axis=1), minlength=3) / 50
     plan = transport(probabilities, own)
     assert plan.cost == pytest.approx(float(1 - probabilities.max(axis=1).mean()))
@@ -79,7 +88,9 @@ def test_potentials_are_the_derivative_by_the_prior() -> None:
     probabilities, prior = random_rows(800, 4, 6), np.array([0.1, 0.2, 0.3, 0.4])
     plan = transport(probabilities, prior)
     move = np.array([0.01, 0.0, 0.0, -0.01])
-    change = transport(probabilities, prior + move).cost - transport(probabilities, prior - move).cost
+    change = (
+        transport(probabilities, prior + move).cost - transport(probabilities, prior - move).cost
+    )
     assert change == pytest.approx(2 * float(plan.potentials @ move), rel=0.05)
 
 
@@ -121,7 +132,9 @@ def test_the_source_prior_is_catastrophic_under_label_shift_and_the_estimated_on
     assert target.accuracy - published.value > 0.4
     assert any("source prior" in text for text in published.warnings)
     assert not any("source prior" in text for text in right.warnings)
-    assert right.details["prior"] == pytest.approx(LabelShift().fit(reference).estimate(target).details["prior"])
+    assert right.details["prior"] == pytest.approx(
+        LabelShift().fit(reference).estimate(target).details["prior"]
+    )
 
 
 @pytest.mark.parametrize("method", [COT, COTT])
@@ -141,12 +154,16 @@ def test_threshold_gives_the_reference_accuracy_back_even_with_ties() -> None:
     p = np.round(0.5 + 0.5 * rng.random(400), 1)  # six levels of confidence
     label = (rng.random(400) > p).astype(int)
     record = Predictions.from_probabilities(np.stack([p, 1 - p], axis=1), label=label)
-    assert COTT(prior="source").fit(record).estimate(record).value == pytest.approx(record.accuracy, abs=1e-9)
+    assert COTT(prior="source").fit(record).estimate(record).value == pytest.approx(
+        record.accuracy, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", [COT, COTT])
 def test_what_is_refused(method: Any) -> None:
-    two = Predictions.from_probabilities([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40)
+    two = Predictions.from_probabilities(
+        [[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40
+    )
     with pytest.raises(NotApplicable, match="true class"):
         method().fit(Predictions.from_arrays(probabilities=[[0.9, 0.1]] * 3, correct=[1, 0, 1]))
     with pytest.raises(NotApplicable, match="3 classes, the reference 2"):

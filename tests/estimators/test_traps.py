@@ -33,7 +33,9 @@ def test_trap_temperature_fitted_and_never_applied() -> None:
     found = estimate(reference, target, methods=["ac"])
     assert found.calibration["temperature"] == pytest.approx(3.0, rel=0.2)
     assert found["ac"].value == pytest.approx(target.accuracy, abs=0.03)
-    assert target.top.first.mean() > target.accuracy + 0.2, "what it would be if it were not applied"
+    assert target.top.first.mean() > target.accuracy + 0.2, (
+        "what it would be if it were not applied"
+    )
     middle = (np.arange(20) + 0.5) / 20
     assert found.confidence["target"] @ middle == pytest.approx(found["ac"].value, abs=0.02)
     assert found.confidence["reference"] @ middle == pytest.approx(reference.accuracy, abs=0.03)
@@ -41,9 +43,17 @@ def test_trap_temperature_fitted_and_never_applied() -> None:
 
 def test_trap_threshold_search_that_starts_at_zero() -> None:
     """All scores are below 0: such a search leaves the threshold at 0 and answers that nothing is right."""
-    reference = Predictions.from_probabilities([[0.9, 0.1]] * 8 + [[0.6, 0.4]] * 2, label=[0] * 8 + [1] * 2)
-    for name in ("atc-entropy", "threshold:negative_entropy", "threshold-classwise:negative_entropy"):
-        assert create("estimator", name).fit(reference).estimate(reference).value == pytest.approx(0.8), name
+    reference = Predictions.from_probabilities(
+        [[0.9, 0.1]] * 8 + [[0.6, 0.4]] * 2, label=[0] * 8 + [1] * 2
+    )
+    for name in (
+        "atc-entropy",
+        "threshold:negative_entropy",
+        "threshold-classwise:negative_entropy",
+    ):
+        assert create("estimator", name).fit(reference).estimate(reference).value == pytest.approx(
+            0.8
+        ), name
 
 
 def test_trap_off_by_one_in_the_threshold_rank() -> None:
@@ -79,7 +89,9 @@ MAY_REFUSE = (
 )
 
 
-@pytest.mark.parametrize("name", [*default_methods(), "threshold", "ac:vote_share", "threshold:neighbor_distance"])
+@pytest.mark.parametrize(
+    "name", [*default_methods(), "threshold", "ac:vote_share", "threshold:neighbor_distance"]
+)
 def test_trap_crash_at_zero_correct_or_zero_errors(name: str) -> None:
     """One class of verdicts, in a small and in a usual reference, and with a single row."""
     target = example_record(60, seed=2, labelled=False)
@@ -87,7 +99,10 @@ def test_trap_crash_at_zero_correct_or_zero_errors(name: str) -> None:
         record = example_record(rows, seed=1)
         bare = {f: getattr(record, f) for f in record.fields if f != "label"}
         for label in (record.predicted, (record.predicted + 1) % 4):
-            made, record_now = create("estimator", name), Predictions.from_arrays(**bare, label=label)
+            made, record_now = (
+                create("estimator", name),
+                Predictions.from_arrays(**bare, label=label),
+            )
             if name in MAY_REFUSE and (why := refusal(made, record_now, target)) is not None:
                 assert why, "what cannot be learnt from so little may be refused, with a reason"
                 continue
@@ -99,7 +114,11 @@ def test_trap_crash_at_zero_correct_or_zero_errors(name: str) -> None:
 def test_trap_weights_compared_with_equality() -> None:
     """A share of ties, or a distance, that is off by one bit must change nothing that can be seen."""
     scores = np.sort(np.repeat([0.2, 0.5, 0.9], 7))
-    for cut in (find_threshold(scores, 14), find_threshold(scores, 14 - 1e-13), ScoreThreshold(0.5, 1 - 2**-53)):
+    for cut in (
+        find_threshold(scores, 14),
+        find_threshold(scores, 14 - 1e-13),
+        ScoreThreshold(0.5, 1 - 2**-53),
+    ):
         assert total_credit(scores, cut) == pytest.approx(14)
     rng = np.random.default_rng(0)
     features = rng.standard_normal((200, 128)).astype(np.float32) + 3
@@ -113,7 +132,9 @@ def test_trap_weights_compared_with_equality() -> None:
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "npz"])
-def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(ending: str, tmp_path: Path) -> None:
+def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(
+    ending: str, tmp_path: Path
+) -> None:
     """Logits that lie in [0, 1] for the first 60 000 rows: no batch may be read in another way than the others."""
     import pandas as pd
 
@@ -130,7 +151,8 @@ def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(ending: str
         getattr(frame, f"to_{ending}")(path, index=False)
     reference = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]] * 30, label=[0, 0] * 30)
     with pytest.raises(
-        InputError, match=rf"target\.{ending}: row 60501: .*expected probabilities between 0 and 1, got -1\.5"
+        InputError,
+        match=rf"target\.{ending}: row 60501: .*expected probabilities between 0 and 1, got -1\.5",
     ):
         estimate(reference, path, methods=["source", "ac"])
 
@@ -138,7 +160,10 @@ def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(ending: str
 @pytest.mark.parametrize("times", [2, 7])
 def test_trap_measures_that_grow_with_the_number_of_rows(times: int) -> None:
     """Sums of logarithms, norms that are not divided: the target repeated must be given the same accuracy."""
-    reference, target = (example_record(300, seed=1), example_record(120, seed=2, difficulty=1.5, labelled=False))
+    reference, target = (
+        example_record(300, seed=1),
+        example_record(120, seed=2, difficulty=1.5, labelled=False),
+    )
     one = estimate(reference, target)
     more = estimate(reference, Predictions.concat([target] * times))
     assert len(one.estimates) > 12

@@ -26,7 +26,9 @@ HAND = Predictions.from_arrays(votes=LADDER)
 @pytest.mark.parametrize(("agree", "low", "high"), [(None, 0.2, 0.8), (4, 0.2, 0.8), (3, 0.4, 0.6)])
 def test_by_hand(agree: int | None, low: float, high: float) -> None:
     found = VotingBounds(agree=agree).fit(HAND).estimate(HAND)
-    assert (found.details["lower_bound"], found.details["upper_bound"]) == pytest.approx((low, high))
+    assert (found.details["lower_bound"], found.details["upper_bound"]) == pytest.approx(
+        (low, high)
+    )
     assert found.value == pytest.approx((low + high) / 2)
     assert found.lower == pytest.approx(wilson(low, 5, 0.95)[0])
     assert found.upper == pytest.approx(wilson(high, 5, 0.95)[1])
@@ -36,20 +38,26 @@ def test_by_hand(agree: int | None, low: float, high: float) -> None:
 @given(data=st.data())
 def test_any_k_is_that_of_loops(data: st.DataObject) -> None:
     rows, judges = data.draw(st.integers(1, 10)), data.draw(st.integers(1, 5))
-    votes = [data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(judges)]
+    votes = [
+        data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(judges)
+    ]
     agree = data.draw(st.integers(judges // 2 + 1, judges))
     record = Predictions.from_arrays(votes=votes)
     found = VotingBounds(agree=agree).fit(record).estimate(record)
     said = [sum(v[i] for v in votes) for i in range(rows)]
     low = sum(s >= agree for s in said) / rows
     high = sum(s >= judges - agree + 1 for s in said) / rows
-    assert (found.details["lower_bound"], found.details["upper_bound"]) == pytest.approx((low, high))
+    assert (found.details["lower_bound"], found.details["upper_bound"]) == pytest.approx(
+        (low, high)
+    )
     assert found.lower <= low <= found.value <= high <= found.upper
     for step in found.details["ladder"]:
         count = sum(s >= step["at_least"] for s in said)
         assert (step["value"], step["kind"]) == (count / rows, "exact")
         assert (step["lower"], step["upper"]) == pytest.approx(clopper_pearson(count, rows, 0.95))
-    assert [j["value"] for j in found.details["by_judge"]] == pytest.approx([sum(v) / rows for v in votes])
+    assert [j["value"] for j in found.details["by_judge"]] == pytest.approx(
+        [sum(v) / rows for v in votes]
+    )
     assert found.details["single"] == found.details["by_judge"][0]
     assert [b["agree"] for b in found.details["bounds"]] == list(range(judges, judges // 2, -1))
 
@@ -58,11 +66,16 @@ def test_k_by_name() -> None:
     found = estimate(HAND_LABELLED, HAND, methods=["votes", "votes:3"])
     assert [e.method for e in found.estimates] == ["votes", "votes:3"]
     assert found["votes:3"].value == 0.5
-    assert found["votes:3"].upper - found["votes:3"].lower < found["votes"].upper - found["votes"].lower
+    assert (
+        found["votes:3"].upper - found["votes:3"].lower
+        < found["votes"].upper - found["votes"].lower
+    )
     assert create("estimator", "votes:3").agree == 3
 
 
-@pytest.mark.parametrize("name", ["votes:x", "votes:0", "votes:", "max-prob:much", "max-prob:1", "max-prob:-0.1"])
+@pytest.mark.parametrize(
+    "name", ["votes:x", "votes:0", "votes:", "max-prob:much", "max-prob:1", "max-prob:-0.1"]
+)
 def test_arguments_that_make_no_sense(name: str) -> None:
     with pytest.raises(UsageError, match="expected"):
         create("estimator", name)
@@ -83,7 +96,9 @@ def test_a_target_with_fewer_judges_than_must_agree() -> None:
 def test_parts_with_other_judges_do_not_merge() -> None:
     method = VotingBounds().fit(HAND)
     with pytest.raises(InputError, match="the same judges, got 4 and 1"):
-        method.merge(method.summarize(HAND), method.summarize(Predictions.from_arrays(votes=LADDER[:1])))
+        method.merge(
+            method.summarize(HAND), method.summarize(Predictions.from_arrays(votes=LADDER[:1]))
+        )
 
 
 def test_one_judge_makes_no_bounds() -> None:
@@ -111,7 +126,9 @@ def test_judges_that_fail_on_the_reference_are_told_of(right: float, refuted: bo
     """Bounds 50 to 70 %; a truth a little outside may be chance, one far outside is not."""
     votes = np.array([[1] * 70 + [0] * 30, [1] * 50 + [0] * 50])
     correct = np.arange(100) < round(100 * right)
-    found = VotingBounds().fit(Predictions.from_arrays(votes=votes, correct=correct)).estimate(HAND_TWO)
+    found = (
+        VotingBounds().fit(Predictions.from_arrays(votes=votes, correct=correct)).estimate(HAND_TWO)
+    )
     assert found.details["reference"]["inside"] is False
     assert found.details["reference"]["refuted"] is refuted
     assert ("by more than chance" in " ".join(found.warnings)) is refuted
@@ -126,7 +143,9 @@ def test_labels_without_predictions_are_no_truth() -> None:
 
 
 @given(
-    confidence=st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.5000001, 0.9, 1.0]), min_size=1, max_size=20),
+    confidence=st.lists(
+        st.sampled_from([0.0, 0.2, 0.5, 0.5000001, 0.9, 1.0]), min_size=1, max_size=20
+    ),
     gamma=st.sampled_from([0.0, 0.2, 0.5, 0.9]),
 )
 def test_max_prob_counts_what_is_above(confidence: list[float], gamma: float) -> None:
@@ -149,15 +168,24 @@ def test_max_prob_is_run_only_where_it_is_asked_for() -> None:
     assert "max-prob" not in default_methods()
     record = Predictions.from_confidence([0.9, 0.4], correct=[1, 0])
     found = estimate(record, record.without_labels(), methods=["max-prob", "max-prob:0.95"])
-    assert [(e.method, e.value) for e in found.estimates] == [("max-prob", 0.5), ("max-prob:0.95", 0.0)]
+    assert [(e.method, e.value) for e in found.estimates] == [
+        ("max-prob", 0.5),
+        ("max-prob:0.95", 0.0),
+    ]
 
 
 def test_the_oracle_by_hand() -> None:
     """Three right answers at 0.9, 0.7 and 0.6, two wrong ones at 0.8 and 0.2."""
     given_: dict[str, Any] = {"confidence": [0.9, 0.8, 0.7, 0.6, 0.2], "correct": [1, 0, 1, 1, 0]}
     all_ = max_prob_oracle(**given_, correct_recall=1.0, incorrect_recall=1.0)
-    assert (all_.upper.value, all_.upper_threshold) == (0.8, 0.6)  # everything but 0.2 is taken for right
-    assert (all_.lower.value, all_.lower_threshold) == (0.2, 0.8)  # 0.9 alone is not taken for wrong
+    assert (all_.upper.value, all_.upper_threshold) == (
+        0.8,
+        0.6,
+    )  # everything but 0.2 is taken for right
+    assert (all_.lower.value, all_.lower_threshold) == (
+        0.2,
+        0.8,
+    )  # 0.9 alone is not taken for wrong
     assert all_.mean.value == pytest.approx(0.5)
     assert all_.error.value == pytest.approx(0.1)
     none = max_prob_oracle(**given_, correct_recall=0.0, incorrect_recall=0.0)
@@ -178,13 +206,17 @@ def test_the_oracle_matches_both_recalls(data: st.DataObject) -> None:
     found = max_prob_oracle(confidence, correct, hits / right, misses / wrong)
     cuts = [*confidence, 2.0]
     uppers = [(confidence >= g).mean() for g in cuts if (correct & (confidence >= g)).sum() == hits]
-    lowers = [(confidence > g).mean() for g in cuts if (~correct & (confidence <= g)).sum() == misses]
+    lowers = [
+        (confidence > g).mean() for g in cuts if (~correct & (confidence <= g)).sum() == misses
+    ]
     assert found.upper.value == pytest.approx(min(uppers))
     assert found.lower.value == pytest.approx(max(lowers))
 
 
 def test_the_oracle_shares_out_ties() -> None:
-    found = max_prob_oracle([0.5] * 10, [1] * 6 + [0] * 4, correct_recall=0.5, incorrect_recall=0.25)
+    found = max_prob_oracle(
+        [0.5] * 10, [1] * 6 + [0] * 4, correct_recall=0.5, incorrect_recall=0.25
+    )
     assert (found.upper.value, found.lower.value) == pytest.approx((0.5, 0.75))
 
 
@@ -200,7 +232,9 @@ def test_the_oracle_refuses_what_cannot_be() -> None:
 def test_judges_of_the_target_alone_will_do() -> None:
     """A reference without votes teaches nothing about the judges, and takes nothing from their bounds."""
     reference = Predictions.from_arrays(confidence=[0.9, 0.8, 0.3, 0.2], correct=[1, 1, 0, 0])
-    target = Predictions.from_arrays(confidence=[0.9, 0.8, 0.3, 0.2], votes=[[1, 1, 0, 0], [1, 0, 0, 0]])
+    target = Predictions.from_arrays(
+        confidence=[0.9, 0.8, 0.3, 0.2], votes=[[1, 1, 0, 0], [1, 0, 0, 0]]
+    )
     found = VotingBounds().fit(reference).estimate(target)
     assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.5)
     assert found == VotingBounds().fit(target).estimate(target)
@@ -211,7 +245,11 @@ def test_judges_of_the_target_alone_will_do() -> None:
 
 
 def judged(
-    rows: int, accuracy: float, rng: np.random.Generator, rates: tuple[float, float] = (0.9, 0.47), judges: int = 1
+    rows: int,
+    accuracy: float,
+    rng: np.random.Generator,
+    rates: tuple[float, float] = (0.9, 0.47),
+    judges: int = 1,
 ) -> Predictions:
     right, common = rng.random(rows) < accuracy, rng.random(rows)
     own = np.where(rng.random((judges, rows)) < 0.5, common, rng.random((judges, rows)))
@@ -242,7 +280,10 @@ def test_the_profile_is_that_of_a_search() -> None:
     table, cells = np.array([[7, 3], [2, 8]]), np.array([20, 30])
     x = (np.arange(1000) + 0.5) / 1000
     alarms, sensitivity = np.meshgrid(x, x, indexing="ij")
-    own = [n[1] * np.log(p) + n[0] * np.log(1 - p) for n, p in zip(table, (alarms, sensitivity), strict=True)]
+    own = [
+        n[1] * np.log(p) + n[0] * np.log(1 - p)
+        for n, p in zip(table, (alarms, sensitivity), strict=True)
+    ]
     shares, logs, _ = profile(table, cells)
     for at in (40, 200, 300):
         said = shares[at] * sensitivity + (1 - shares[at]) * alarms
@@ -291,7 +332,11 @@ def test_rates_that_cannot_have_carried_over_are_refused() -> None:
     rng = np.random.default_rng(3)
     drifted = judged(2000, 0.5, rng, (0.95, 0.9), judges=3).votes
     drifted[0] = rng.random(2000) < 0.2  # one judge rejects what the others accept
-    three = CorrectedVotes().fit(judged(1000, 0.7, rng, judges=3)).estimate(Predictions.from_arrays(votes=drifted))
+    three = (
+        CorrectedVotes()
+        .fit(judged(1000, 0.7, rng, judges=3))
+        .estimate(Predictions.from_arrays(votes=drifted))
+    )
     assert three.details["refuted"]
 
 
@@ -300,7 +345,9 @@ def test_what_it_needs() -> None:
     with pytest.raises(NotApplicable, match="none is wrong"):
         CorrectedVotes().fit(one)
     with pytest.raises(InputError, match="2 judges"):
-        CorrectedVotes().fit(Predictions.from_arrays(votes=[[1, 0], [1, 0]], correct=[1, 0])).estimate(one)
+        CorrectedVotes().fit(
+            Predictions.from_arrays(votes=[[1, 0], [1, 0]], correct=[1, 0])
+        ).estimate(one)
 
 
 def frames(seed: int = 1) -> tuple[pd.DataFrame, pd.DataFrame, float]:

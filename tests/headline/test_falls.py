@@ -40,12 +40,16 @@ SIGNS = st.builds(
 )
 
 
-def series(chunks: int, fallen: int, rows: int = 400, seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+def series(
+    chunks: int, fallen: int, rows: int = 400, seed: int = 0
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A binary model's reference and a target in chunks by `week`; in the last ones most rows are unsure."""
     rng = np.random.default_rng(seed)
 
     def side(count: int, unsure: float) -> tuple[np.ndarray, np.ndarray]:
-        sure = np.where(rng.random(count) < unsure, rng.uniform(0.5, 0.65, count), rng.uniform(0.9, 1.0, count))
+        sure = np.where(
+            rng.random(count) < unsure, rng.uniform(0.5, 0.65, count), rng.uniform(0.9, 1.0, count)
+        )
         said = rng.random(count) < 0.5
         right = rng.random(count) < sure
         return np.where(said, sure, 1 - sure), np.where(right, said, ~said).astype(int)
@@ -70,13 +74,18 @@ def test_the_share_below_is_a_distribution(signs: ShiftSigns, a: float, b: float
 def test_the_share_below_inverts_the_quantile(signs: ShiftSigns, p: float) -> None:
     three = PRIOR.quantile(signs, np.array([p - 1e-6, p, p + 1e-6]))
     accuracy = float(three[1])
-    if 0 < accuracy < 1 and np.diff(three).min() > 5e-9:  # where it is flat to one side, many p share an accuracy
+    if (
+        0 < accuracy < 1 and np.diff(three).min() > 5e-9
+    ):  # where it is flat to one side, many p share an accuracy
         assert PRIOR.share_below(signs, accuracy) == pytest.approx(p, abs=1e-3)
 
 
 def test_a_larger_margin_is_less_likely() -> None:
     signs = ShiftSigns(0.8, 0.9, 2000, 2000, moved=0.5, unexplained=0.4)
-    chances = [chance_of_fall(PRIOR, signs, margin, None, None) or 0 for margin in (0, 0.01, 0.03, 0.1, 0.3)]
+    chances = [
+        chance_of_fall(PRIOR, signs, margin, None, None) or 0
+        for margin in (0, 0.01, 0.03, 0.1, 0.3)
+    ]
     assert chances == sorted(chances, reverse=True)
     assert chances[0] > 0.9
     assert chances[-1] < 0.15
@@ -115,9 +124,16 @@ def test_verdicts_of_a_fall_are_right_as_promised() -> None:
 
 def test_a_verdict_that_was_seldom_right_is_not_given() -> None:
     """Where `holds` was right in fewer than four of five public cases called so, it is not said; else it is."""
-    assert min(row[3] for row in PRIOR.verdicts) > LEAST_RIGHT, "all verdicts of the packaged prior may be given"
-    prior = replace(PRIOR, verdicts=((0.01, "holds", 20, LEAST_RIGHT - 0.01), (0.05, "holds", 20, LEAST_RIGHT)))
-    assert [judged(prior, m, [0.01], [0.5], ["natural"])[0].verdict for m in (0.01, 0.05)] == ["cannot say", "holds"]
+    assert min(row[3] for row in PRIOR.verdicts) > LEAST_RIGHT, (
+        "all verdicts of the packaged prior may be given"
+    )
+    prior = replace(
+        PRIOR, verdicts=((0.01, "holds", 20, LEAST_RIGHT - 0.01), (0.05, "holds", 20, LEAST_RIGHT))
+    )
+    assert [judged(prior, m, [0.01], [0.5], ["natural"])[0].verdict for m in (0.01, 0.05)] == [
+        "cannot say",
+        "holds",
+    ]
     assert judged(prior, 0.01, [0.01], [0.5], ["covariate"])[0].verdict == "holds"
 
 
@@ -126,7 +142,9 @@ def test_without_change_many_chunks_raise_no_alarm() -> None:
     raised = 0
     for seed in range(20):
         reference, target = series(12, 0, seed=seed)
-        found = oodometer.estimate(reference, target, by="week", methods=["doc", "im", "cbpe", "atc"], backtest=None)
+        found = oodometer.estimate(
+            reference, target, by="week", methods=["doc", "im", "cbpe", "atc"], backtest=None
+        )
         raised += any(p.fell is not None and p.fell.alarm for p in found.slices)
     assert raised <= 3
 
@@ -147,7 +165,9 @@ def test_the_adjusted_p_values_know_how_many_parts_were_looked_at() -> None:
     reference, target = series(8, 3)
     one = {k: v[: 400 * 1] for k, v in target.items()}
     asked: dict[str, Any] = {"every": "400rows", "methods": ["im"], "backtest": None}
-    alone, among = (oodometer.estimate(reference, some, **asked).chunks[0].fell for some in (one, target))
+    alone, among = (
+        oodometer.estimate(reference, some, **asked).chunks[0].fell for some in (one, target)
+    )
     assert alone.changed is not None
     assert among.changed is not None
     assert among.changed >= min(5 * alone.changed, 1) - 1e-12
@@ -163,7 +183,9 @@ def test_a_margin_is_a_fraction(margin: float) -> None:
 def test_what_is_not_known_raises_no_alarm() -> None:
     """A reference without errors, of one class, and of few rows: an answer or a reason, never an alarm from nothing."""
     p = np.column_stack([np.full(50, 0.3), np.full(50, 0.7)])
-    found = oodometer.estimate({"probabilities": p, "label": np.ones(50, int)}, {"probabilities": p}, backtest=None)
+    found = oodometer.estimate(
+        {"probabilities": p, "label": np.ones(50, int)}, {"probabilities": p}, backtest=None
+    )
     assert not found.fell.alarm
     assert found.fell.p is None or 0 <= found.fell.p <= 1
 
@@ -196,13 +218,18 @@ def test_the_tail_of_the_gamma_is_that_of_scipy() -> None:
         for wanted in (0.3, 0.05, 0.001, 1e-6):
             g = float(stats.gamma.isf(wanted, mean**2 / variance, scale=variance / mean))
             found = ShiftTest(g, null).tail_p_value
-            assert wanted / 1.5 <= found <= wanted * 5, (shape, wanted)  # far out a little too careful
+            assert wanted / 1.5 <= found <= wanted * 5, (
+                shape,
+                wanted,
+            )  # far out a little too careful
     assert ShiftTest(0.0, np.zeros(10)).tail_p_value == 1
     assert replace(ShiftTest(1.0, np.ones(10))).tail_p_value == 1
 
 
 @pytest.mark.parametrize(("cells", "rows", "few"), [(20, 2000, 500), (2000, 20_000, 800)])
-def test_the_test_of_change_keeps_its_level_with_sparse_cells_too(cells: int, rows: int, few: int) -> None:
+def test_the_test_of_change_keeps_its_level_with_sparse_cells_too(
+    cells: int, rows: int, few: int
+) -> None:
     """Of 60 unchanged targets 5 % are to be called changed; with thousands of cells it would be every fourth."""
     rng = np.random.default_rng(1)
     share = rng.dirichlet(np.ones(cells))
@@ -224,4 +251,6 @@ def test_clusters_take_from_the_chance_what_is_sure_of_it(margin: float) -> None
     assert abs(wide - 0.5) < abs(plain - 0.5) + 0.02
     stands = Interval(0.85, 0.85 - 1.96 * 0.03, 0.85 + 1.96 * 0.03, 0.95, "asymptotic")
     normal = stats.norm(0.85, (0.03**2 + 0.04**2) ** 0.5).cdf(0.9 - margin)
-    assert chance_of_fall(PRIOR, None, margin, stands, 0.9, 0.04) == pytest.approx(normal, abs=0.005)
+    assert chance_of_fall(PRIOR, None, margin, stands, 0.9, 0.04) == pytest.approx(
+        normal, abs=0.005
+    )

@@ -25,14 +25,19 @@ from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.inference.betting import SampledRows, betting_evidence, log_evidence, sampled_game
 from oodometer.results import Interval
 
-PRIOR = cdf_without_labels(packaged_prior(), ShiftSigns(0.9, 0.9, 2000, 2000, moved=0.1, unexplained=0.1))
+PRIOR = cdf_without_labels(
+    packaged_prior(), ShiftSigns(0.9, 0.9, 2000, 2000, moved=0.1, unexplained=0.1)
+)
 
 
 def test_the_evidence_of_every_order_of_draws_averages_to_one_at_the_boundary() -> None:
     """Of 8 rows 5 are right; all orders of three draws are written out."""
     right, rows, points = 5, 8, np.arange(5) / 8
     orders = [np.array(order) < right for order in itertools.permutations(range(rows), 3)]
-    e = [math.exp(log_evidence(points, np.full(5, 0.2), right / rows, (one.sum(), 3), rows)) for one in orders]
+    e = [
+        math.exp(log_evidence(points, np.full(5, 0.2), right / rows, (one.sum(), 3), rows))
+        for one in orders
+    ]
     assert np.mean(e) == pytest.approx(1)
     # of more right rows it is less, since it bets on fewer
     more = [math.exp(log_evidence(points, np.full(5, 0.2), 5 / 8, (k, 3), rows)) for k in (2, 3)]
@@ -68,7 +73,11 @@ def test_bets_on_suggested_rows_are_fair_at_the_mean() -> None:
         games = sampled_game(row, truth[row], np.ones(20), score, 1.0)
         capital.append(math.exp(betting_evidence(games, float(truth.mean()), 1)))
         logs = [
-            betting_evidence(sampled_game(row[:n], truth[row[:n]], np.ones(n), score, 1.0), float(truth.mean()), 1)
+            betting_evidence(
+                sampled_game(row[:n], truth[row[:n]], np.ones(n), score, 1.0),
+                float(truth.mean()),
+                1,
+            )
             for n in (5, 10, 15, 20)
         ]
         passed += max(logs) >= math.log(20)
@@ -77,13 +86,20 @@ def test_bets_on_suggested_rows_are_fair_at_the_mean() -> None:
 
 
 def test_how_many_labels_are_missing() -> None:
-    near, far = (decide_by_labels(LabelPosterior(PRIOR, LabelEvidence(k, 40, 40, 50_000)), 0.8) for k in (30, 22))
+    near, far = (
+        decide_by_labels(LabelPosterior(PRIOR, LabelEvidence(k, 40, 40, 50_000)), 0.8)
+        for k in (30, 22)
+    )
     assert (near.says, far.says) == (None, "below")
     assert far.needed is None
     assert near.needed is not None
     assert near.needed > 50
     known = LabelPosterior(PRIOR, LabelEvidence(30, 40, 40, 40))
-    assert decide_by_labels(known, 0.8).to_dict() == {"bound": 0.8, "says": "below", "needed_labels": None}
+    assert decide_by_labels(known, 0.8).to_dict() == {
+        "bound": 0.8,
+        "says": "below",
+        "needed_labels": None,
+    }
     picked = LabelPosterior(PRIOR, LabelEvidence(1, 40, 40, 50_000, not_random="they were picked"))
     none = LabelPosterior(PRIOR, LabelEvidence(0, 0, 0, 50_000))
     assert decide_by_labels(picked, 0.8) == decide_by_labels(none, 0.8)
@@ -91,9 +107,13 @@ def test_how_many_labels_are_missing() -> None:
 
 def test_what_labels_prove_alone_is_an_alarm_whatever_is_believed() -> None:
     """A prior that is sure of the contrary, and an exact interval below the bound."""
-    sure = cdf_without_labels(packaged_prior(), None, Interval(0.95, 0.949, 0.951, 0.95, "conditional"))
+    sure = cdf_without_labels(
+        packaged_prior(), None, Interval(0.95, 0.949, 0.951, 0.95, "conditional")
+    )
     evidence = LabelEvidence(20, 29, 29, 100_000)
-    (fell,) = falls_by_labels([LabelPosterior(sure, evidence)], [None], 0.05, [(190, 200)], "covariate")
+    (fell,) = falls_by_labels(
+        [LabelPosterior(sure, evidence)], [None], 0.05, [(190, 200)], "covariate"
+    )
     assert fell is not None
     assert evidence.proof(0.9) is not None
     assert (fell.verdict, fell.alarm) == ("fell", True)
@@ -111,7 +131,10 @@ def test_what_clusters_add_makes_the_belief_wider() -> None:
 
 def test_labels_of_some_parts_are_told_from_random_ones() -> None:
     rng = np.random.default_rng(0)
-    said = [uneven([(int(k), 500) for k in rng.multivariate_hypergeometric([500] * 8, 200)]) for _ in range(1000)]
+    said = [
+        uneven([(int(k), 500) for k in rng.multivariate_hypergeometric([500] * 8, 200)])
+        for _ in range(1000)
+    ]
     assert sum(one is not None for one in said) <= 5
     assert uneven([(500, 500), (0, 500)]) is not None
     assert uneven([(500, 500), (500, 500)]) is None
@@ -129,19 +152,36 @@ TARGET = pd.DataFrame({"prob_1": P[:ROWS]})
 def test_the_least_sure_rows_speak_for_themselves_in_both_verbs() -> None:
     least = np.argsort(np.abs(P[:ROWS] - 0.5))[:90]
     labels = {"row": least.tolist(), "label": TRUE[least].tolist()}
-    asked: dict[str, Any] = {"methods": ["ac", "doc", "source"], "fail_drop": 0.03, "labels": labels}
-    audit, found = oodometer.audit(REFERENCE, TARGET, **asked), oodometer.estimate(REFERENCE, TARGET, **asked)
+    asked: dict[str, Any] = {
+        "methods": ["ac", "doc", "source"],
+        "fail_drop": 0.03,
+        "labels": labels,
+    }
+    audit, found = (
+        oodometer.audit(REFERENCE, TARGET, **asked),
+        oodometer.estimate(REFERENCE, TARGET, **asked),
+    )
     assert (
         audit.not_random
         == found.not_random
         == ("their confidence is lower than that of the other rows (rank test, p < 0.001)")
     )
-    assert (audit.refuted, audit.p_value, audit.alarms.raised, found.alarms.raised) == (False, None, False, False)
+    assert (audit.refuted, audit.p_value, audit.alarms.raised, found.alarms.raised) == (
+        False,
+        None,
+        False,
+        False,
+    )
     for text in (repr(audit), repr(found)):
         assert "REFUTED" not in text
         assert "randomly drawn" not in text
-        assert "exact" not in text.replace("no interval is exact", "").replace("no\n  interval is exact", "")
-    assert found.headline == oodometer.estimate(REFERENCE, TARGET, **{**asked, "labels": None}).headline
+        assert "exact" not in text.replace("no interval is exact", "").replace(
+            "no\n  interval is exact", ""
+        )
+    assert (
+        found.headline
+        == oodometer.estimate(REFERENCE, TARGET, **{**asked, "labels": None}).headline
+    )
 
 
 def test_rows_that_were_drawn_by_confidence_are_weighed_by_an_audit_alone(tmp_path: Any) -> None:

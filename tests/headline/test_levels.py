@@ -12,7 +12,16 @@ import pytest
 from oodometer import Predictions, estimate, evaluate
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-METRICS = ["f1", "recall", "precision", "mcc", "roc_auc", "cohen_kappa", "average_precision", "macro_f1"]
+METRICS = [
+    "f1",
+    "recall",
+    "precision",
+    "mcc",
+    "roc_auc",
+    "cohen_kappa",
+    "average_precision",
+    "macro_f1",
+]
 
 
 def drawn(seed: int, rows: int, classes: int, sharp: float, moved: float = 0.0) -> Predictions:
@@ -23,14 +32,21 @@ def drawn(seed: int, rows: int, classes: int, sharp: float, moved: float = 0.0) 
     p /= p.sum(axis=1, keepdims=True)
     label = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)
     said = p**1.3 / (p**1.3).sum(axis=1, keepdims=True)
-    others = [np.where(rng.random(rows) < 0.2, rng.integers(classes, size=rows), said.argmax(axis=1)) for _ in range(4)]
+    others = [
+        np.where(rng.random(rows) < 0.2, rng.integers(classes, size=rows), said.argmax(axis=1))
+        for _ in range(4)
+    ]
     return Predictions.from_arrays(probabilities=said, label=label, members=others)
 
 
 def intervals_of(found: Any) -> dict[str, Any]:
     """Every interval of an estimation by name."""
     out = {"headline": found.headline.interval, **{e.method: e for e in found.estimates}}
-    out |= {f"if {name}": one.interval for name, one in found.assumptions.items() if one.interval is not None}
+    out |= {
+        f"if {name}": one.interval
+        for name, one in found.assumptions.items()
+        if one.interval is not None
+    }
     for name, one in found.metrics.items():
         out |= {name: one.interval, f"{name} truth": one.truth, f"{name} reference": one.reference}
         out |= {f"{name} {e.method}": e for e in one.estimates}
@@ -58,7 +74,10 @@ def assert_nested(by_name: dict[str, list[Any]]) -> None:
 def test_intervals_of_an_estimate_are_nested_in_the_level(
     rows: int, target_rows: int, classes: int, sharp: float, moved: float, trials: str | None
 ) -> None:
-    reference, target = drawn(rows, rows, classes, sharp), drawn(target_rows, target_rows, classes, sharp, moved)
+    reference, target = (
+        drawn(rows, rows, classes, sharp),
+        drawn(target_rows, target_rows, classes, sharp, moved),
+    )
     by_name: dict[str, list[Any]] = defaultdict(list)
     for level in LEVELS:
         found = estimate(reference, target, level=level, backtest=trials, metrics=METRICS)
@@ -69,7 +88,9 @@ def test_intervals_of_an_estimate_are_nested_in_the_level(
 
 
 @pytest.mark.parametrize(("rows", "classes", "sharp"), [(5, 2, 1.0), (40, 4, 4.0), (400, 3, 1.0)])
-def test_intervals_of_an_evaluation_are_nested_in_the_level(rows: int, classes: int, sharp: float) -> None:
+def test_intervals_of_an_evaluation_are_nested_in_the_level(
+    rows: int, classes: int, sharp: float
+) -> None:
     record = drawn(rows, rows, classes, sharp)
     by_name: dict[str, list[Any]] = defaultdict(list)
     for level in LEVELS:

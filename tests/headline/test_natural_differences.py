@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oodometer.headline.natural_differences import PairSigns, group_of, packaged_differences, pairs_on_target
+from oodometer.headline.natural_differences import (
+    PairSigns,
+    group_of,
+    packaged_differences,
+    pairs_on_target,
+)
 
 CLEAR = PairSigns(200, 400, 0.2, 0.6, (0.5, 0.5), 0.02)
 
@@ -20,17 +25,27 @@ def test_signs_by_hand() -> None:
     # the first two part on two rows of the reference; each is right on one of them, and the third sides with it
     assert signs[0, 1] == PairSigns(2, 1, 0.5, 0.0, (1.0, 0.0), 0.25)
     assert signs[0, 2] == PairSigns(1, 1, 0.5, -1 / 3, (1.0, -1.0), pytest.approx((0.5 + 0.25) / 2))
-    assert [one.agreement for _, _, one in pairs_on_target(right[:2], reference[:2], target[:2])] == [None]
+    assert [
+        one.agreement for _, _, one in pairs_on_target(right[:2], reference[:2], target[:2])
+    ] == [None]
 
 
 @pytest.mark.parametrize("agreement", [(0.5, 0.5), (-0.4, 0.3), None])
-def test_swapping_the_models_turns_the_difference_around(agreement: tuple[float, float] | None) -> None:
+def test_swapping_the_models_turns_the_difference_around(
+    agreement: tuple[float, float] | None,
+) -> None:
     signs, prior = replace(CLEAR, agreement=agreement), packaged_differences()
-    swapped = replace(signs, reference=-0.6, agreement=None if agreement is None else (-agreement[0], -agreement[1]))
+    swapped = replace(
+        signs,
+        reference=-0.6,
+        agreement=None if agreement is None else (-agreement[0], -agreement[1]),
+    )
     assert group_of(signs) == group_of(swapped)
     (one, chance), (other, less) = prior.difference(signs, 0.9), prior.difference(swapped, 0.9)
     assert chance == pytest.approx(1 - less)
-    assert (one.value, one.lower, one.upper) == pytest.approx((-other.value, -other.upper, -other.lower))
+    assert (one.value, one.lower, one.upper) == pytest.approx(
+        (-other.value, -other.upper, -other.lower)
+    )
     assert -signs.share <= one.lower <= one.value <= one.upper <= signs.share
 
 
@@ -60,6 +75,11 @@ def test_the_packaged_numbers() -> None:
         ((3,), (len(prior.levels), 3))
     }
     assert np.allclose(prior.levels + prior.levels[::-1], 1)
-    assert set(prior.groups) == set(prior.decided) == set(prior.sure) == {"agree", "contradict", "alone"}
+    assert (
+        set(prior.groups)
+        == set(prior.decided)
+        == set(prior.sure)
+        == {"agree", "contradict", "alone"}
+    )
     assert "pairs of" in prior.assumes
     assert 0.8 < prior.decided["agree"][1] < 1

@@ -67,12 +67,16 @@ def test_the_value_by_hand() -> None:
     rose = replace(fell, estimate=1.0)
     assert HAND.value(rose) == pytest.approx(0.9 - 0.05), "predicted rises are not believed"
     assert HAND.value(replace(fell, apart=0.0)) == pytest.approx(0.8), "all methods agree"
-    assert HAND.value(replace(fell, separation=0.0)) == pytest.approx(0.8), "nothing tells the rows apart"
+    assert HAND.value(replace(fell, separation=0.0)) == pytest.approx(0.8), (
+        "nothing tells the rows apart"
+    )
     weak = replace(fell, source=0.55, estimate=0.5)
     assert HAND.value(weak) == pytest.approx(0.5 - 0.25 * 0.05), "a weak model has less to lose"
     assert HAND.value(replace(fell, models=True)) == pytest.approx(0.8), "other models saw the fall"
     unseen = replace(fell, separation=None, moved=1.0, apart=None)
-    assert HAND.value(unseen) == pytest.approx(0.8 - 0.9 * (0.6 / 2) ** 2 * 0.5), "as far apart as such moves are"
+    assert HAND.value(unseen) == pytest.approx(0.8 - 0.9 * (0.6 / 2) ** 2 * 0.5), (
+        "as far apart as such moves are"
+    )
 
 
 def test_quantiles_by_hand() -> None:
@@ -81,11 +85,15 @@ def test_quantiles_by_hand() -> None:
     se = standard_error(0.55, signs)
     assert se == pytest.approx((0.55 * 0.45 * (1 / 200 + 1 / 50)) ** 0.5)
     low, middle, high = HAND.quantile(signs, np.array([0.05, 0.5, 0.95]))
-    assert (low, middle, high) == pytest.approx((0.55 - 2 * se - 0.6 / 12, 0.55, 0.55 + se + 0.3 / 12))
+    assert (low, middle, high) == pytest.approx(
+        (0.55 - 2 * se - 0.6 / 12, 0.55, 0.55 + se + 0.3 / 12)
+    )
     assert HAND.quantile(signs, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
     lower, upper = HAND.interval(signs, 0.9)
     assert lower == pytest.approx(low)
-    assert upper == pytest.approx(0.55 + max(se + 0.3 / 12, 1.2 * 1.6448536 * se)), "never narrower than chance"
+    assert upper == pytest.approx(0.55 + max(se + 0.3 / 12, 1.2 * 1.6448536 * se)), (
+        "never narrower than chance"
+    )
 
 
 @given(SIGNS, st.floats(0.01, 0.999))
@@ -102,7 +110,10 @@ def test_more_rows_of_the_same_kind_widen_no_band(signs: ShiftSigns, times: int)
     """The size of a change is an effect size: it does not grow with the rows that show it."""
     more = replace(signs, rows=signs.rows * times, reference_rows=signs.reference_rows * times)
     for level in (0.5, 0.9):
-        assert np.diff(PRIOR.interval(more, level))[0] <= np.diff(PRIOR.interval(signs, level))[0] + 1e-12
+        assert (
+            np.diff(PRIOR.interval(more, level))[0]
+            <= np.diff(PRIOR.interval(signs, level))[0] + 1e-12
+        )
 
 
 def test_it_is_asymmetric_and_grows_with_the_size_of_the_change() -> None:
@@ -121,7 +132,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
     assert about["cases"] > 2400
     assert {*about["domains"], "other"} == set(DOMAINS)
     assert about["made_by"].startswith("python -m benchmarks.natural.prior")
-    assert NaturalShifts.from_dict(json.loads(json.dumps(PRIOR.to_dict())), "again").to_dict() == PRIOR.to_dict()
+    assert (
+        NaturalShifts.from_dict(json.loads(json.dumps(PRIOR.to_dict())), "again").to_dict()
+        == PRIOR.to_dict()
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +149,9 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
         (None, "No such file"),
     ],
 )
-def test_another_file_is_refused_with_a_line(content: str | None, message: str, tmp_path: Path) -> None:
+def test_another_file_is_refused_with_a_line(
+    content: str | None, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "prior.json"
     if content is not None:
         path.write_text(content)
@@ -145,7 +161,9 @@ def test_another_file_is_refused_with_a_line(content: str | None, message: str, 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("spoil", [{"p": 0.5}, {"separation": None}, {"standard_error": float("nan")}])
+@pytest.mark.parametrize(
+    "spoil", [{"p": 0.5}, {"separation": None}, {"standard_error": float("nan")}]
+)
 def test_a_spoilt_file_is_refused(spoil: dict[str, Any]) -> None:
     plain = PRIOR.to_dict()
     plain["quantiles"][0] |= spoil
@@ -160,7 +178,8 @@ def test_a_prior_of_ones_own_is_used(tmp_path: Path) -> None:
     path = tmp_path / "wide.json"
     path.write_text(json.dumps(wide))
     mine, ours = (
-        oodometer.estimate(REFERENCE, TARGET, prior=p, methods=ASKED, backtest=None).headline for p in (path, None)
+        oodometer.estimate(REFERENCE, TARGET, prior=p, methods=ASKED, backtest=None).headline
+        for p in (path, None)
     )
     assert mine.value == ours.value
     assert mine.bands["half"].width > 1.5 * ours.bands["half"].width
@@ -175,11 +194,25 @@ TARGET = example_record(500, seed=4, difficulty=1.3, labelled=False)
 
 def made_by(method: str, value: float) -> Estimate:
     return Estimate(
-        method, value, max(value - 0.05, 0), min(value + 0.05, 1), 0.9, "conditional", "", "guo2017", rows=900
+        method,
+        value,
+        max(value - 0.05, 0),
+        min(value + 0.05, 1),
+        0.9,
+        "conditional",
+        "",
+        "guo2017",
+        rows=900,
     )
 
 
-FOUR = [made_by("doc", 0.7), made_by("im", 0.72), made_by("cbpe", 0.74), made_by("atc", 0.6), made_by("source", 0.8)]
+FOUR = [
+    made_by("doc", 0.7),
+    made_by("im", 0.72),
+    made_by("cbpe", 0.74),
+    made_by("atc", 0.6),
+    made_by("source", 0.8),
+]
 
 
 def evidence(**changes: Any) -> Evidence:
@@ -201,14 +234,23 @@ def test_the_estimate_is_the_plain_middle_of_confidence() -> None:
     assert found.method == "median of doc, im and cbpe, less what public shifts cost beyond it"
     assert found.bands["unchanged"] == by_name["cbpe"].interval
     assert found.bands["nine_in_ten"] == found.interval, "asked at the same level"
-    assert found.lower <= found.bands["half"].lower <= found.value <= found.bands["half"].upper <= found.upper
+    assert (
+        found.lower
+        <= found.bands["half"].lower
+        <= found.value
+        <= found.bands["half"].upper
+        <= found.upper
+    )
     alone = natural_headline(still, signs, evidence(), HAND)
     assert alone.bands["unchanged"] == still.interval, "without a method that asks for P(y | x)"
 
 
 def test_a_classifier_that_reads_features_moves_no_number() -> None:
     """What features tell apart need not concern the model; what its outputs tell apart does."""
-    by = {name: Finding("overlap", "", 0.9, details={"by": name}) for name in ("features", "probabilities")}
+    by = {
+        name: Finding("overlap", "", 0.9, details={"by": name})
+        for name in ("features", "probabilities")
+    }
     seen = {name: separation_of(diagnosed("covariate", one)) for name, one in by.items()}
     assert seen == {"features": None, "probabilities": pytest.approx(0.8)}
     assert separation_of(None) is None
@@ -217,17 +259,27 @@ def test_a_classifier_that_reads_features_moves_no_number() -> None:
 def test_without_the_accuracy_of_the_reference_the_number_stands_alone() -> None:
     still = make_headline(FOUR, Evidence(0.9))
     assert still is not None
-    assert natural_headline(still, signs_of(still, {e.method: e for e in FOUR}, Evidence(0.9)), Evidence(0.9)) is still
+    assert (
+        natural_headline(
+            still, signs_of(still, {e.method: e for e in FOUR}, Evidence(0.9)), Evidence(0.9)
+        )
+        is still
+    )
 
 
 def test_a_reference_without_errors_leaves_room() -> None:
     alike = [made_by("doc", 1.0)]
-    given_ = evidence(source=1.0, reference_rows=50, shift_statistics={"moved": 0.0, "unexplained": 0.0})
+    given_ = evidence(
+        source=1.0, reference_rows=50, shift_statistics={"moved": 0.0, "unexplained": 0.0}
+    )
     still = make_headline(alike, given_)
     assert still is not None
     found = natural_headline(still, signs_of(still, {e.method: e for e in alike}, given_), given_)
     assert found.lower <= 0.05 ** (1 / 50), "the exact lower end of 50 in 50"
-    assert (found.trust, found.why.endswith("the reference holds no errors, so nothing is known of them")) == (
+    assert (
+        found.trust,
+        found.why.endswith("the reference holds no errors, so nothing is known of them"),
+    ) == (
         "low",
         True,
     )
@@ -245,13 +297,17 @@ def test_trust_says_what_was_measured() -> None:
     assert level == "high"
     assert "within 1 point (checked on 50, their whole domains left out: 95 %)" in why
     worse = replace(HAND, reach=((1.0, 500, 0.95, MOST_OFF + 0.01),))
-    assert trust_of(worse, STILL, "")[0] == "low", "a number that was off too often is not trusted, however narrow"
+    assert trust_of(worse, STILL, "")[0] == "low", (
+        "a number that was off too often is not trusted, however narrow"
+    )
     few = replace(HAND, reach=((1.0, LEAST_CASES - 1, 0.95, 0.0),))
     assert trust_of(few, STILL, "")[0] == "low", "so few cases promise nothing"
     far = replace(STILL, separation=3.0, apart=1.0)
     assert trust_of(HAND, far, "")[0] == "none"
     assert "more than half of all accuracies: label some target rows" in trust_of(HAND, far, "")[1]
-    assert trust_of(HAND, replace(STILL, separation=0.25), "")[0] == "low", "bands that reach so far were off too often"
+    assert trust_of(HAND, replace(STILL, separation=0.25), "")[0] == "low", (
+        "bands that reach so far were off too often"
+    )
     assert trust_of(HAND, STILL, "it is so")[0] == "low"
 
 
@@ -262,7 +318,10 @@ def test_trust_says_what_was_measured() -> None:
         ({"diagnosis": diagnosed("label")}, ""),
         ({"diagnosis": diagnosed("support")}, "it is support"),
         ({"domain": "texts"}, ""),
-        ({"domain": "other"}, "no public shift of data like yours was seen, as you said (--domain)"),
+        (
+            {"domain": "other"},
+            "no public shift of data like yours was seen, as you said (--domain)",
+        ),
         ({"diagnosis": diagnosed("none", ALARM)}, "confidence misses what other signs show"),
     ],
 )
@@ -281,7 +340,9 @@ def test_what_cannot_be_seen_is_taken_to_be_typical() -> None:
 
 @pytest.mark.parametrize("assume", list(ASSUMPTIONS))
 def test_the_headline_is_that_of_the_assumption(assume: str) -> None:
-    found = oodometer.estimate(REFERENCE, TARGET, assume=assume, methods=ASKED, backtest=None, level=0.9)
+    found = oodometer.estimate(
+        REFERENCE, TARGET, assume=assume, methods=ASKED, backtest=None, level=0.9
+    )
     chosen = found.assumptions[assume]
     assert chosen.interval == found.headline.interval
     assert found.to_dict()["assume"] == assume
@@ -294,18 +355,28 @@ def test_the_headline_is_that_of_the_assumption(assume: str) -> None:
 
 
 def test_an_assumption_that_no_method_can_answer_under_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"nothing can be said if the class shares changed .*; leave assume out"):
-        oodometer.estimate(REFERENCE, TARGET, assume="label", methods=["source", "doc"], backtest=None)
-    with pytest.raises(UsageError, match=r"unknown assumption 'hope'; known: natural, none, label, covariate"):
+    with pytest.raises(
+        UsageError, match=r"nothing can be said if the class shares changed .*; leave assume out"
+    ):
+        oodometer.estimate(
+            REFERENCE, TARGET, assume="label", methods=["source", "doc"], backtest=None
+        )
+    with pytest.raises(
+        UsageError, match=r"unknown assumption 'hope'; known: natural, none, label, covariate"
+    ):
         oodometer.estimate(REFERENCE, TARGET, assume="hope")
 
 
 def test_data_that_refute_an_assumption_are_heard() -> None:
-    against = Finding("label shift", "no shares explain it", 9.0, 0.0, refutes=("leap", "sld"), strength="strong")
+    against = Finding(
+        "label shift", "no shares explain it", 9.0, 0.0, refutes=("leap", "sld"), strength="strong"
+    )
     every = [*FOUR, made_by("leap", 0.5)]
     still = make_headline(every, evidence())
     assert still is not None
-    natural = natural_headline(still, signs_of(still, {e.method: e for e in every}, evidence()), evidence())
+    natural = natural_headline(
+        still, signs_of(still, {e.method: e for e in every}, evidence()), evidence()
+    )
     found = under_assumptions(natural, still, every, diagnosed("covariate", against))
     assert (found["label"].method, found["label"].refuted) == ("leap", "no shares explain it")
     assert found["covariate"].refuted is None
@@ -329,4 +400,7 @@ def test_two_readings_that_contradict_each_other_leave_no_trust() -> None:
     assert "95.0 % to 99.0 % if only the class shares changed" in why
     assert contradicting(0.84) == ("low", "as measured")  # it reaches into the band of 90 %
     assert contradicting(0.95, "none") == ("low", "as measured")
-    assert contradicting(0.95, refuted="the confusion matrix cannot be mixed so") == ("low", "as measured")
+    assert contradicting(0.95, refuted="the confusion matrix cannot be mixed so") == (
+        "low",
+        "as measured",
+    )

@@ -25,17 +25,23 @@ from oodometer.intervals import normal_quantile
 from oodometer.results import Estimate
 
 SHARES = st.floats(0.03, 0.97)
-PARTS = st.lists(st.builds(SeenPart, st.integers(1, 5000), SHARES, st.floats(0.001, 0.2)), min_size=1, max_size=8)
+PARTS = st.lists(
+    st.builds(SeenPart, st.integers(1, 5000), SHARES, st.floats(0.001, 0.2)), min_size=1, max_size=8
+)
 
 
-def whole(value: float = 0.8, spread: float = 0.05, source: float = 0.8, moved: float | None = 0.0) -> SeenWhole:
+def whole(
+    value: float = 0.8, spread: float = 0.05, source: float = 0.8, moved: float | None = 0.0
+) -> SeenWhole:
     """A whole whose accuracy is normal about the value."""
 
     def interval(level: float) -> tuple[float, float]:
         half = spread * normal_quantile(level)
         return value - half, value + half
 
-    return SeenWhole(value, interval, lambda p: value + spread * stats.norm.ppf(p), source, 1000, moved)
+    return SeenWhole(
+        value, interval, lambda p: value + spread * stats.norm.ppf(p), source, 1000, moved
+    )
 
 
 def mean_of(parts: list[SharedPart], seen: list[SeenPart]) -> float:
@@ -48,7 +54,9 @@ def test_the_weighted_mean_of_the_parts_is_the_whole(seen: list[SeenPart], value
 
 
 @given(PARTS, SHARES)
-def test_one_correction_keeps_the_order_of_the_estimates(seen: list[SeenPart], value: float) -> None:
+def test_one_correction_keeps_the_order_of_the_estimates(
+    seen: list[SeenPart], value: float
+) -> None:
     values = [part.value for part in share_correction(whole(value), seen)]
     order = np.argsort([part.estimate for part in seen], kind="stable")
     assert (np.diff(np.array(values)[order]) >= -1e-12).all()
@@ -61,12 +69,16 @@ def test_the_correction_is_one_amount_on_the_log_odds() -> None:
 
 
 def test_a_part_without_doubt_of_its_own_has_the_interval_of_the_whole() -> None:
-    (only,) = share_correction(whole(0.8, 0.05), [SeenPart(10**6, 0.8, 0.0, OwnRows(10**9, 8 * 10**8, 0.8))])
+    (only,) = share_correction(
+        whole(0.8, 0.05), [SeenPart(10**6, 0.8, 0.0, OwnRows(10**9, 8 * 10**8, 0.8))]
+    )
     assert only.interval(0.9) == pytest.approx(whole(0.8, 0.05).interval(0.9), abs=1e-6)
 
 
 def test_a_part_of_a_whole_without_doubt_has_its_own() -> None:
-    (only,) = share_correction(whole(0.8, 0.0), [SeenPart(400, 0.8, 0.02, OwnRows(10**9, 8 * 10**8, 0.8))])
+    (only,) = share_correction(
+        whole(0.8, 0.0), [SeenPart(400, 0.8, 0.02, OwnRows(10**9, 8 * 10**8, 0.8))]
+    )
     assert only.interval(0.9) == pytest.approx((0.8 - 1.645 * 0.02, 0.8 + 1.645 * 0.02), abs=1e-4)
 
 
@@ -101,7 +113,10 @@ def test_few_rows_of_its_own_are_drawn_to_what_the_estimate_says() -> None:
 
 
 def test_a_part_is_held_against_its_own_rows_and_all_of_them_are_the_reference() -> None:
-    seen = [SeenPart(100, 0.95, 0.02, OwnRows(400, 380, 0.95)), SeenPart(100, 0.6, 0.04, OwnRows(400, 240, 0.6))]
+    seen = [
+        SeenPart(100, 0.95, 0.02, OwnRows(400, 380, 0.95)),
+        SeenPart(100, 0.6, 0.04, OwnRows(400, 240, 0.6)),
+    ]
     easy, hard = share_correction(whole(0.775, source=0.8), seen, rest=Rest(800, 0.8125))
     # all rows together are right in 0.8 and estimated at 0.79375: all are moved by one amount, up to that
     others = corrected(np.array([0.95, 0.6, 0.8125]), np.array([400, 400, 800]), [0.8])[0]
@@ -131,13 +146,18 @@ def test_what_the_estimate_misses_in_its_reference_rows_it_misses_in_the_part() 
 
 
 def estimates(*names: str) -> list[Estimate]:
-    return [Estimate(name, 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021") for name in names]
+    return [
+        Estimate(name, 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021") for name in names
+    ]
 
 
 def test_parts_start_from_a_calibrated_estimate_and_not_from_label_shift() -> None:
     both = [estimates("source", "leap", "atc", "cbpe"), estimates("source", "leap", "cbpe")]
     assert own_method(both) == "cbpe"
-    assert own_method([estimates("source", "leap", "atc"), estimates("leap", "source", "atc")]) == "atc"
+    assert (
+        own_method([estimates("source", "leap", "atc"), estimates("leap", "source", "atc")])
+        == "atc"
+    )
     assert own_method([estimates("leap", "source")]) == "source"
     assert own_method([estimates("leap"), estimates("source")]) is None
 

@@ -34,7 +34,9 @@ def audited(reference: Any = REFERENCE, **more: Any) -> oodometer.Audit:
 
 def estimated() -> Estimation:
     given = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
-    return oodometer.estimate(given, {"probabilities": TARGET.probabilities}, methods=["doc", "source"])
+    return oodometer.estimate(
+        given, {"probabilities": TARGET.probabilities}, methods=["doc", "source"]
+    )
 
 
 def with_labels(found: Estimation, drawn: SampledRows, score: np.ndarray) -> Believed:
@@ -55,7 +57,11 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
     assert {"value", "lower", "upper", "level", "kind", "assumes", "effective_labels"} <= set(plain)
     assert plain["effective_labels"] > 25
     assert "2433 public cases of 93 sources (adult, " in plain["assumes"]
-    (text,) = (one for one in found.view().sentences if one.startswith("If this shift resembles public ones: "))
+    (text,) = (
+        one
+        for one in found.view().sentences
+        if one.startswith("If this shift resembles public ones: ")
+    )
     assert text.endswith(f"as informative as {plain['effective_labels']:.0f} random labels")
 
 
@@ -69,7 +75,9 @@ def test_the_believed_interval_holds_the_truth_however_the_rows_are_drawn() -> N
             given = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
             labels = {"row": rows, "label": target.label[rows]}
             asked = {"labels": labels, "methods": ["doc", "source"]}
-            believed = oodometer.audit(given, {"probabilities": target.probabilities}, **asked).believed
+            believed = oodometer.audit(
+                given, {"probabilities": target.probabilities}, **asked
+            ).believed
             held.append(believed.interval.lower <= target.accuracy <= believed.interval.upper)
     assert np.mean(held) >= 0.9
 

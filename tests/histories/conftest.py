@@ -45,7 +45,9 @@ def binaries() -> Path:
 def server(home: Path | None = None) -> Iterator[str]:
     """The address of a running server whose superuser is `postgres`, without a password; TCP is off."""
     programs = binaries()
-    folder = tempfile.mkdtemp(prefix="pg", dir="/tmp" if home is None else home)  # a path of a socket must be short
+    folder = tempfile.mkdtemp(
+        prefix="pg", dir="/tmp" if home is None else home
+    )  # a path of a socket must be short
     user = "nobody" if os.geteuid() == 0 else None  # it refuses to run as root
     if user is not None:
         shutil.chown(folder, user)
@@ -63,7 +65,9 @@ def server(home: Path | None = None) -> Iterator[str]:
                 timeout=90,
             )
         except (OSError, subprocess.SubprocessError) as error:
-            raise NoServer(f"{program} does not run here: {getattr(error, 'stderr', None) or error}") from error
+            raise NoServer(
+                f"{program} does not run here: {getattr(error, 'stderr', None) or error}"
+            ) from error
 
     try:
         run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
@@ -126,7 +130,9 @@ def night(place: str) -> Night:
     return partial(one_night, place)
 
 
-def one_night(place: str, months: Mapping[str, float | tuple[float, int]], **more: object) -> Estimation:
+def one_night(
+    place: str, months: Mapping[str, float | tuple[float, int]], **more: object
+) -> Estimation:
     """The estimate of a month is its confidence, so that a test says which months fail."""
     sure, times = [], []
     for month, told in months.items():
@@ -135,10 +141,19 @@ def one_night(place: str, months: Mapping[str, float | tuple[float, int]], **mor
         days = np.arange(np.datetime64(month, "D"), np.datetime64(month, "M") + 1)
         times += [days[row % len(days)] for row in range(rows)]
     p = np.array(sure)
-    asked: dict[str, Any] = {"every": "month", "fail_below": 0.8, "job": "shop", "store": place, "alarms": "new"}
+    asked: dict[str, Any] = {
+        "every": "month",
+        "fail_below": 0.8,
+        "job": "shop",
+        "store": place,
+        "alarms": "new",
+    }
     asked |= {"methods": ["ac"], "backtest": None, "diagnosis": False, "calibrator": "none", **more}
     if asked["every"] is None and asked.get("by") is None:
         del asked["every"]
-    reference = {"probabilities": [[0.9, 0.1], [0.2, 0.8]] * 60, "label": ([0, 1] * 4 + [1, 1] + [0, 0]) * 10}
+    reference = {
+        "probabilities": [[0.9, 0.1], [0.2, 0.8]] * 60,
+        "label": ([0, 1] * 4 + [1, 1] + [0, 0]) * 10,
+    }
     target = {"probabilities": np.stack([p, 1 - p], axis=1), "time": np.array(times)}
     return oodometer.estimate(reference, target, **asked)

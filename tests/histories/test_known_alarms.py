@@ -21,7 +21,11 @@ def new(found: Estimation) -> list[str]:
 
 
 def known(found: Estimation) -> dict[str, str]:
-    return {str(one.place["name"]): one.known_since for one in found.alarms.where if one.known_since is not None}
+    return {
+        str(one.place["name"]): one.known_since
+        for one in found.alarms.where
+        if one.known_since is not None
+    }
 
 
 @pytest.fixture
@@ -30,7 +34,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda day: monkeypatch.setattr(recording, "now", lambda: f"{day}T05:15:00.000+00:00")
 
 
-def test_an_alarm_counts_once_and_is_told_as_known(night: Night, clock: Callable[[str], None]) -> None:
+def test_an_alarm_counts_once_and_is_told_as_known(
+    night: Night, clock: Callable[[str], None]
+) -> None:
     clock("2026-02-27")
     first = night({"2026-01": 0.9, "2026-02": 0.7})
     assert (bool(first.alarms), new(first), known(first)) == (True, ["2026-02"], {})
@@ -81,7 +87,9 @@ def test_a_run_that_does_not_look_at_a_chunk_leaves_it_known(night: Night) -> No
 def test_a_chunk_that_grows_and_changes_its_name_stays_known(night: Night) -> None:
     assert new(night({"2026-01": 0.9, "2026-02": (0.7, 25)})) == ["2026-02 (partial)"]
     assert new(night({"2026-01": 0.9, "2026-02": (0.7, 40)})) == []
-    begun = night({"2026-01": 0.9, "2026-02": 0.7, "2026-03": (0.9, 4)})  # March has begun, February stays as it was
+    begun = night(
+        {"2026-01": 0.9, "2026-02": 0.7, "2026-03": (0.9, 4)}
+    )  # March has begun, February stays as it was
     assert list(known(begun)) == ["2026-02"]
     split = night({"2026-01": 0.9, "2026-02": 0.7, "2026-03": (0.7, 40)})
     assert (new(split), list(known(split))) == (["2026-03"], ["2026-02"])
@@ -90,8 +98,13 @@ def test_a_chunk_that_grows_and_changes_its_name_stays_known(night: Night) -> No
 def test_chunks_of_rows_are_known_by_where_they_begin(night: Night) -> None:
     first = night({"2026-01": (0.9, 100), "2026-02": (0.7, 60)}, every="100rows")
     assert new(first) == ["rows 101 to 160 (partial)"]
-    second = night({"2026-01": (0.9, 100), "2026-02": (0.7, 100), "2026-03": (0.7, 60)}, every="100rows")
-    assert (new(second), list(known(second))) == (["rows 201 to 260 (partial)"], ["rows 101 to 200"])
+    second = night(
+        {"2026-01": (0.9, 100), "2026-02": (0.7, 100), "2026-03": (0.7, 60)}, every="100rows"
+    )
+    assert (new(second), list(known(second))) == (
+        ["rows 201 to 260 (partial)"],
+        ["rows 101 to 200"],
+    )
 
 
 def test_another_rule_metric_or_job_knows_nothing_of_it(night: Night) -> None:
@@ -113,10 +126,20 @@ def test_the_target_as_a_whole_and_slices(night: Night) -> None:
 def test_slices_are_known_by_their_value(place: str) -> None:
     def ask(north: int) -> Estimation:
         p = np.array([0.7] * north + [0.9] * 40)
-        target = {"probabilities": np.stack([p, 1 - p], axis=1), "group": ["north"] * north + ["south"] * 40}
+        target = {
+            "probabilities": np.stack([p, 1 - p], axis=1),
+            "group": ["north"] * north + ["south"] * 40,
+        }
         reference = {"probabilities": [[0.9, 0.1], [0.2, 0.8]] * 60, "label": [0, 1] * 60}
-        asked: dict[str, Any] = {"methods": ["ac"], "backtest": None, "diagnosis": False, "calibrator": "none"}
-        return oodometer.estimate(reference, target, by="group", fail_below=0.8, store=place, alarms="new", **asked)
+        asked: dict[str, Any] = {
+            "methods": ["ac"],
+            "backtest": None,
+            "diagnosis": False,
+            "calibrator": "none",
+        }
+        return oodometer.estimate(
+            reference, target, by="group", fail_below=0.8, store=place, alarms="new", **asked
+        )
 
     assert new(ask(40)) == ["north"]
     assert (new(ask(41)), list(known(ask(42)))) == ([], ["north"])
@@ -128,16 +151,22 @@ def test_an_unchanged_answer_rings_once_however_often_it_is_asked_for(
     months = {"2026-01": 0.9, "2026-02": 0.7}
     rung = 0
     for hour in range(12):
-        monkeypatch.setattr(recording, "now", lambda at=hour: f"2026-02-27T{at:02d}:00:00.000+00:00")
+        monkeypatch.setattr(
+            recording, "now", lambda at=hour: f"2026-02-27T{at:02d}:00:00.000+00:00"
+        )
         rung += bool(new(night(months)))
     assert rung == 1
 
 
-def test_a_retry_gives_the_same_answer_and_the_next_night_another(night: Night, clock: Callable[[str], None]) -> None:
+def test_a_retry_gives_the_same_answer_and_the_next_night_another(
+    night: Night, clock: Callable[[str], None]
+) -> None:
     months = {"2026-01": 0.9, "2026-02": 0.7}
     clock("2026-02-27")
     assert new(night(months)) == ["2026-02"]
-    assert new(night(months)) == ["2026-02"]  # a scheduler that tries again must not hear that all is well
+    assert new(night(months)) == [
+        "2026-02"
+    ]  # a scheduler that tries again must not hear that all is well
     assert new(night(months)) == ["2026-02"]
     clock("2026-02-28")  # nothing came, and the alarm was heard
     assert new(night(months)) == []
@@ -146,7 +175,10 @@ def test_a_retry_gives_the_same_answer_and_the_next_night_another(night: Night, 
 
 def test_words_that_need_a_store_are_refused_without_one() -> None:
     data = {"probabilities": [[0.9, 0.1]] * 9, "label": [0] * 9}
-    for asked, said in (({"alarms": "new"}, "alarms new needs a store"), ({"job": "shop"}, "job needs a store")):
+    for asked, said in (
+        ({"alarms": "new"}, "alarms new needs a store"),
+        ({"job": "shop"}, "job needs a store"),
+    ):
         with pytest.raises(UsageError, match=said):
             oodometer.estimate(data, data, **asked)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="alarms: expected one of all, new, got 'some'"):

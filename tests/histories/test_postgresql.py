@@ -73,24 +73,43 @@ def user(database: str) -> str:
 
 
 def test_a_password_opens_and_is_never_shown(
-    database: str, user: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    database: str,
+    user: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run(database, f"GRANT CREATE, USAGE ON SCHEMA public TO {user}")
     address = database.replace("postgres@", f"{user}:{ENCODED}@")
     data = Predictions.from_arrays(probabilities=[[0.9, 0.1], [0.4, 0.6]] * 60, label=[0, 1] * 60)
     write_predictions(data, tmp_path / "r.csv")
-    words = ["estimate", f"{tmp_path}/r.csv", f"{tmp_path}/r.csv", "--method", "ac", "--backtest", "none"]
+    words = [
+        "estimate",
+        f"{tmp_path}/r.csv",
+        f"{tmp_path}/r.csv",
+        "--method",
+        "ac",
+        "--backtest",
+        "none",
+    ]
     words += ["--store", address, "--json", f"{tmp_path}/a.json"]
     monkeypatch.setattr("sys.argv", ["oodometer", *words])
     assert main(words) == 0
     assert main(["history", address, "--json", f"{tmp_path}/h.json"]) == 0
     shown = capsys.readouterr()
-    told = [shown.out, shown.err, (tmp_path / "a.json").read_text(), (tmp_path / "h.json").read_text()]
+    told = [
+        shown.out,
+        shown.err,
+        (tmp_path / "a.json").read_text(),
+        (tmp_path / "h.json").read_text(),
+    ]
     with open_store(database).reading() as session:
         told += [str(row) for row in session.rows("SELECT * FROM oodometer_runs")]
     assert not [text for text in told for one in SECRETS if one in text]
     assert ":***@" in json.loads((tmp_path / "a.json").read_text())["argv"]
-    assert json.loads((tmp_path / "h.json").read_text())["store"].startswith(f"postgresql://{user}:***@/")
+    assert json.loads((tmp_path / "h.json").read_text())["store"].startswith(
+        f"postgresql://{user}:***@/"
+    )
 
 
 def test_a_wrong_password_and_none(database: str, user: str) -> None:
@@ -108,14 +127,18 @@ def test_a_user_without_rights(database: str, user: str, night: Night) -> None:
     assert "let the user create tables" in said
     night({"2026-01": 0.9})
     run(database, f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}")
-    assert "got permission denied for table oodometer_" in refused(address)  # told before the work, not after it
+    assert "got permission denied for table oodometer_" in refused(
+        address
+    )  # told before the work, not after it
     assert len(oodometer.history(address).jobs) == 1  # and to read is enough for the history
 
 
 def test_a_database_or_a_user_that_is_not_there(database: str) -> None:
     said = refused(database.replace("@/d", "@/none_d"))
     assert "does not exist; make the database (createdb), or check its name" in said
-    assert 'role "nobody_here" does not exist; check the user' in refused(database.replace("postgres@", "nobody_here@"))
+    assert 'role "nobody_here" does not exist; check the user' in refused(
+        database.replace("postgres@", "nobody_here@")
+    )
 
 
 def test_a_server_that_is_not_there(database: str, tmp_path: Path) -> None:
@@ -124,11 +147,17 @@ def test_a_server_that_is_not_there(database: str, tmp_path: Path) -> None:
         said = refused(f"postgresql://me:{ENCODED}@127.0.0.1:{held.getsockname()[1]}/db")
     assert "expected a PostgreSQL server that answers, got " in said
     assert "refused" in said
-    assert said.endswith("check host and port, and that the server runs and may be reached from here")
-    assert "expected a PostgreSQL server that answers" in refused(f"postgresql:///db?host={tmp_path}")
+    assert said.endswith(
+        "check host and port, and that the server runs and may be reached from here"
+    )
+    assert "expected a PostgreSQL server that answers" in refused(
+        f"postgresql:///db?host={tmp_path}"
+    )
 
 
-def test_a_server_that_is_silent_is_waited_for_a_bounded_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_silent_is_waited_for_a_bounded_time(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(base, "WAIT", 2.0)  # the least that libpq knows
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -143,7 +172,9 @@ def test_a_server_that_only_reads(database: str, night: Night) -> None:
         database,
         f"ALTER DATABASE {database.partition('@/')[2].partition('?')[0]} SET default_transaction_read_only = on",
     )
-    assert "got one that only reads (a standby); give the address of the primary" in refused(database)
+    assert "got one that only reads (a standby); give the address of the primary" in refused(
+        database
+    )
     assert len(oodometer.history(database).jobs) == 1
 
 
@@ -169,19 +200,27 @@ def test_addresses_that_are_none(address: str) -> None:
     assert not [one for one in SECRETS if one in str(error.value)]
 
 
-@pytest.mark.parametrize("password", ["s3cr3t", "s3cr3t@a", "s3cr3t/b", "s3cr3t:c", "s3cr3t d", "'s3cr3t'"])
-def test_commands_and_errors_hide_a_password(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "password", ["s3cr3t", "s3cr3t@a", "s3cr3t/b", "s3cr3t:c", "s3cr3t d", "'s3cr3t'"]
+)
+def test_commands_and_errors_hide_a_password(
+    password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = f"postgresql://me:{password}@host/db"
     monkeypatch.setattr("sys.argv", ["oodometer", "history", address, f"--store={address}"])
     assert "s3cr" not in output.command_line()
     assert "s3cr" not in open_store(address).name
     if "'" not in password:
-        assert "s3cr" not in str(UsageError(f"try: {shlex.join(['oodometer', 'history', address])}"))
+        assert "s3cr" not in str(
+            UsageError(f"try: {shlex.join(['oodometer', 'history', address])}")
+        )
     other = f"mysql://me@corp:{password}@host/db"
     with pytest.raises(UsageError, match="expected the path of a file or postgresql") as error:
         open_store(other)
     assert "s3cr" not in str(error.value)
-    assert str(UsageError("s3://a@b/c and http://host:80/x@y")) == "s3://a@b/c and http://host:80/x@y"
+    assert (
+        str(UsageError("s3://a@b/c and http://host:80/x@y")) == "s3://a@b/c and http://host:80/x@y"
+    )
 
 
 def test_tables_lie_where_the_search_path_says(database: str, night: Night) -> None:
@@ -202,5 +241,8 @@ def test_without_the_library_the_line_that_installs_it(monkeypatch: pytest.Monke
         return there(name, *given, **more)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtraError, match=r"a store on PostgreSQL needs psycopg, .* pip install .*\[postgres\]"):
+    with pytest.raises(
+        MissingExtraError,
+        match=r"a store on PostgreSQL needs psycopg, .* pip install .*\[postgres\]",
+    ):
         open_store("postgresql://host/db").check()

@@ -41,7 +41,9 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
     refused(str(other), "another kind of file", "choose another path")
     assert other.read_bytes() == before
     refused(str(tmp_path), "a folder; name a file in it")
-    refused(str(tmp_path / "none" / "runs.sqlite"), "no such folder", f"make {tmp_path / 'none'} first")
+    refused(
+        str(tmp_path / "none" / "runs.sqlite"), "no such folder", f"make {tmp_path / 'none'} first"
+    )
 
 
 def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
@@ -81,14 +83,18 @@ def test_a_damaged_store(place: str, night: Night) -> None:
         ("DROP TABLE oodometer_alarms", "no such table"),
     ],
 )
-def test_a_store_whose_runs_cannot_be_read_takes_no_more(place: str, night: Night, statement: str, said: str) -> None:
+def test_a_store_whose_runs_cannot_be_read_takes_no_more(
+    place: str, night: Night, statement: str, said: str
+) -> None:
     night({"2026-01": 0.9})
     with sqlite3.connect(place) as connection:
         connection.execute(statement)
     connection.close()
     before = Path(place).read_bytes()
     for ask in (open_store(place).check, lambda: oodometer.history(place)):
-        with pytest.raises(InputError, match=rf"runs\.sqlite: expected a store .*{said}.*; .*choose another path"):
+        with pytest.raises(
+            InputError, match=rf"runs\.sqlite: expected a store .*{said}.*; .*choose another path"
+        ):
             ask()
     assert Path(place).read_bytes() == before
 
@@ -113,7 +119,9 @@ def test_pipes_and_links(place: str, night: Night, tmp_path: Path) -> None:
 
 
 def test_an_empty_file_becomes_a_store_and_a_lost_one_is_told(place: str, night: Night) -> None:
-    with pytest.raises(InputError, match="got no such file; check the path; `oodometer estimate --store` makes"):
+    with pytest.raises(
+        InputError, match="got no such file; check the path; `oodometer estimate --store` makes"
+    ):
         oodometer.history(place)
     assert not Path(place).exists()  # to look makes nothing
     Path(place).touch()
@@ -134,7 +142,9 @@ def test_a_store_without_the_right_to_write(place: str, night: Night) -> None:
     os.chmod(Path(place).parent, 0o700)
 
 
-def test_a_reader_takes_back_what_a_killed_writer_left(place: str, night: Night, tmp_path: Path) -> None:
+def test_a_reader_takes_back_what_a_killed_writer_left(
+    place: str, night: Night, tmp_path: Path
+) -> None:
     for rows in (40, 41, 42):
         night({f"2026-{month:02}": (0.9, rows) for month in range(1, 13)})
     connection = sqlite3.connect(place, isolation_level=None)
@@ -157,7 +167,10 @@ def test_further_errors_of_the_library_are_one_line(place: str) -> None:
     store = SqliteStore(place)
     for said, meant in (
         ("database or disk is full", "got a full disk; free some space"),
-        ("attempt to write a readonly database", "got one that cannot be written; give yourself the right"),
+        (
+            "attempt to write a readonly database",
+            "got one that cannot be written; give yourself the right",
+        ),
         ("disk I/O error\nat 7", "got disk I/O error at 7; choose another path"),
     ):
         assert meant in str(store._told(sqlite3.OperationalError(said)))

@@ -52,9 +52,15 @@ def test_every_class_does_what_it_must(tried: list[dict[str, Any]]) -> None:
 def test_the_guide_has_the_table_that_the_command_gives(tried: list[dict[str, Any]]) -> None:
     """Classes, examples, outcomes and exit codes; messages may quote what another version of a library says."""
     text = GUIDE.read_text(encoding="utf-8").partition("<!-- hostile: begin -->")[2]
-    rows = [line.removeprefix("| ").split(" | ")[:4] for line in text.splitlines() if line.startswith("| ")]
+    rows = [
+        line.removeprefix("| ").split(" | ")[:4]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
     given = [[cell.strip() for cell in row] for row in rows if row[0] != "class"]
-    assert given == [one["cells"][:4] for one in tried], "run: python -m benchmarks.hostile --write-docs"
+    assert given == [one["cells"][:4] for one in tried], (
+        "run: python -m benchmarks.hostile --write-docs"
+    )
 
 
 @pytest.mark.slow

@@ -26,7 +26,9 @@ def plain(value: Any, population: int | None = None) -> Game:
     return Game(value, zeros, ones, scale, offset, np.ones(value.shape[:-1]))
 
 
-def capital_by_loop(values: list[float], mean: float, goal: float, side: int, population: int | None) -> float:
+def capital_by_loop(
+    values: list[float], mean: float, goal: float, side: int, population: int | None
+) -> float:
     """The same game in plain Python, one round after the other, with the normal law taken from scipy.stats."""
     capital, squares, rounds = 1.0, 0.0, len(values)
     prior = max(mean * (1 - mean), betting._FLOOR / rounds)
@@ -63,7 +65,9 @@ def test_the_first_bet_by_hand() -> None:
     # one round, candidate 1/2, level 0.9: goal 20, d = -1.645, hedge 0.1031/0.05 = 2.063; sd 1/2 gives 4.13, more than
     # can be staked: 0.97/0.5 = 1.94; a hit makes 1 + 1.94/2 = 1.97
     game = plain(np.array([1.0]))
-    assert np.exp(betting._log_capital(game, np.array([0.5]), 20.0, 1))[0] == pytest.approx(1.97, abs=1e-6)
+    assert np.exp(betting._log_capital(game, np.array([0.5]), 20.0, 1))[0] == pytest.approx(
+        1.97, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.3, 1.0), (0.05, 0.1, 0.9)])
@@ -81,9 +85,13 @@ def test_expected_capital_is_one_under_the_candidate(values: tuple[float, ...], 
 @pytest.mark.parametrize("side", [1, -1])
 def test_expected_capital_is_one_without_replacement(side: int) -> None:
     target = np.array([0.0, 1.0, 1.0, 0.4, 0.9])
-    orders = np.array([(i, j, k) for i in range(5) for j in range(5) for k in range(5) if len({i, j, k}) == 3])
+    orders = np.array(
+        [(i, j, k) for i in range(5) for j in range(5) for k in range(5) if len({i, j, k}) == 3]
+    )
     game = plain(target[orders], population=5)
-    capital = np.exp(betting._log_capital(game, np.full((len(orders), 1), target.mean()), 20.0, side))
+    capital = np.exp(
+        betting._log_capital(game, np.full((len(orders), 1), target.mean()), 20.0, side)
+    )
     assert float(capital.mean()) == pytest.approx(1.0, abs=1e-9)
 
 

@@ -41,13 +41,20 @@ def as_answers(rows: dict[str, Any]) -> dict[str, Any]:
     """The same rows with a prediction in the place of `correct`."""
     label = rows["label"]
     other = np.where(label == "yes", "no", "yes")
-    return {k: v for k, v in rows.items() if k != "correct"} | {"prediction": np.where(rows["correct"], label, other)}
+    return {k: v for k, v in rows.items() if k != "correct"} | {
+        "prediction": np.where(rows["correct"], label, other)
+    }
 
 
 def test_keys_depend_on_the_cell_alone() -> None:
     texts = ["q1", "a much longer id of another row", "q1_epoch_3", None, "", "x" * 100]
     keys = cluster_keys(texts)
-    assert keys[0] == keys[2] == cluster_keys(["q1"])[0] == cluster_keys(np.array(["q1"], dtype=object))[0]
+    assert (
+        keys[0]
+        == keys[2]
+        == cluster_keys(["q1"])[0]
+        == cluster_keys(np.array(["q1"], dtype=object))[0]
+    )
     assert len(set(keys.tolist())) == 5  # empty cells are clusters of their own
     assert keys[1] == cluster_keys([texts[1]])[0]
     assert keys[5] == cluster_keys([texts[5]])[0]
@@ -82,12 +89,18 @@ def test_of_very_many_clusters_an_even_sample_stays(monkeypatch: pytest.MonkeyPa
     some = Clusters.of(keys[:30_000], right[:30_000]) + Clusters.of(keys[30_000:], right[30_000:])
     assert 2000 < some.count <= 4096
     assert some.bits == 3
-    assert some.effect(0.95) == pytest.approx(whole.effect(0.95), rel=0.05) == pytest.approx(3, rel=0.05)
+    assert (
+        some.effect(0.95)
+        == pytest.approx(whole.effect(0.95), rel=0.05)
+        == pytest.approx(3, rel=0.05)
+    )
 
 
 def test_copies_of_a_question_are_one_question() -> None:
     right = np.repeat([1.0] * 9 + [0.0] * 11, 10)
-    found = clustered_share(Clusters.of(cluster_keys(np.arange(20).repeat(10)), right), 200, 0.45, 0.95)
+    found = clustered_share(
+        Clusters.of(cluster_keys(np.arange(20).repeat(10)), right), 200, 0.45, 0.95
+    )
     exact = scipy.stats.binomtest(9, 20).proportion_ci(0.95)
     assert found == pytest.approx((exact.low, exact.high))
 
@@ -98,7 +111,9 @@ def test_the_standard_error_is_that_of_statsmodels() -> None:
     rows = passages(np.random.default_rng(3))
     y = rows["correct"].astype(float)
     groups = np.arange(300) // 10
-    fit = regression.OLS(y, np.ones(300)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
+    fit = regression.OLS(y, np.ones(300)).fit(
+        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}
+    )
     variance = float(fit.bse[0]) ** 2 * 30 / 29
     z, t = scipy.stats.norm.ppf(0.975), scipy.stats.t.ppf(0.975, 29)
     worth = y.mean() * (1 - y.mean()) / variance * (z / t) ** 2
@@ -116,7 +131,9 @@ def test_repeated_ids_are_seen() -> None:
     ids = [f"q{i}" for i in range(20)]
     for repeated in (ids * 10, [f"{one}_epoch_{e}" for e in range(1, 11) for one in ids]):
         found = evaluate({"id": repeated, "correct": right})
-        assert (found["accuracy"].lower, found["accuracy"].upper) == pytest.approx((0.2306, 0.6847), abs=1e-3)
+        assert (found["accuracy"].lower, found["accuracy"].upper) == pytest.approx(
+            (0.2306, 0.6847), abs=1e-3
+        )
         assert found["accuracy"].kind == "asymptotic"
         assert sum("20 ids" in warning for warning in found.warnings) == 1
     alone = evaluate({"id": [f"r{i}" for i in range(200)], "correct": right})
@@ -154,7 +171,10 @@ def test_parts_and_batches_are_one_path(tmp_path: Path, monkeypatch: pytest.Monk
     shuffled = {k: np.asarray(v)[order].tolist() for k, v in rows.items()}
     for i in range(4):
         part = {k: v[i * 200 : (i + 1) * 200] for k, v in shuffled.items()}
-        lines = [json.dumps(dict(zip(part, values, strict=True))) for values in zip(*part.values(), strict=True)]
+        lines = [
+            json.dumps(dict(zip(part, values, strict=True)))
+            for values in zip(*part.values(), strict=True)
+        ]
         (tmp_path / f"{i}.jsonl").write_text("\n".join(lines))
     quick = ["accuracy", "brier", "augrc", "auc_coverage", "ece"]
     whole = evaluate(shuffled, metrics=quick, cluster="passage")
@@ -187,7 +207,8 @@ def data(rows: int) -> Predictions:
 
 def pieces(record: Predictions, length: int, rows_in_all: int | None) -> list[RowSample]:
     return [
-        RowSample.of(replace(one, rows_in_all=rows_in_all), ["probabilities"], 200) for one in record.batches(length)
+        RowSample.of(replace(one, rows_in_all=rows_in_all), ["probabilities"], 200)
+        for one in record.batches(length)
     ]
 
 

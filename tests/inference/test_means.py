@@ -45,15 +45,23 @@ def test_the_clustered_error_is_that_of_a_jackknife_by_hand() -> None:
     assert mean.clusters == len(names)
 
 
-@pytest.mark.parametrize(("values", "shares"), [((0, 0.5, 1), (0.2, 0.5, 0.3)), ((0, 0.9, 1), (0.05, 0.15, 0.8))])
-def test_it_holds_over_every_sample_of_a_few_rows(values: tuple[float, ...], shares: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("values", "shares"), [((0, 0.5, 1), (0.2, 0.5, 0.3)), ((0, 0.9, 1), (0.05, 0.15, 0.8))]
+)
+def test_it_holds_over_every_sample_of_a_few_rows(
+    values: tuple[float, ...], shares: tuple[float, ...]
+) -> None:
     """All multisets of nine grades with their chances: no simulation."""
     truth, inside, n = float(np.dot(values, shares)), 0.0, 9
     for counts in itertools.product(range(n + 1), repeat=2):
         rest = n - sum(counts)
         if rest < 0:
             continue
-        chance = comb(n, counts[0]) * comb(n - counts[0], counts[1]) * np.prod(np.power(shares, (*counts, rest)))
+        chance = (
+            comb(n, counts[0])
+            * comb(n - counts[0], counts[1])
+            * np.prod(np.power(shares, (*counts, rest)))
+        )
         mean = bounded_mean(np.repeat(values, (*counts, rest)), 0.9)
         inside += float(chance) * (mean.lower <= truth <= mean.upper)
     assert inside >= 0.9
@@ -122,4 +130,6 @@ def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_one(k: int) -> None:
     for right in range(6):
         answers = [1] * right + [0] * (5 - right)
         draws = list(itertools.combinations(answers, k))
-        assert pass_at_k(np.array([5]), np.array([right]), k)[0] == pytest.approx(np.mean([max(d) for d in draws]))
+        assert pass_at_k(np.array([5]), np.array([right]), k)[0] == pytest.approx(
+            np.mean([max(d) for d in draws])
+        )

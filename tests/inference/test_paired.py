@@ -19,16 +19,21 @@ def binary(ahead: int, behind: int, rows: int) -> Paired:
 
 
 @pytest.mark.parametrize(
-    ("ahead", "behind", "rows"), [(12, 4, 40), (87, 62, 400), (0, 0, 30), (0, 8, 30), (900, 800, 4000)]
+    ("ahead", "behind", "rows"),
+    [(12, 4, 40), (87, 62, 400), (0, 0, 30), (0, 8, 30), (900, 800, 4000)],
 )
-def test_zeros_and_ones_are_those_of_mcnemar_and_bonett_and_price(ahead: int, behind: int, rows: int) -> None:
+def test_zeros_and_ones_are_those_of_mcnemar_and_bonett_and_price(
+    ahead: int, behind: int, rows: int
+) -> None:
     made = binary(ahead, behind, rows).difference(0, 1, 0.95)
     p = scipy.stats.binomtest(ahead, ahead + behind).pvalue if ahead + behind else 1.0
     assert made.p_value == pytest.approx(p)
     one, two, n = (ahead + 1) / (rows + 2), (behind + 1) / (rows + 2), rows + 2
     half = 1.959964 * np.sqrt((one + two - (one - two) ** 2) / n)
     if p < 0.05:
-        assert (made.lower, made.upper) == pytest.approx((one - two - half, one - two + half), abs=1e-6)
+        assert (made.lower, made.upper) == pytest.approx(
+            (one - two - half, one - two + half), abs=1e-6
+        )
     assert made.lower <= made.value <= made.upper
     assert (made.lower <= 0 <= made.upper) == (p > 0.05)
     assert (made.ahead, made.behind, made.ties) == (ahead, behind, rows - ahead - behind)
@@ -47,7 +52,11 @@ def test_the_smallest_visible_difference_is_shown_with_its_power() -> None:
 def clustered(sizes: list[int], seed: int = 0) -> tuple[Paired, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     clusters = np.repeat(np.arange(len(sizes)), sizes)
-    scores = np.clip(rng.normal(0.5, 0.2, (2, len(sizes)))[:, clusters] + rng.normal(0, 0.1, (2, len(clusters))), 0, 1)
+    scores = np.clip(
+        rng.normal(0.5, 0.2, (2, len(sizes)))[:, clusters] + rng.normal(0, 0.1, (2, len(clusters))),
+        0,
+        1,
+    )
     return Paired(scores, clusters), scores[0] - scores[1], clusters
 
 
@@ -62,12 +71,16 @@ def test_clusters_by_loop() -> None:
     assert made.p_value == pytest.approx(np.mean(np.array(flipped) >= abs(sums.sum()) - 1e-9))
     assert paired.degrees == pytest.approx(sum(sizes) ** 2 / sum(s * s for s in sizes) - 1)
     half = scipy.stats.t.ppf(0.975, paired.degrees) * made.error
-    assert half < (made.upper - made.lower) / 2 < 1.6 * half  # two rows are made up, here of ten clusters
+    assert (
+        half < (made.upper - made.lower) / 2 < 1.6 * half
+    )  # two rows are made up, here of ten clusters
     rng, drawn = np.random.default_rng(5), []
     for _ in range(2000):
         at = rng.integers(0, 10, 10)
         drawn.append(sums[at].sum() / np.array(sizes)[at].sum())
-    assert paired.bootstrap(0, 1, 0.95) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
+    assert paired.bootstrap(0, 1, 0.95) == pytest.approx(
+        tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02
+    )
 
 
 def test_many_clusters_are_drawn_in_groups() -> None:
@@ -91,11 +104,17 @@ def test_scores_move_and_scale() -> None:
     scores = rng.random((3, 60))
     plain, graded = Paired(scores), Paired(1 + 4 * scores, low=1, high=5)
     one, other = plain.difference(0, 1, 0.95), graded.difference(0, 1, 0.95)
-    assert (other.value, other.lower, other.upper) == pytest.approx((4 * one.value, 4 * one.lower, 4 * one.upper))
+    assert (other.value, other.lower, other.upper) == pytest.approx(
+        (4 * one.value, 4 * one.lower, 4 * one.upper)
+    )
     assert (other.p_value, other.share) == pytest.approx((one.p_value, one.share))
     turned = plain.difference(1, 0, 0.95)
-    assert (turned.value, turned.lower, turned.upper) == pytest.approx((-one.value, -one.upper, -one.lower))
-    assert one.p_value == pytest.approx(scipy.stats.ttest_rel(scores[0], scores[1]).pvalue, abs=0.03)
+    assert (turned.value, turned.lower, turned.upper) == pytest.approx(
+        (-one.value, -one.upper, -one.lower)
+    )
+    assert one.p_value == pytest.approx(
+        scipy.stats.ttest_rel(scores[0], scores[1]).pvalue, abs=0.03
+    )
 
 
 def test_intervals_of_all_pairs_are_those_of_tukey() -> None:

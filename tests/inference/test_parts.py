@@ -11,7 +11,12 @@ from oodometer import Predictions
 from oodometer.diagnoses.column_drift import _number, homogeneity
 from oodometer.diagnoses.diagnostician import asking_for
 from oodometer.estimators.votes import said_of_rates
-from oodometer.inference.clusters import cells_effect, clustered_error, named_repeats, student_quantile
+from oodometer.inference.clusters import (
+    cells_effect,
+    clustered_error,
+    named_repeats,
+    student_quantile,
+)
 from oodometer.metrics.calibration import CalibrationBins, population_error
 from oodometer.metrics.failure_cases import tail_difference
 from oodometer.metrics.resampling import RankBins, from_bootstrap, from_effective_rows
@@ -19,7 +24,9 @@ from oodometer.metrics.votes import MEASURES, discrimination
 from oodometer.scores import NegativeEntropy
 
 CONFIDENCE = np.array([0.9, 0.8])
-BINS = RankBins(np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), CONFIDENCE, np.array([0.9, 0.7]), True)
+BINS = RankBins(
+    np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), CONFIDENCE, np.array([0.9, 0.7]), True
+)
 CELLS = CalibrationBins.of(np.array([0.9, 0.8, 0.1]), np.array([1, 0, 0]), 2)
 NULL = np.array([0.05, 0.11])
 EVEN = Predictions.from_candidates([[1.0, 1.0], [2.0, 2.0, 2.0]], label=[0, 0])
@@ -52,15 +59,24 @@ def tail(wrong: list[float]) -> RankBins:
             "wrong outputs",
         ),
         (population_error(0.1, np.array([0.08, 0.12]), 0.1, NULL, (100, 40), 0.95).lower, 0.0),
-        ((CELLS.counts.tolist(), CELLS.sums.round(3).tolist()), ([[1, 0], [1, 1]], [[0.1, 0.0], [0.8, 0.9]])),
+        (
+            (CELLS.counts.tolist(), CELLS.sums.round(3).tolist()),
+            ([[1, 0], [1, 1]], [[0.1, 0.0], [0.8, 0.9]]),
+        ),
         (tail_difference(tail([1.0, 1.0]), tail([0.0, 1.0])).tolist(), [1.0]),
         (BINS.at_ranks(np.array([[1, 3]])).accuracy.round(3).tolist(), [[1.0, 0.833]]),
         (BINS.at_coverages(np.array([0.75])).confidence.tolist(), [[0.75]]),
         (from_bootstrap(0.1, np.full(9, 0.1), rows=1, rarer=0, level=0.95), (0.0, 1.0)),
-        (from_effective_rows(0.8, 0.0016, few=50, level=0.95), pytest.approx((0.711, 0.867), abs=1e-3)),
+        (
+            from_effective_rows(0.8, 0.0016, few=50, level=0.95),
+            pytest.approx((0.711, 0.867), abs=1e-3),
+        ),
         (from_effective_rows(1.0, 0.0, few=50, level=0.95), pytest.approx((0.929, 1.0), abs=1e-3)),
         (
-            [discrimination(np.array([[1, 6]]), np.array([4, 8]), 0.95)[0][m].value for m in ("accepted", *MEASURES)],
+            [
+                discrimination(np.array([[1, 6]]), np.array([4, 8]), 0.95)[0][m].value
+                for m in ("accepted", *MEASURES)
+            ],
             pytest.approx([0.583, 0.75, 0.857, 0.75, 0.6], abs=1e-3),
         ),
         (NegativeEntropy()(EVEN).tolist(), pytest.approx([-0.6931, -1.0986], abs=1e-4)),

@@ -25,10 +25,17 @@ from oodometer.inference.row_sample import (
 )
 from oodometer.predictions import Predictions
 
-KINDS = {"all different": {}, "rounded": {"digits": 1}, "saturated": {"saturated": 0.5}, "one row": {"saturated": 1.0}}
+KINDS = {
+    "all different": {},
+    "rounded": {"digits": 1},
+    "saturated": {"saturated": 0.5},
+    "one row": {"saturated": 1.0},
+}
 
 
-def outputs(rows: int, seed: int = 0, *, digits: int | None = None, saturated: float = 0.0, classes: int = 3) -> Array:
+def outputs(
+    rows: int, seed: int = 0, *, digits: int | None = None, saturated: float = 0.0, classes: int = 3
+) -> Array:
     """Probabilities, of which some repeat."""
     rng = np.random.default_rng([seed, rows])
     p = rng.dirichlet(np.ones(classes), rows)
@@ -41,18 +48,26 @@ def outputs(rows: int, seed: int = 0, *, digits: int | None = None, saturated: f
 
 def cut(record: Predictions, edges: list[int], rows_in_all: int | None) -> list[Predictions]:
     ends = [0, *sorted(edges), record.rows]
-    return [replace(record.slice(a, b), rows_in_all=rows_in_all) for a, b in itertools.pairwise(ends) if a < b]
+    return [
+        replace(record.slice(a, b), rows_in_all=rows_in_all)
+        for a, b in itertools.pairwise(ends)
+        if a < b
+    ]
 
 
 def sampled(parts: list[Predictions], limit: int) -> Array:
-    return reduce(add, [RowSample.of(part, ["probabilities"], limit) for part in parts])["probabilities"]
+    return reduce(add, [RowSample.of(part, ["probabilities"], limit) for part in parts])[
+        "probabilities"
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("known", [False, True])
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_neither_order_nor_batches_change_a_sample(kind: str, known: bool, data: st.DataObject) -> None:
+def test_neither_order_nor_batches_change_a_sample(
+    kind: str, known: bool, data: st.DataObject
+) -> None:
     record = Predictions.from_probabilities(outputs(4000, **KINDS[kind]))  # type: ignore[arg-type]
     in_all = record.rows if known else None
     edges = data.draw(st.lists(st.integers(0, 4000), max_size=6))
@@ -70,7 +85,9 @@ def test_a_sample_has_the_shares_of_the_whole(kind: str) -> None:
     """Contents that repeat are there as often as they should be: all or none of them would be no sample."""
     p = outputs(200_000, **KINDS[kind])  # type: ignore[arg-type]
     for in_all in (None, len(p)):
-        some = sampled(cut(Predictions.from_probabilities(p), list(range(0, 200_000, 40_000)), in_all), 4000)
+        some = sampled(
+            cut(Predictions.from_probabilities(p), list(range(0, 200_000, 40_000)), in_all), 4000
+        )
         assert 3600 <= len(some) <= 4000
         for value in (0.2, 0.5, 0.999):
             own, of_all = (some[:, 0] > value).mean(), (p[:, 0] > value).mean()
@@ -90,7 +107,9 @@ def test_a_seed_draws_other_rows() -> None:
 def test_a_sample_of_a_record_is_in_an_order_of_content(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     record = Predictions.from_arrays(
-        probabilities=outputs(300, digits=1), label=rng.integers(3, size=300), group=rng.choice(["a", "b"], 300)
+        probabilities=outputs(300, digits=1),
+        label=rng.integers(3, size=300),
+        group=rng.choice(["a", "b"], 300),
     )
     other = record.take(rng.permutation(300))
     one, two = (r.take(content_sample(r, count, 3)) for r in (record, other))
@@ -103,10 +122,21 @@ def test_a_sample_of_a_record_is_in_an_order_of_content(seed: int, count: int) -
     [
         {"confidence": np.repeat([0.25, 0.5], 50), "correct": np.tile([0, 1], 50)},
         {"members": np.arange(300).reshape(3, 100) % 4, "label": np.arange(100) % 4},
-        {"token_logprobs": [[-0.5] * (i % 7 + 1) + [-i / 100] for i in range(100)], "correct": [1, 0] * 50},
+        {
+            "token_logprobs": [[-0.5] * (i % 7 + 1) + [-i / 100] for i in range(100)],
+            "correct": [1, 0] * 50,
+        },
         {"prediction": [0, 1] * 50, "label": [0, 1, 1, 1] * 25, "group": list("abcde") * 20},
-        {"time": np.datetime64("2026-01-01") + np.arange(100), "correct": [1, 0] * 50, "confidence": [0.5] * 100},
-        {"features": np.arange(900.0).reshape(100, 9) % 7, "correct": [1, 0] * 50, "confidence": [0.5] * 100},
+        {
+            "time": np.datetime64("2026-01-01") + np.arange(100),
+            "correct": [1, 0] * 50,
+            "confidence": [0.5] * 100,
+        },
+        {
+            "features": np.arange(900.0).reshape(100, 9) % 7,
+            "correct": [1, 0] * 50,
+            "confidence": [0.5] * 100,
+        },
     ],
 )
 def test_rows_are_ordered_by_all_that_they_hold(fields: dict[str, Any]) -> None:
@@ -123,12 +153,16 @@ def test_rows_are_ordered_by_all_that_they_hold(fields: dict[str, Any]) -> None:
 def test_the_numbering_of_classes_does_not_order_rows() -> None:
     p, label = outputs(500), np.random.default_rng(0).integers(3, size=500)
     turned = Predictions.from_probabilities(p[:, ::-1].copy(), label=2 - label)
-    assert (canonical_order(Predictions.from_probabilities(p, label=label)) == canonical_order(turned)).all()
+    assert (
+        canonical_order(Predictions.from_probabilities(p, label=label)) == canonical_order(turned)
+    ).all()
 
 
 def test_calibrated_rows_are_drawn_as_they_came() -> None:
     p = outputs(3000)
-    record = Predictions.from_probabilities(p, label=np.random.default_rng(0).integers(3, size=3000))
+    record = Predictions.from_probabilities(
+        p, label=np.random.default_rng(0).integers(3, size=3000)
+    )
     calibrated = Temperature().fit(record)(record)
     assert (calibrated.probabilities != record.probabilities).any()
     for one in (calibrated, calibrated.slice(0, 2000), calibrated.take(np.arange(2000))):

@@ -22,9 +22,15 @@ def found() -> Estimation:
 
 
 @pytest.mark.filterwarnings("default")
-def test_mlflow_keeps_it(found: Estimation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mlflow: Any = pytest.importorskip("mlflow", reason="needs the extra mlflow: pip install 'oodometer[mlflow]'")
-    sql = pytest.importorskip("sqlalchemy", reason="a store in SQLite needs the whole of MLflow: pip install mlflow")
+def test_mlflow_keeps_it(
+    found: Estimation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlflow: Any = pytest.importorskip(
+        "mlflow", reason="needs the extra mlflow: pip install 'oodometer[mlflow]'"
+    )
+    sql = pytest.importorskip(
+        "sqlalchemy", reason="a store in SQLite needs the whole of MLflow: pip install mlflow"
+    )
     assert sql is not None
     monkeypatch.chdir(tmp_path)
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
@@ -36,7 +42,9 @@ def test_mlflow_keeps_it(found: Estimation, tmp_path: Path, monkeypatch: pytest.
     assert run.data.metrics["accuracy"] == found.headline.value
     assert run.data.params["oodometer.trust"] == found.headline.trust
     history = client.get_metric_history(run.info.run_id, "chunk.accuracy")
-    assert [(one.step, one.value) for one in history] == [(i, p.headline.value) for i, p in enumerate(found.chunks)]
+    assert [(one.step, one.value) for one in history] == [
+        (i, p.headline.value) for i, p in enumerate(found.chunks)
+    ]
     text = mlflow.artifacts.load_text(f"{run.info.artifact_uri}/oodometer/estimate.json")
     assert json.loads(text) == found.to_dict()
     with mlflow.start_run() as mine:
@@ -46,7 +54,9 @@ def test_mlflow_keeps_it(found: Estimation, tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.filterwarnings("default")
 def test_wandb_keeps_it(found: Estimation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wandb: Any = pytest.importorskip("wandb", reason="needs the extra wandb: pip install 'oodometer[wandb]'")
+    wandb: Any = pytest.importorskip(
+        "wandb", reason="needs the extra wandb: pip install 'oodometer[wandb]'"
+    )
     for name, value in (("MODE", "offline"), ("SILENT", "true"), ("DIR", str(tmp_path))):
         monkeypatch.setenv(f"WANDB_{name}", value)
     run = wandb.init(project="trial")

@@ -91,7 +91,9 @@ def mlflow(monkeypatch: pytest.MonkeyPatch) -> FakeMlflow:
     return fake
 
 
-def test_mlflow_gets_numbers_chunks_options_and_files(found: Estimation, mlflow: FakeMlflow) -> None:
+def test_mlflow_gets_numbers_chunks_options_and_files(
+    found: Estimation, mlflow: FakeMlflow
+) -> None:
     assert found.log_to("mlflow", page=False) == "new"
     assert mlflow.begun == ["oodometer estimate"]
     assert mlflow.ended == ["new"]
@@ -101,11 +103,15 @@ def test_mlflow_gets_numbers_chunks_options_and_files(found: Estimation, mlflow:
     assert numbers["accuracy.lower"] == found.headline.lower
     assert numbers["accuracy.truth"] == found.target["accuracy"]["value"]
     chunks = [one for _, one in mlflow.metrics if one.key == "chunk.accuracy"]
-    assert [(one.value, one.step) for one in chunks] == [(p.headline.value, i) for i, p in enumerate(found.chunks)]
+    assert [(one.value, one.step) for one in chunks] == [
+        (p.headline.value, i) for i, p in enumerate(found.chunks)
+    ]
     assert chunks[0].timestamp == 1767571200000  # 2026-01-05, midnight
     assert mlflow.params["oodometer.trust"] == found.headline.trust
     assert mlflow.params["oodometer.reference.rows"] == "300"
-    assert sorted(mlflow.texts) == [f"oodometer/estimate.{ending}" for ending in ("html", "json", "md")]
+    assert sorted(mlflow.texts) == [
+        f"oodometer/estimate.{ending}" for ending in ("html", "json", "md")
+    ]
 
 
 def test_an_open_run_is_used_and_stays_open(found: Estimation, mlflow: FakeMlflow) -> None:
@@ -113,7 +119,9 @@ def test_an_open_run_is_used_and_stays_open(found: Estimation, mlflow: FakeMlflo
     assert found.log_to("mlflow", prefix="night.", page=False) == "mine"
     assert mlflow.begun == mlflow.ended == []
     assert all(one.key.startswith("night.") for _, one in mlflow.metrics)
-    assert found.log_to("mlflow", prefix="day.", page=False) == "mine"  # no parameter of the first is given again
+    assert (
+        found.log_to("mlflow", prefix="day.", page=False) == "mine"
+    )  # no parameter of the first is given again
     assert {"night.oodometer.seed", "day.oodometer.seed"} <= set(mlflow.params)
 
 
@@ -176,7 +184,9 @@ def wandb(monkeypatch: pytest.MonkeyPatch) -> FakeWandb:
     return fake
 
 
-def test_wandb_gets_summary_chunks_table_page_and_artifact(found: Estimation, wandb: FakeWandb) -> None:
+def test_wandb_gets_summary_chunks_table_page_and_artifact(
+    found: Estimation, wandb: FakeWandb
+) -> None:
     assert found.log_to("wandb", project="monitoring", page=False) == "begun"
     run = FakeRun.last
     assert run.finished
@@ -184,7 +194,9 @@ def test_wandb_gets_summary_chunks_table_page_and_artifact(found: Estimation, wa
     assert run.summary["accuracy"] == found.headline.value
     assert run.axes["chunk.accuracy"] == "chunk"
     *steps, shown = run.logged
-    assert [one["chunk.accuracy"] for one in steps] == [part.headline.value for part in found.chunks]
+    assert [one["chunk.accuracy"] for one in steps] == [
+        part.headline.value for part in found.chunks
+    ]
     assert [one["chunk"] for one in steps] == [0, 1, 2]
     kind, columns, cells = shown["oodometer.table"]
     assert (kind, len(cells), cells[0][columns.index("start")]) == ("table", 3, "2026-01-05")
@@ -194,7 +206,9 @@ def test_wandb_gets_summary_chunks_table_page_and_artifact(found: Estimation, wa
     assert run.options["oodometer"]["trust"] == found.headline.trust
 
 
-def test_a_given_run_and_one_that_is_open_are_not_finished(found: Estimation, wandb: FakeWandb) -> None:
+def test_a_given_run_and_one_that_is_open_are_not_finished(
+    found: Estimation, wandb: FakeWandb
+) -> None:
     given = FakeRun("given")
     assert found.log_to("wandb", run=given, page=False) == "given"
     wandb.run = FakeRun("open")
@@ -205,7 +219,9 @@ def test_a_given_run_and_one_that_is_open_are_not_finished(found: Estimation, wa
 
 
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
-def test_an_absent_library_is_one_line(found: Estimation, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_absent_library_is_one_line(
+    found: Estimation, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builtins.__import__
 
     def absent(wanted: str, *more: Any, **given: Any) -> Any:
@@ -214,7 +230,9 @@ def test_an_absent_library_is_one_line(found: Estimation, name: str, monkeypatch
         return real(wanted, *more, **given)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtraError, match=rf"which is not installed; run: pip install .*\[{name}\]'$"):
+    with pytest.raises(
+        MissingExtraError, match=rf"which is not installed; run: pip install .*\[{name}\]'$"
+    ):
         found.log_to(name)
     with pytest.raises(UsageError, match="one of mlflow, wandb; got 'neptune'"):
         found.log_to("neptune")

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.errors import UsageError
-from oodometer.metrics import AccuracyCoverageCurve, CoverageAtRisk, RiskAtCoverage, coverage_at_risk, risk_at_coverage
+from oodometer.metrics import (
+    AccuracyCoverageCurve,
+    CoverageAtRisk,
+    RiskAtCoverage,
+    coverage_at_risk,
+    risk_at_coverage,
+)
 from oodometer.metrics.ranks import Ranks
 from oodometer.metrics.resampling import rank_bins, resampled
 from oodometer.metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
@@ -26,7 +32,9 @@ def test_coverage_at_risk_by_hand() -> None:
     assert coverage_at_risk(CONFIDENCE, CORRECT, 0.2, first=True) == 2 / 8
     assert coverage_at_risk(CONFIDENCE, CORRECT, 0.0) == 2 / 8
     assert coverage_at_risk([0.9, 0.8], [0, 1], 0.1) == 0
-    found = CoverageAtRisk(risk=0.2).compute(Predictions.from_confidence(CONFIDENCE, correct=CORRECT))
+    found = CoverageAtRisk(risk=0.2).compute(
+        Predictions.from_confidence(CONFIDENCE, correct=CORRECT)
+    )
     rows = {row["risk"]: row for row in found.extras["by_risk"]}
     assert list(rows) == [0.01, 0.02, 0.05, 0.1, 0.2]
     assert (found.value, found.extras["first"], found.extras["threshold"]) == (6 / 8, 2 / 8, 0.4)
@@ -63,19 +71,32 @@ def test_crossings_of_many_rows_are_found_block_by_block() -> None:
         for bound in (0.01, 0.05, 0.2):
             within = np.flatnonzero(risk <= bound + 1e-12)
             over = np.flatnonzero(risk > bound + 1e-12)
-            assert coverage_at_risk(confidence, correct, bound) == (within[-1] + 1 if len(within) else 0) / 20_000
             assert (
-                coverage_at_risk(confidence, correct, bound, first=True) == (over[0] if len(over) else 20_000) / 20_000
+                coverage_at_risk(confidence, correct, bound)
+                == (within[-1] + 1 if len(within) else 0) / 20_000
+            )
+            assert (
+                coverage_at_risk(confidence, correct, bound, first=True)
+                == (over[0] if len(over) else 20_000) / 20_000
             )
 
 
 def test_risk_at_coverage_by_hand() -> None:
     assert risk_at_coverage(CONFIDENCE, CORRECT, 0.5) == pytest.approx(1 / 4)
     assert risk_at_coverage(CONFIDENCE, CORRECT, 1.0) == pytest.approx(3 / 8)
-    assert risk_at_coverage(CONFIDENCE, CORRECT, 0.51) == pytest.approx(1 / 5)  # rounded up to whole rows
+    assert risk_at_coverage(CONFIDENCE, CORRECT, 0.51) == pytest.approx(
+        1 / 5
+    )  # rounded up to whole rows
     assert risk_at_coverage([0.5, 0.5], [1, 0], 0.5) == pytest.approx(0.5)  # a tie, in expectation
     found = RiskAtCoverage().compute(Predictions.from_confidence(CONFIDENCE, correct=CORRECT))
-    assert [row["coverage"] for row in found.extras["by_coverage"]] == [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    assert [row["coverage"] for row in found.extras["by_coverage"]] == [
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.9,
+        1.0,
+    ]
     assert (found.value, found.extras["threshold"]) == (pytest.approx(2 / 7), 0.3)
 
 
@@ -129,19 +150,30 @@ def test_band_of_the_curve_holds_the_truth_at_each_coverage() -> None:
 
 
 def test_the_curve_is_that_of_the_rows() -> None:
-    curve = AccuracyCoverageCurve(steps=8).compute(Predictions.from_confidence(CONFIDENCE, correct=CORRECT))
+    curve = AccuracyCoverageCurve(steps=8).compute(
+        Predictions.from_confidence(CONFIDENCE, correct=CORRECT)
+    )
     np.testing.assert_allclose(curve.y, [1, 1, 2 / 3, 3 / 4, 4 / 5, 5 / 6, 5 / 7, 5 / 8])
     assert curve.extra["thresholds"].tolist() == CONFIDENCE
 
 
-OPTIONS = {"tolerance": 0.8, "weights": (0.4, 0.3, 0.3), "grid": "coverage", "steps": 50, "risk": 0.1, "coverage": 0.7}
+OPTIONS = {
+    "tolerance": 0.8,
+    "weights": (0.4, 0.3, 0.3),
+    "grid": "coverage",
+    "steps": 50,
+    "risk": 0.1,
+    "coverage": 0.7,
+}
 
 
 @pytest.mark.parametrize("name", REPLICATED)
 def test_replicated_metrics_equal_the_metrics(name: str) -> None:
     """A replicate that is the sample itself has the sample's value."""
     rng = np.random.default_rng(9)
-    record = Predictions.from_confidence(rng.random(400).round(2) * 0.99 + 0.005, correct=rng.random(400) < 0.8)
+    record = Predictions.from_confidence(
+        rng.random(400).round(2) * 0.99 + 0.005, correct=rng.random(400) < 0.8
+    )
     made = {"disca": {"tolerance": 0.8, "weights": (0.4, 0.3, 0.3), "steps": 50}, "coverage_at_risk": {"risk": 0.1},
             "risk_at_coverage": {"coverage": 0.7}}.get(name, {})  # fmt: skip
     metric = create("metric", name, **made)
@@ -172,7 +204,9 @@ def test_the_same_rows_are_drawn_for_all_models() -> None:
     other = one.confidence**2
     a, b = (Ranks.of(c, one.verdicts).groups for c in (one.confidence, other))
     first, second = jointly_resampled([a, b], [one.confidence, other], [one.verdicts] * 2, 3)
-    np.testing.assert_allclose(replicated(first, "aurc", **OPTIONS), replicated(second, "aurc", **OPTIONS))
+    np.testing.assert_allclose(
+        replicated(first, "aurc", **OPTIONS), replicated(second, "aurc", **OPTIONS)
+    )
 
 
 def test_cells_do_not_depend_on_ties_or_batches() -> None:

@@ -20,7 +20,11 @@ def sample(questions: int, repeats: int = 1, seed: int = 0) -> tuple[dict[str, A
     right = rng.random(len(skill)) < 1 / (1 + np.exp(-skill))
     noise = np.repeat(rng.standard_normal((2, questions)), repeats, axis=1)
     good, weak = skill + 0.5 * noise[0], np.round(skill + 2 * noise[1])
-    return {"good": good, "weak": weak, "none": rng.random(len(skill))}, right, np.repeat(np.arange(questions), repeats)
+    return (
+        {"good": good, "weak": weak, "none": rng.random(len(skill))},
+        right,
+        np.repeat(np.arange(questions), repeats),
+    )
 
 
 def by_name(out: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +37,9 @@ def test_areas_are_those_of_others() -> None:
     for name, own in values.items():
         assert rows[name]["auroc"].value == pytest.approx(roc_auc_score(right, own))
         ranks = np.unique(own, return_inverse=True)[1] / 1000  # the area asks for the order alone
-        assert rows[name]["auc_coverage"].value == pytest.approx(area_under_accuracy_coverage(ranks, right))
+        assert rows[name]["auc_coverage"].value == pytest.approx(
+            area_under_accuracy_coverage(ranks, right)
+        )
 
 
 @pytest.mark.parametrize("repeats", [1, 6])
@@ -47,7 +53,12 @@ def test_errors_are_those_of_a_bootstrap_of_questions(repeats: int) -> None:
         each = {name: roc_auc_score(right[at], own[at]) for name, own in values.items()}
         gaps.append(each["weak"] - each["good"])
         areas.append(
-            [each["good"], area_under_accuracy_coverage(np.argsort(np.argsort(values["good"][at])) / 1e4, right[at])]
+            [
+                each["good"],
+                area_under_accuracy_coverage(
+                    np.argsort(np.argsort(values["good"][at])) / 1e4, right[at]
+                ),
+            ]
         )
     auroc, coverage = np.std(areas, axis=0)
     assert rows["good"]["auroc"].width / 2 == pytest.approx(auroc, rel=0.15)
@@ -69,7 +80,9 @@ def test_two_that_are_equally_good_are_tied_in_most_draws() -> None:
 
 def test_a_worse_one_is_found_and_a_copy_is_no_rival() -> None:
     values, right, _ = sample(2000)
-    out = compared_confidences({**values, "twin": values["good"] * 3 + 1, "flat": np.ones(2000)}, right)
+    out = compared_confidences(
+        {**values, "twin": values["good"] * 3 + 1, "flat": np.ones(2000)}, right
+    )
     assert (out["best"], out["tied"], out["same"]) == ("good", ["good"], ["flat"])
     assert by_name(out)["good"]["alike"] == ["twin"]
     assert by_name(out)["none"]["difference"].upper < 0
@@ -78,9 +91,15 @@ def test_a_worse_one_is_found_and_a_copy_is_no_rival() -> None:
 def test_rows_where_one_is_unknown_are_left_out_of_all() -> None:
     values, right, _ = sample(100)
     values["weak"][:40] = np.nan
-    out, rest = compared_confidences(values, right), {name: own[40:] for name, own in values.items()}
+    out, rest = (
+        compared_confidences(values, right),
+        {name: own[40:] for name, own in values.items()},
+    )
     assert out["rows"] == 60
-    assert by_name(out)["good"]["auroc"] == by_name(compared_confidences(rest, right[40:]))["good"]["auroc"]
+    assert (
+        by_name(out)["good"]["auroc"]
+        == by_name(compared_confidences(rest, right[40:]))["good"]["auroc"]
+    )
 
 
 def test_without_errors_there_is_nothing_to_order() -> None:

@@ -45,8 +45,12 @@ def theirs(record: Predictions) -> dict[str, float]:
         "mcc": sk.matthews_corrcoef(y, g),
         "cohen_kappa": sk.cohen_kappa_score(y, g),
         "roc_auc": sk.roc_auc_score(y, p[:, 1] if two else p, multi_class="ovr"),
-        "average_precision": sk.average_precision_score(y, p[:, 1]) if two else sk.average_precision_score(one_hot, p),
-        "top_k_accuracy:2": sk.top_k_accuracy_score(y, p[:, 1] if two else p, k=2) if not two else 1.0,
+        "average_precision": sk.average_precision_score(y, p[:, 1])
+        if two
+        else sk.average_precision_score(one_hot, p),
+        "top_k_accuracy:2": sk.top_k_accuracy_score(y, p[:, 1] if two else p, k=2)
+        if not two
+        else 1.0,
     }
 
 
@@ -156,11 +160,15 @@ def test_undefined_follows_scikit_learn_and_says_so_in_the_interval() -> None:
         with pytest.raises(NotApplicable, match="both classes"):
             create("metric", name).compute(scored)
     with pytest.raises(NotApplicable, match="chance agrees"):
-        create("metric", "cohen_kappa").compute(Predictions.from_classes([1, 1], label=[1, 1], classes=[0, 1]))
+        create("metric", "cohen_kappa").compute(
+            Predictions.from_classes([1, 1], label=[1, 1], classes=[0, 1])
+        )
 
 
 def test_perfect_order_of_few_rows_is_not_certain() -> None:
-    record = Predictions.from_probabilities([0.1, 0.2, 0.3, 0.7, 0.8, 0.9], label=[0, 0, 0, 1, 1, 1])
+    record = Predictions.from_probabilities(
+        [0.1, 0.2, 0.3, 0.7, 0.8, 0.9], label=[0, 0, 0, 1, 1, 1]
+    )
     found = create("metric", "roc_auc").compute(record)
     assert found.value == 1
     assert found.lower < 0.6
@@ -188,7 +196,10 @@ def test_names_that_people_type() -> None:
               "pr_auc": "average_precision", "kappa": "cohen_kappa", "bacc": "balanced_accuracy", "tpr": "recall",
               "sensitivity": "recall", "log_loss": "nll", "logloss": "nll", "acc": "accuracy"}  # fmt: skip
     assert {name: named("metric", name) for name in wanted} == wanted
-    found = evaluate({"probabilities": [[0.2, 0.8], [0.6, 0.4]], "label": [1, 0]}, metrics=["AUC", "log_loss", "nll"])
+    found = evaluate(
+        {"probabilities": [[0.2, 0.8], [0.6, 0.4]], "label": [1, 0]},
+        metrics=["AUC", "log_loss", "nll"],
+    )
     assert list(found.metrics) == ["roc_auc", "nll"]
     assert found["auc"].value == 1
     assert found["logloss"] == found["nll"]
@@ -203,7 +214,10 @@ def run(data: dict[str, Any], **options: Any) -> Any:
 
 
 def test_positive_class_in_the_verb() -> None:
-    data = {"prediction": ["fraud", "ok", "ok", "fraud"], "label": ["fraud", "ok", "fraud", "fraud"]}
+    data = {
+        "prediction": ["fraud", "ok", "ok", "fraud"],
+        "label": ["fraud", "ok", "fraud", "fraud"],
+    }
     assert run(data)["precision"].extras["positive"] == "ok"  # the second by name
     found = run(data, positive="=fraud")
     assert (found["precision"].value, found["recall"].value) == (1, pytest.approx(2 / 3))
@@ -211,7 +225,10 @@ def test_positive_class_in_the_verb() -> None:
         run(data, positive="=spam")
     lone = {"p": [0.9, 0.2, 0.8], "label": ["bad", "ok", "ok"]}
     assert run(lone, positive="p=bad")["f1"].extras["positive"] == "bad"
-    assert run({"prob_bad": [0.9, 0.2, 0.8], "label": ["bad", "ok", "ok"]})["f1"].extras["positive"] == "bad"
+    assert (
+        run({"prob_bad": [0.9, 0.2, 0.8], "label": ["bad", "ok", "ok"]})["f1"].extras["positive"]
+        == "bad"
+    )
     wide = {"prob_bad": [0.65, 0.2, 0.8], "prob_ok": [0.35, 0.8, 0.2], "label": ["bad", "ok", "ok"]}
     assert run(wide, positive="=bad", threshold=0.7)["recall"].value == 0
 
@@ -228,10 +245,16 @@ def test_payoff(tmp_path: Any) -> None:
     assert found["value"].value == wanted
     assert "expected_value" not in run(data).metrics
     for odd, why in (
-        ({"no": {"no": 0, "yes": 1}}, "a row for each of the 2 classes no, yes, got none for 'yes'"),
+        (
+            {"no": {"no": 0, "yes": 1}},
+            "a row for each of the 2 classes no, yes, got none for 'yes'",
+        ),
         ({**table, "maybe": {}}, "names among the 2 classes no, yes, got 'maybe'"),
         ({"no": {"no": 0}, "yes": {"no": 1, "yes": 2}}, "a column for each of"),
-        ({"no": {"no": "x", "yes": 1}, "yes": {}}, "a number for truth 'no' and prediction 'no', got 'x'"),
+        (
+            {"no": {"no": "x", "yes": 1}, "yes": {}},
+            "a number for truth 'no' and prediction 'no', got 'x'",
+        ),
         ("[[1, 2], [3, 4]]", "rows by true class"),
         ("{no", "expected JSON"),
         (str(tmp_path / "none.json"), "a file with a pay-off matrix"),
@@ -245,8 +268,16 @@ def test_payoff(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "named_instead"),
-    [("KS", "ks_statistic"), ("gini", "roc_auc"), ("FPR", "specificity"), ("fnr", "recall"), ("npv", "precision")],
+    [
+        ("KS", "ks_statistic"),
+        ("gini", "roc_auc"),
+        ("FPR", "specificity"),
+        ("fnr", "recall"),
+        ("npv", "precision"),
+    ],
 )
-def test_numbers_that_are_none_of_ours_name_the_metric_that_tells_them(name: str, named_instead: str) -> None:
+def test_numbers_that_are_none_of_ours_name_the_metric_that_tells_them(
+    name: str, named_instead: str
+) -> None:
     with pytest.raises(UsageError, match=f"unknown metric '{name}'; .*name {named_instead}"):
         create("metric", name)

@@ -8,7 +8,11 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from sklearn.metrics import balanced_accuracy_score, brier_score_loss, precision_recall_fscore_support
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    brier_score_loss,
+    precision_recall_fscore_support,
+)
 from sklearn.metrics import confusion_matrix as sklearn_confusion
 from sklearn.metrics import log_loss as sklearn_log_loss
 
@@ -54,13 +58,17 @@ def augrc(verdicts: list[int]) -> float:
 
 
 @pytest.mark.parametrize(("confidence", "correct"), TIED)
-def test_areas_are_means_over_all_orders_of_ties(confidence: list[float], correct: list[int]) -> None:
+def test_areas_are_means_over_all_orders_of_ties(
+    confidence: list[float], correct: list[int]
+) -> None:
     every = orders(confidence, correct)
     expected = float(np.mean([auc(v) for v in every]))
     perfect = auc(sorted(correct, reverse=True))
     assert m.area_under_accuracy_coverage(confidence, correct) == pytest.approx(expected, abs=1e-12)
     assert m.area_under_risk_coverage(confidence, correct) == pytest.approx(1 - expected, abs=1e-12)
-    assert m.excess_area_under_risk_coverage(confidence, correct) == pytest.approx(perfect - expected, abs=1e-12)
+    assert m.excess_area_under_risk_coverage(confidence, correct) == pytest.approx(
+        perfect - expected, abs=1e-12
+    )
     assert m.area_under_generalized_risk_coverage(confidence, correct) == pytest.approx(
         np.mean([augrc(v) for v in every]), abs=1e-12
     )
@@ -71,8 +79,12 @@ def test_optima_of_many_samples() -> None:
     correct = np.arange(n) < n - wrong
     confidence = np.linspace(1, 0, n)
     e = wrong / n
-    assert m.area_under_risk_coverage(confidence, correct) == pytest.approx(e + (1 - e) * np.log(1 - e), abs=1e-4)
-    assert m.area_under_generalized_risk_coverage(confidence, correct) == pytest.approx(e**2 / 2, abs=1e-4)
+    assert m.area_under_risk_coverage(confidence, correct) == pytest.approx(
+        e + (1 - e) * np.log(1 - e), abs=1e-4
+    )
+    assert m.area_under_generalized_risk_coverage(confidence, correct) == pytest.approx(
+        e**2 / 2, abs=1e-4
+    )
     assert m.excess_area_under_risk_coverage(confidence, correct) == pytest.approx(0, abs=1e-12)
 
 
@@ -96,9 +108,13 @@ def test_ece(bins: int, dtype: type, rng: np.random.Generator) -> None:
     confidence[:4] = [0, 1, 1, 0]
     correct = rng.integers(0, 2, 300)
     expected = ece_by_loop(confidence.astype(float).tolist(), correct.tolist(), bins)
-    assert m.expected_calibration_error(confidence, correct, bins) == pytest.approx(expected, abs=1e-6)
+    assert m.expected_calibration_error(confidence, correct, bins) == pytest.approx(
+        expected, abs=1e-6
+    )
     registered = m.ExpectedCalibrationError(bins).compute(_record(confidence, correct)).value
-    assert registered == pytest.approx(m.expected_calibration_error(confidence, correct, bins), abs=1e-12)
+    assert registered == pytest.approx(
+        m.expected_calibration_error(confidence, correct, bins), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -117,7 +133,13 @@ def test_equal_mass_ece_without_ties(n: int, rng: np.random.Generator) -> None:
     order = np.argsort(confidence)
     bins = min(15, n)
     edges = [b * n // bins for b in range(bins + 1)]
-    expected = sum(abs(float(confidence[order[a:b]].sum() - correct[order[a:b]].sum())) for a, b in pairwise(edges)) / n
+    expected = (
+        sum(
+            abs(float(confidence[order[a:b]].sum() - correct[order[a:b]].sum()))
+            for a, b in pairwise(edges)
+        )
+        / n
+    )
     assert m.equal_mass_calibration_error(confidence, correct) == pytest.approx(expected, abs=1e-12)
 
 
@@ -129,17 +151,24 @@ def test_equal_mass_ece_shares_ties_out() -> None:
 @pytest.mark.parametrize(("confidence", "correct"), TIED)
 def test_ks(confidence: list[float], correct: list[int]) -> None:
     pairs = sorted(zip(confidence, correct, strict=True))
-    found = [abs(sum(c - y for c, y in pairs if c <= bound)) / len(pairs) for bound in sorted(set(confidence))]
+    found = [
+        abs(sum(c - y for c, y in pairs if c <= bound)) / len(pairs)
+        for bound in sorted(set(confidence))
+    ]
     assert m.ks_calibration_error(confidence, correct) == pytest.approx(max(found), abs=1e-12)
 
 
-def smooth_error(confidence: np.ndarray, correct: np.ndarray, sigma: float, points: int = 4001) -> float:
+def smooth_error(
+    confidence: np.ndarray, correct: np.ndarray, sigma: float, points: int = 4001
+) -> float:
     """The integral of |mean residual times reflected kernel|, with every image of every sample."""
     t = np.linspace(0, 1, points)
     density = np.zeros(points)
     for f, y in zip(confidence, correct, strict=True):
         images = np.concatenate([[2 * k + f, 2 * k - f] for k in range(-6, 7)])
-        kernel = np.exp(-0.5 * ((t[:, None] - images) / sigma) ** 2).sum(axis=1) / (sigma * np.sqrt(2 * np.pi))
+        kernel = np.exp(-0.5 * ((t[:, None] - images) / sigma) ** 2).sum(axis=1) / (
+            sigma * np.sqrt(2 * np.pi)
+        )
         density += (y - f) * kernel / len(confidence)
     return float(np.trapezoid(np.abs(density), t))
 
@@ -157,7 +186,9 @@ def test_smooth_error_against_all_pairs(case: str) -> None:
         share = np.full(n, 0.7)
     correct = (rng.random(n) < share).astype(int)
     expected = brentq(lambda s: smooth_error(confidence, correct, s) - s, 2e-3, 1.0, xtol=1e-7)
-    assert m.smooth_calibration_error(confidence, correct) == pytest.approx(expected, rel=2e-3, abs=1e-5)
+    assert m.smooth_calibration_error(confidence, correct) == pytest.approx(
+        expected, rel=2e-3, abs=1e-5
+    )
 
 
 def brier_parts(probabilities: np.ndarray, label: np.ndarray, bins: int = 15) -> dict[str, float]:
@@ -231,7 +262,10 @@ def test_debiased_ece_is_nearer_to_zero_on_calibrated_samples() -> None:
         confidence = rng.uniform(0.2, 1, 200)
         correct = rng.random(200) < confidence
         pairs.append(
-            (m.expected_calibration_error(confidence, correct), m.debiased_calibration_error(confidence, correct))
+            (
+                m.expected_calibration_error(confidence, correct),
+                m.debiased_calibration_error(confidence, correct),
+            )
         )
     plain, debiased = np.mean(pairs, axis=0)
     assert debiased < 0.7 * plain
@@ -260,7 +294,9 @@ def test_variance_of_areas_against_a_bootstrap_of_samples(name: str) -> None:
 def test_risk_coverage_curve_by_thresholds(rng: np.random.Generator) -> None:
     confidence = rng.random(500).round(2)
     correct = (rng.random(500) < confidence).astype(int)
-    curve = m.RiskCoverageCurve(points=50, target_accuracies=(0.5, 1.1)).compute(_record(confidence, correct))
+    curve = m.RiskCoverageCurve(points=50, target_accuracies=(0.5, 1.1)).compute(
+        _record(confidence, correct)
+    )
     assert len(curve.x) <= 50
     for x, y, bound in zip(curve.x, curve.y, curve.extra["thresholds"], strict=True):
         answered = confidence >= bound
@@ -288,7 +324,12 @@ def test_groups_are_sorted_and_complete() -> None:
 def record() -> Predictions:
     rng = np.random.default_rng(11)
     probabilities = rng.dirichlet(np.full(5, 0.4), 2000)
-    label = np.array([rng.choice(5, p=p) for p in probabilities**0.5 / (probabilities**0.5).sum(1, keepdims=True)])
+    label = np.array(
+        [
+            rng.choice(5, p=p)
+            for p in probabilities**0.5 / (probabilities**0.5).sum(1, keepdims=True)
+        ]
+    )
     return Predictions.from_probabilities(probabilities, label=label)
 
 
@@ -303,7 +344,9 @@ def test_confusion_and_classes(record: Predictions) -> None:
 
 
 def test_macro_averages(record: Predictions) -> None:
-    precision, _, f1, _ = precision_recall_fscore_support(record.label, record.predicted, average="macro")
+    precision, _, f1, _ = precision_recall_fscore_support(
+        record.label, record.predicted, average="macro"
+    )
     assert m.MacroPrecision().compute(record).value == pytest.approx(precision)
     assert m.MacroF1().compute(record).value == pytest.approx(f1)
     assert m.MacroRecall().compute(record).value == pytest.approx(
@@ -314,7 +357,9 @@ def test_macro_averages(record: Predictions) -> None:
 def test_macro_averages_where_a_class_is_never_predicted() -> None:
     label, predicted = [0, 0, 1, 2], [0, 1, 1, 1]
     found = Predictions.from_classes(predicted, label=label, classes=[0, 1, 2, 3])
-    precision, _, f1, _ = precision_recall_fscore_support(label, predicted, average="macro", zero_division=0)
+    precision, _, f1, _ = precision_recall_fscore_support(
+        label, predicted, average="macro", zero_division=0
+    )
     assert m.MacroPrecision().compute(found).value == pytest.approx(precision)
     assert m.MacroF1().compute(found).value == pytest.approx(f1)
     never = m.PerClass().compute(found)[2]["precision"]  # 0/0 counts as 0 here as well
@@ -324,13 +369,20 @@ def test_macro_averages_where_a_class_is_never_predicted() -> None:
 def test_macro_interval_is_that_of_a_bootstrap(record: Predictions) -> None:
     rng = np.random.default_rng(12)
     for metric in (m.MacroF1(), m.MacroRecall(), m.MacroPrecision()):
-        draws = [metric.compute(record.take(rng.integers(0, len(record), len(record)))).value for _ in range(200)]
+        draws = [
+            metric.compute(record.take(rng.integers(0, len(record), len(record)))).value
+            for _ in range(200)
+        ]
         assert metric.compute(record).width / 2 / 1.96 == pytest.approx(np.std(draws), rel=0.2)
 
 
 def test_brier_and_log_loss(record: Predictions) -> None:
-    assert m.Brier().compute(record).value == pytest.approx(brier_score_loss(record.label, record.probabilities))
-    two = Predictions.from_probabilities(record.probabilities[:, :1] * [1, -1] + [0, 1], label=record.label > 0)
+    assert m.Brier().compute(record).value == pytest.approx(
+        brier_score_loss(record.label, record.probabilities)
+    )
+    two = Predictions.from_probabilities(
+        record.probabilities[:, :1] * [1, -1] + [0, 1], label=record.label > 0
+    )
     found, peer = m.Brier().compute(two), brier_score_loss(two.label, two.probabilities[:, 1])
     assert [found.value, m.brier_score(two.probabilities, two.label)] == pytest.approx([peer] * 2)
     assert found.extras["sum_over_classes"] == pytest.approx(2 * peer)

@@ -40,7 +40,9 @@ def test_the_step_of_confidence_has_a_floor() -> None:
 
 def test_b_is_the_lowest_confidence_where_accuracy_never_drops_so_far() -> None:
     """The constant rows of the paper's table: below the overall accuracy, the tolerance changes nothing."""
-    table = disca_by_tolerance(CONFIDENCE, CORRECT, grid="samples", tolerances=(1.0, 0.95, 0.55, 0.5))
+    table = disca_by_tolerance(
+        CONFIDENCE, CORRECT, grid="samples", tolerances=(1.0, 0.95, 0.55, 0.5)
+    )
     assert [table[t].b for t in table] == [0.8, 0.8, 0.8, 0.5]
     assert [table[t].never_below for t in table] == [False, False, False, True]
     right_first = disca_by_tolerance([0.9, 0.8, 0.7, 0.6], [1, 1, 1, 0], grid="samples")
@@ -69,7 +71,9 @@ def test_ties_count_in_expectation() -> None:
 def test_confidence_zero_is_no_divisor() -> None:
     with pytest.raises(NotApplicable, match="1/a is undefined"):
         disca([0.0, 0.0], [1, 0])
-    assert disca([0.9, 0.8, 0.0], [1, 0, 1], grid="samples").a == 0.8  # a zero that is not read does no harm
+    assert (
+        disca([0.9, 0.8, 0.0], [1, 0, 1], grid="samples").a == 0.8
+    )  # a zero that is not read does no harm
 
 
 def test_grids_by_hand() -> None:
@@ -105,7 +109,9 @@ def loop(
         points = kept
     a = next((c for k, acc, c in points if acc < 1), confidence[order[-1]])
     b = next((c for k, acc, c in points if acc < tolerance - 1e-12), confidence[order[-1]])
-    rises = [(y[1] - x[1]) / max(x[2] - y[2], 0.001) for x, y in pairwise(points) if y[1] - x[1] > 1e-12]
+    rises = [
+        (y[1] - x[1]) / max(x[2] - y[2], 0.001) for x, y in pairwise(points) if y[1] - x[1] > 1e-12
+    ]
     m = len(rises)
     weights = [m - i for i in range(m)]
     penalty = sum(w * r for w, r in zip(weights, rises, strict=True)) / sum(weights) if m else 0.0
@@ -114,12 +120,19 @@ def loop(
 
 @settings(max_examples=60)
 @given(
-    rows=st.lists(st.tuples(st.integers(1, 10_000), st.booleans()), min_size=1, max_size=60, unique_by=lambda r: r[0]),
+    rows=st.lists(
+        st.tuples(st.integers(1, 10_000), st.booleans()),
+        min_size=1,
+        max_size=60,
+        unique_by=lambda r: r[0],
+    ),
     tolerance=st.sampled_from([1.0, 0.95, 0.8, 0.5]),
     grid=st.sampled_from(["coverage", "samples", "thresholds"]),
     steps=st.sampled_from([2, 7, 100]),
 )
-def test_equals_a_loop(rows: list[tuple[int, bool]], tolerance: float, grid: str, steps: int) -> None:
+def test_equals_a_loop(
+    rows: list[tuple[int, bool]], tolerance: float, grid: str, steps: int
+) -> None:
     confidence, correct = [c / 10_000 for c, _ in rows], [int(y) for _, y in rows]
     found = disca(confidence, correct, tolerance=tolerance, grid=grid, steps=steps)
     a, b, penalty, rises = loop(confidence, correct, tolerance, grid, steps)
@@ -157,7 +170,9 @@ def test_metric_equals_the_function_and_shows_its_parts(record: Predictions) -> 
     for grid in ("coverage", "samples", "thresholds"):
         expected = disca(record.confidence, record.correct, grid=grid).value
         assert extras["by_grid"][grid] == pytest.approx(expected), grid
-    assert len({round(v, 3) for v in extras["by_grid"].values()}) == 3, "the score depends on the grid"
+    assert len({round(v, 3) for v in extras["by_grid"].values()}) == 3, (
+        "the score depends on the grid"
+    )
 
 
 @pytest.mark.parametrize("grid", ["coverage", "samples", "thresholds"])
@@ -211,11 +226,16 @@ def test_wrong_options_and_values() -> None:
         DiscaScore(steps=1)
     with pytest.raises(InputError):
         disca([1.2], [1])
-    assert disca(CONFIDENCE, CORRECT, weights=(0.33, 0.33, 0.33)).value < disca(CONFIDENCE, CORRECT).value
+    assert (
+        disca(CONFIDENCE, CORRECT, weights=(0.33, 0.33, 0.33)).value
+        < disca(CONFIDENCE, CORRECT).value
+    )
 
 
 def test_orders_outside_the_unit_interval_are_refused() -> None:
-    record = Predictions.from_logits([[3.0, 0.0], [1.0, 0.0], [0.0, 2.0]] * 20, label=[0, 1, 1] * 20)
+    record = Predictions.from_logits(
+        [[3.0, 0.0], [1.0, 0.0], [0.0, 2.0]] * 20, label=[0, 1, 1] * 20
+    )
     for score in ("energy", "negative_entropy"):
         metric = create("metric", "disca")
         metric.score = score
@@ -226,10 +246,16 @@ def test_orders_outside_the_unit_interval_are_refused() -> None:
     assert metric.compute(record).value == pytest.approx(DiscaScore().compute(record).value)
 
 
-@pytest.mark.parametrize("confidence", [[4e-162, 0.5, 0.9], [4e-162] * 5, [4e-162, 1e-200, 0.3, 0.4], [5e-324, 1.0]])
+@pytest.mark.parametrize(
+    "confidence", [[4e-162, 0.5, 0.9], [4e-162] * 5, [4e-162, 1e-200, 0.3, 0.4], [5e-324, 1.0]]
+)
 @pytest.mark.parametrize("right", [(1, 1), (0, 1), (1, 0), (0, 0)])
-def test_confidences_whose_inverse_overflows_are_refused(confidence: list[float], right: tuple[int, int]) -> None:
-    record = Predictions.from_confidence(confidence, correct=[right[i % 2] for i in range(len(confidence))])
+def test_confidences_whose_inverse_overflows_are_refused(
+    confidence: list[float], right: tuple[int, int]
+) -> None:
+    record = Predictions.from_confidence(
+        confidence, correct=[right[i % 2] for i in range(len(confidence))]
+    )
     try:
         found = DiscaScore().compute(record)
     except NotApplicable:

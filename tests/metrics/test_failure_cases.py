@@ -15,7 +15,9 @@ NAMES = ["start", "middle", "end", "strong", "often", "plateau"]
 
 
 def cases(confidence: Any, correct: Any, seed: int = 0) -> dict[str, dict[str, Any]]:
-    found = FailureCases().compute(Predictions.from_confidence(confidence, correct=correct), seed=seed)
+    found = FailureCases().compute(
+        Predictions.from_confidence(confidence, correct=correct), seed=seed
+    )
     assert [case["name"] for case in found] == NAMES
     return {case["name"]: case for case in found}
 
@@ -24,7 +26,9 @@ def seen(confidence: Any, correct: Any) -> set[str]:
     return {name for name, case in cases(confidence, correct).items() if case["seen"]}
 
 
-def ranked(rates: list[tuple[float, float]], rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def ranked(
+    rates: list[tuple[float, float]], rows: int = 5000, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows by falling confidence, with an accuracy for each stretch of coverage: [(up to this coverage, accuracy)]."""
     rng = np.random.default_rng(seed)
     confidence = np.linspace(0.999, 0.5, rows)
@@ -46,7 +50,9 @@ def test_wrong_at_the_start() -> None:
     assert not found["end"]["seen"]
     assert found["start"]["from_accuracy"] < 0.65 < 0.85 < found["start"]["to_accuracy"]
     assert found["start"]["to_coverage"] == pytest.approx(0.2)
-    assert found["start"]["rise"] == pytest.approx(found["start"]["to_accuracy"] - found["start"]["from_accuracy"])
+    assert found["start"]["rise"] == pytest.approx(
+        found["start"]["to_accuracy"] - found["start"]["from_accuracy"]
+    )
     assert found["start"]["share"] > 0.9
     assert found["start"]["case"] == 2
     assert "the first 20 % of coverage" in found["start"]["sentence"]
@@ -111,7 +117,11 @@ def test_chance_alone_seldom_raises_a_case(rows: int, kind: str) -> None:
         rate = confidence if kind == "calibrated" else 0.9 * np.ones(rows)
         correct = rng.random(rows) < rate
         found = cases(confidence, correct, seed)
-        alarms += any(case["seen"] for name, case in found.items() if name != "plateau" or kind == "calibrated")
+        alarms += any(
+            case["seen"]
+            for name, case in found.items()
+            if name != "plateau" or kind == "calibrated"
+        )
     assert alarms <= 6
 
 
@@ -123,7 +133,9 @@ def test_few_rows_are_not_judged() -> None:
 def test_orders_that_are_no_confidence_have_no_plateau() -> None:
     metric = FailureCases()
     metric.score = "energy"
-    record = Predictions.from_logits(np.random.default_rng(6).normal(size=(200, 3)) * 3, label=[0, 1] * 100)
+    record = Predictions.from_logits(
+        np.random.default_rng(6).normal(size=(200, 3)) * 3, label=[0, 1] * 100
+    )
     found = metric.compute(record)[-1]
     assert not found["seen"]
     assert "not ordered by a confidence" in found["sentence"]

@@ -37,7 +37,12 @@ def test_by_hand() -> None:
     assert found["selective_accuracy"]["value"] == correct[answers].mean()
     assert found["selective_accuracy"]["lower"] == 0.95
     # at the whole level the test rejects, at a fifth of it no threshold more lenient does
-    assert binomtest(int(correct[answers].sum()), found["answered"], 0.95, alternative="greater").pvalue <= 0.05
+    assert (
+        binomtest(
+            int(correct[answers].sum()), found["answered"], 0.95, alternative="greater"
+        ).pvalue
+        <= 0.05
+    )
     # what was merely observed goes further: 444 rows, 22 of them wrong, or a few more
     assert 0.44 <= found["observed"]["coverage"] <= 0.45
 
@@ -51,7 +56,9 @@ def test_nothing_can_be_proved() -> None:
     few = operating_point([0.9] * 20, [1] * 20, accuracy=0.95)
     assert few["coverage"] is None
     assert "needs at least 64 rows" in few["why"]
-    assert operating_point(np.linspace(1, 0.9, 64), [1] * 64, accuracy=0.95)["coverage"]["value"] == 1
+    assert (
+        operating_point(np.linspace(1, 0.9, 64), [1] * 64, accuracy=0.95)["coverage"]["value"] == 1
+    )
     assert few["observed"]["coverage"] == 1.0
     bad = operating_point(np.linspace(0.9, 0.5, 300), np.arange(300) % 2 == 1, accuracy=0.95)
     assert "no part of the rows" in bad["why"]
@@ -64,7 +71,9 @@ def test_a_stricter_level_or_accuracy_answers_less() -> None:
     rng = np.random.default_rng(0)
     confidence = rng.random(3000)
     correct = rng.random(3000) < confidence**0.2
-    share = [operating_point(confidence, correct, a)["coverage"]["value"] for a in (0.85, 0.9, 0.95)]
+    share = [
+        operating_point(confidence, correct, a)["coverage"]["value"] for a in (0.85, 0.9, 0.95)
+    ]
     assert share == sorted(share, reverse=True)
     assert operating_point(confidence, correct, 0.9, level=0.999)["coverage"]["value"] <= share[1]
 
@@ -75,7 +84,9 @@ def test_the_promise_holds_although_the_threshold_was_chosen(rows: int) -> None:
     rng = np.random.default_rng(1)
     grid = np.linspace(0, 1, 20_001)
     rate = np.clip(0.8 + 0.25 * (grid - 0.3), 0, 1)
-    above = np.cumsum(rate[::-1])[::-1] / np.arange(len(grid), 0, -1)  # accuracy of those above, uniform confidence
+    above = np.cumsum(rate[::-1])[::-1] / np.arange(
+        len(grid), 0, -1
+    )  # accuracy of those above, uniform confidence
     missed, naive, chosen = 0, 0, 0
     for _ in range(300):
         confidence = rng.random(rows)
@@ -104,7 +115,9 @@ def test_the_table() -> None:
 
 def test_few_levels_of_confidence() -> None:
     """Nine in ten rows share the highest level, whatever rows give their confidence as a threshold."""
-    found = operating_point([1.0] * 450 + [0.75] * 50, [1] * 445 + [0] * 5 + [0, 1] * 25, accuracy=0.95)
+    found = operating_point(
+        [1.0] * 450 + [0.75] * 50, [1] * 445 + [0] * 5 + [0, 1] * 25, accuracy=0.95
+    )
     assert found["answered"] == 450
     assert 0.75 < found["threshold"] <= 1
 
@@ -117,7 +130,9 @@ def test_accuracies_asked_together_share_the_level() -> None:
     record = Predictions.from_confidence(confidence, correct=correct)
     required = (0.99, 0.9, 0.95, 0.95)
     found = OperatingPoints(required=required).compute(record)
-    share = {row["accuracy"]: 0 if row["coverage"] is None else row["coverage"]["value"] for row in found}
+    share = {
+        row["accuracy"]: 0 if row["coverage"] is None else row["coverage"]["value"] for row in found
+    }
     assert [row["accuracy"] for row in found] == list(required)
     assert share[0.9] == share[0.95] == 1
     assert 0 < share[0.99] <= operating_point(confidence, correct, 0.99)["coverage"]["value"]
@@ -128,7 +143,9 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
     confidence = rng.integers(0, 30, 900) / 30  # many ties
     correct = rng.random(900) < 0.8 + 0.2 * confidence
     mixed = rng.permutation(900)
-    assert operating_point(confidence, correct, 0.9) == operating_point(confidence[mixed], correct[mixed], 0.9)
+    assert operating_point(confidence, correct, 0.9) == operating_point(
+        confidence[mixed], correct[mixed], 0.9
+    )
 
 
 def test_probabilities_of_tokens_are_a_confidence() -> None:
@@ -170,7 +187,9 @@ def resting(done: np.ndarray, starts: np.ndarray, parts: np.ndarray) -> np.ndarr
 def trials(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tails that ascend with the accuracy, starts that sum to 1, parts that sum to the level."""
     many, long = draw(st.integers(1, 3)), draw(st.integers(1, 6))
-    tails = np.sort(np.array(draw(st.lists(st.floats(1e-4, 0.1), min_size=many * long, max_size=many * long))))
+    tails = np.sort(
+        np.array(draw(st.lists(st.floats(1e-4, 0.1), min_size=many * long, max_size=many * long)))
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     tails = np.sort(rng.permutation(tails).reshape(many, long), axis=0)
     starts = rng.multinomial(5, np.full(long, 1 / long), size=many) / 5
@@ -179,7 +198,9 @@ def trials(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @settings(max_examples=30, deadline=None)
 @given(trials())
-def test_it_is_the_procedure_that_is_proved(trial: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_it_is_the_procedure_that_is_proved(
+    trial: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     """Steps of the plain reading end at the same set; then whatever is true, the tests of it cost the level at most."""
     tails, starts, parts = trial
     done = np.zeros(tails.shape, dtype=bool)
@@ -205,7 +226,10 @@ def test_more_rejections_never_take_a_level_away_and_true_ones_share_it(
     rng = np.random.default_rng(random.randrange(2**32))
     few, many = np.sort(rng.integers(0, len(parts) + 1, (2, starts.shape[1])), axis=0)
     rows = np.arange(len(parts))[:, None]
-    before, after = (np.cumsum(resting(rows < reached, starts, parts)[::-1], axis=0)[::-1] for reached in (few, many))
+    before, after = (
+        np.cumsum(resting(rows < reached, starts, parts)[::-1], axis=0)[::-1]
+        for reached in (few, many)
+    )
     assert (after >= before - 1e-12)[rows >= many].all()
     true = rows >= many
     assert np.where(true, after, 0).max(axis=0).sum() <= ALPHA + 1e-12
@@ -213,7 +237,9 @@ def test_more_rejections_never_take_a_level_away_and_true_ones_share_it(
 
 def test_the_parts_and_starts() -> None:
     assert parts_of((0.9, 0.95, 0.99), 5000, ALPHA).tolist() == pytest.approx([ALPHA / 3] * 3)
-    assert parts_of((0.9, 0.95, 0.99), 30, ALPHA).sum() == pytest.approx(ALPHA)  # none can be reached
+    assert parts_of((0.9, 0.95, 0.99), 30, ALPHA).sum() == pytest.approx(
+        ALPHA
+    )  # none can be reached
     for rows in (1, 30, 300, 10_000):
         starts = starts_of(0.95, rows_set_aside(rows) + 1, rows - rows_set_aside(rows), ALPHA)
         assert starts.sum() == pytest.approx(1)
@@ -234,13 +260,16 @@ def test_where_every_claim_is_false_few_are_made() -> None:
     metric, claims = OperatingPoints(required), 0
     at, accuracy = np.array([0, 0.4, 0.7, 1]), np.array([0.949, 0.949, 0.899, 0.799])
     grid = np.linspace(0, 1, 2001)
-    right = np.diff(np.interp(grid, at, accuracy) * grid) / np.diff(grid)  # its mean from 0 to u is that accuracy
+    right = np.diff(np.interp(grid, at, accuracy) * grid) / np.diff(
+        grid
+    )  # its mean from 0 to u is that accuracy
     for _ in range(200):
         u = rng.random(300)
         verdict = rng.random(300) < right[(u * 2000).astype(int)]
         found = metric.finish(Ranks.of(1 - u, verdict.astype(np.int8)))
         claims += any(
-            row["coverage"] is not None and np.interp(1 - row["threshold"], at, accuracy) < row["accuracy"]
+            row["coverage"] is not None
+            and np.interp(1 - row["threshold"], at, accuracy) < row["accuracy"]
             for row in found
         )
     assert claims <= 0.05 * 200 + 6  # two standard errors

@@ -28,14 +28,18 @@ def aurc(score: str | None, record: Predictions = RECORD) -> float:
 def test_any_score_orders_the_rows(score: str) -> None:
     values = find("score", score)()(RECORD)
     place = np.empty(len(values))
-    place[np.argsort(values)] = np.linspace(0.01, 0.99, len(values))  # the same order, as confidences
+    place[np.argsort(values)] = np.linspace(
+        0.01, 0.99, len(values)
+    )  # the same order, as confidences
     assert aurc(score) == pytest.approx(area_under_risk_coverage(place, RECORD.verdicts), abs=1e-12)
     assert aurc("max_probability") == pytest.approx(aurc(None))
 
 
 @given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=30))
 def test_scores_of_any_sign_keep_their_order(values: list[float]) -> None:
-    groups = Ranks.of(np.array(values) + 0.0, np.ones(len(values), dtype=np.int8), signed=True).groups
+    groups = Ranks.of(
+        np.array(values) + 0.0, np.ones(len(values), dtype=np.int8), signed=True
+    ).groups
     expected = sorted(set(values), reverse=True)
     if len(groups.confidence) == len(expected):  # neighbours in the last bit count as equal
         np.testing.assert_allclose(groups.confidence, expected, rtol=1e-15, atol=5e-324)
@@ -89,7 +93,9 @@ def test_it_is_top_k_accuracy() -> None:
         assert recall_at_k(scores.tolist(), label.tolist(), k=k) == pytest.approx(expected)
     record = Predictions.from_candidates(scores.tolist(), label=label.tolist())
     found = create("metric", "recall_at_k:5").compute(record)
-    assert found.value == pytest.approx(top_k_accuracy_score(label, scores, k=5, labels=np.arange(10)))
+    assert found.value == pytest.approx(
+        top_k_accuracy_score(label, scores, k=5, labels=np.arange(10))
+    )
     assert found.extras["most_candidates"] == found.extras["fewest_candidates"] == 10
     assert RecallAtK().compute(record).value == record.accuracy
 
@@ -106,14 +112,20 @@ def test_it_is_top_k_accuracy() -> None:
 )
 def test_by_a_plain_sort(rows: list[tuple[list[int], int]], k: int) -> None:
     scores, label = [[float(one) for one in row] for row, _ in rows], [at for _, at in rows]
-    places = [sorted(range(len(row)), key=lambda i, row=row: (-row[i], i)).index(at) for row, at in rows]
+    places = [
+        sorted(range(len(row)), key=lambda i, row=row: (-row[i], i)).index(at) for row, at in rows
+    ]
     assert recall_at_k(scores, label, k=k) == np.mean([place < k for place in places])
     record = Predictions.from_candidates(scores, label=label)
     metric = RecallAtK(k=k)
     whole = metric.compute(record)
     assert whole.value == np.mean([place < k for place in places])
-    assert whole.extras["mean_reciprocal_rank"] == pytest.approx(np.mean([1 / (1 + place) for place in places]))
-    halves = metric.merge(metric.summarize(record.slice(0, 1)), metric.summarize(record.slice(1, len(record))))
+    assert whole.extras["mean_reciprocal_rank"] == pytest.approx(
+        np.mean([1 / (1 + place) for place in places])
+    )
+    halves = metric.merge(
+        metric.summarize(record.slice(0, 1)), metric.summarize(record.slice(1, len(record)))
+    )
     assert metric.finish(halves).to_dict() == whole.to_dict()
 
 
@@ -126,7 +138,9 @@ def test_evaluate_tells_it_of_candidates_alone() -> None:
     record = Predictions.from_candidates([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]], label=[1, 1])
     found = oodometer.evaluate(record)
     assert [row["value"] for row in found["recall_at_k"].extras["by_k"]] == [0.5, 1.0]
-    classes = oodometer.evaluate(Predictions.from_probabilities([[0.2, 0.8], [0.3, 0.7]], label=[1, 0]))
+    classes = oodometer.evaluate(
+        Predictions.from_probabilities([[0.2, 0.8], [0.3, 0.7]], label=[1, 0])
+    )
     assert "recall_at_k" not in {*classes.metrics, *(one.method for one in classes.skipped)}
 
 

@@ -23,7 +23,8 @@ CONFIDENT = [name for name in NAMES if ("confidence", "correct") in create("metr
 
 # Many ties, both ends, neighbours of 1 in the last bit, and anything else.
 VALUES = st.one_of(
-    st.sampled_from([0.0, 1.0, 0.5, 0.2, 1 / 3, 1 - 2**-53, 1e-300, 0.9999999]), st.floats(0, 1, width=64)
+    st.sampled_from([0.0, 1.0, 0.5, 0.2, 1 / 3, 1 - 2**-53, 1e-300, 0.9999999]),
+    st.floats(0, 1, width=64),
 )
 
 
@@ -83,7 +84,13 @@ def check(name: str, record: Predictions, seed: int) -> None:
         return
     if isinstance(whole, Interval):
         low, high = metric.bounds
-        assert low <= whole.lower <= whole.value <= whole.upper <= max(high, whole.upper if high == np.inf else high)
+        assert (
+            low
+            <= whole.lower
+            <= whole.value
+            <= whole.upper
+            <= max(high, whole.upper if high == np.inf else high)
+        )
     rng = np.random.default_rng(seed)
     same(result(name, record.take(rng.permutation(len(record)))), whole)
     # any split, merged in any order, some parts of another width
@@ -115,12 +122,22 @@ def fitting(metric: Any, rows: int, seed: int) -> Predictions:
     """Three classes, or for a metric of candidates alone three candidates a row."""
     rng = np.random.default_rng(seed)
     p, label = rng.dirichlet(np.ones(3), rows), rng.integers(0, 3, rows)
-    answers = {"group": label.astype(str), "score": p[:, 0].round(2), "columns": {"id": np.arange(rows) // 4}}
+    answers = {
+        "group": label.astype(str),
+        "score": p[:, 0].round(2),
+        "columns": {"id": np.arange(rows) // 4},
+    }
     record = Predictions.from_probabilities(p, label=label, **answers)
-    return record if metric.why_not(record) is None else Predictions.from_candidates(p.tolist(), label=label)
+    return (
+        record
+        if metric.why_not(record) is None
+        else Predictions.from_candidates(p.tolist(), label=label)
+    )
 
 
-PAYOFF = {str(truth): {str(guess): 3 - 2 * abs(truth - guess) for guess in range(3)} for truth in range(3)}
+PAYOFF = {
+    str(truth): {str(guess): 3 - 2 * abs(truth - guess) for guess in range(3)} for truth in range(3)
+}
 
 
 def asked(name: str) -> Any:
@@ -166,7 +183,10 @@ def test_rows_of_unknown_truth_are_left_out(name: str) -> None:
 
 @given(record=confidences())
 def test_relations_between_areas(record: Predictions) -> None:
-    found = {name: create("metric", name).compute(record).value for name in ("auc_coverage", "aurc", "e_aurc", "augrc")}
+    found = {
+        name: create("metric", name).compute(record).value
+        for name in ("auc_coverage", "aurc", "e_aurc", "augrc")
+    }
     assert found["aurc"] == pytest.approx(1 - found["auc_coverage"])
     assert found["e_aurc"] <= found["aurc"] + 1e-12
     assert found["augrc"] <= found["aurc"] + 1e-12
@@ -225,20 +245,26 @@ def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
     assert held >= 82
 
 
-@pytest.mark.parametrize("name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass", "ece_debiased"])
+@pytest.mark.parametrize(
+    "name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass", "ece_debiased"]
+)
 @pytest.mark.parametrize("rows", [200, 3000])
 def test_a_calibrated_model_is_given_its_zero(name: str, rows: int) -> None:
     """The plug-in is above 0 for every sample; the interval holds the population's 0 all the same."""
     metric, rng, held = create("metric", name), np.random.default_rng([rows, len(name)]), 0
     for _ in range(60):
         confidence = rng.beta(4, 1.5, rows)
-        found = metric.compute(Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence))
+        found = metric.compute(
+            Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence)
+        )
         assert found.extras["interval_of"] == "the population's error"
         held += found.lower == 0
     assert held >= 54  # of 60, nominal 95 %
 
 
-@pytest.mark.parametrize("name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass", "ece_debiased"])
+@pytest.mark.parametrize(
+    "name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass", "ece_debiased"]
+)
 def test_a_model_that_is_plainly_too_sure_is_not(name: str) -> None:
     rng = np.random.default_rng(5)
     confidence = rng.uniform(0.5, 1, 2000)
@@ -263,7 +289,9 @@ def test_macro_precision_where_classes_are_seldom_predicted() -> None:
     rng, held = np.random.default_rng(2), 0
     for _ in range(150):
         record = sample(rng, 200)
-        seen = (np.bincount(record.label, minlength=10) + np.bincount(record.predicted, minlength=10)) > 0
+        seen = (
+            np.bincount(record.label, minlength=10) + np.bincount(record.predicted, minlength=10)
+        ) > 0
         found = create("metric", "macro_precision").compute(record, level=0.95)
         held += found.lower <= truth[seen].mean() <= found.upper
     assert held >= 134  # of 150

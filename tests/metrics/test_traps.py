@@ -16,7 +16,11 @@ from oodometer.results import Interval
 
 NUMBERS = [name for name in names("metric") if create("metric", name).gives == "number"]
 # DiSCA has no fixed range, is not defined for confidence 0, and has an orientation on one scale of confidence only.
-CONFIDENT = [name for name in NUMBERS if ("confidence", "correct") in create("metric", name).needs and name != "disca"]
+CONFIDENT = [
+    name
+    for name in NUMBERS
+    if ("confidence", "correct") in create("metric", name).needs and name != "disca"
+]
 
 
 def compute(name: str, confidence: object, correct: object) -> Interval:
@@ -51,7 +55,9 @@ def test_all_right_and_all_wrong_leave_doubt(name: str, n: int) -> None:
     rng = np.random.default_rng(0)
     for correct in (0, 1):
         found = compute(name, rng.uniform(0.6, 0.9, n), np.full(n, correct))
-        if name == "coverage_at_risk" and n >= 100:  # so many rows do settle that 5 % of errors are not reached
+        if (
+            name == "coverage_at_risk" and n >= 100
+        ):  # so many rows do settle that 5 % of errors are not reached
             assert found.lower == found.upper == correct
             continue
         assert 1e-4 < found.width <= 1
@@ -60,7 +66,9 @@ def test_all_right_and_all_wrong_leave_doubt(name: str, n: int) -> None:
 @pytest.mark.parametrize("name", ["ece", "ece_equal_mass", "ks_calibration_error", "smece"])
 def test_constant_confidence_is_the_gap(name: str) -> None:
     """100 samples of 0.8 with 50 right: every calibration error is 0.3."""
-    assert compute(name, np.full(100, 0.8), np.arange(100) % 2).value == pytest.approx(0.3, abs=2e-3)
+    assert compute(name, np.full(100, 0.8), np.arange(100) % 2).value == pytest.approx(
+        0.3, abs=2e-3
+    )
 
 
 def test_constant_confidence_has_the_area_of_a_random_order() -> None:
@@ -72,7 +80,15 @@ def test_constant_confidence_has_the_area_of_a_random_order() -> None:
 def test_perfect_calibration_at_the_ends() -> None:
     """Confidence 0 and wrong, 1 and right: nothing is off, and confidence 0 crashes nothing."""
     confidence, correct = [0.0] * 20 + [1.0] * 20, [0] * 20 + [1] * 20
-    for name in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error", "brier", "e_aurc"):
+    for name in (
+        "ece",
+        "ece_equal_mass",
+        "ece_debiased",
+        "smece",
+        "ks_calibration_error",
+        "brier",
+        "e_aurc",
+    ):
         assert compute(name, confidence, correct).value == pytest.approx(0, abs=1e-12), name
 
 
@@ -111,7 +127,9 @@ def test_classes_without_an_error_leave_doubt(name: str) -> None:
 def test_ranks_near_one_are_kept() -> None:
     """Confidences that differ in the last bit of float64 are not ties."""
     confidence = np.array([1 - 2**-53, 1 - 2**-52, 1 - 3 * 2**-53])
-    assert m.area_under_accuracy_coverage(confidence, [1, 0, 0]) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert m.area_under_accuracy_coverage(confidence, [1, 0, 0]) == pytest.approx(
+        (1 + 1 / 2 + 1 / 3) / 3
+    )
     assert m.area_under_accuracy_coverage(confidence, [0, 0, 1]) == pytest.approx((1 / 3) / 3)
 
 
@@ -120,7 +138,9 @@ def test_float32_and_float64_parts_merge() -> None:
     single = Predictions.from_confidence(np.array([0.5, 0.25], dtype=np.float32), correct=[1, 0])
     double = Predictions.from_confidence(np.array([0.5, 0.3]), correct=[0, 1])
     merged = metric.finish(metric.merge(metric.summarize(single), metric.summarize(double)))
-    assert merged.value == pytest.approx(m.area_under_risk_coverage([0.5, 0.25, 0.5, 0.3], [1, 0, 0, 1]))
+    assert merged.value == pytest.approx(
+        m.area_under_risk_coverage([0.5, 0.25, 0.5, 0.3], [1, 0, 0, 1])
+    )
 
 
 def test_infinite_log_loss_is_no_number() -> None:
@@ -150,7 +170,9 @@ def test_confidence_is_that_of_the_predicted_class() -> None:
         ([], [], "at least one sample"),
     ],
 )
-def test_bad_input_never_becomes_a_number(confidence: list[float], correct: list[object], message: str) -> None:
+def test_bad_input_never_becomes_a_number(
+    confidence: list[float], correct: list[object], message: str
+) -> None:
     for function in (
         m.expected_calibration_error,
         m.equal_mass_calibration_error,
@@ -176,7 +198,11 @@ WIDE, NARROW = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
         (lambda: m.ExpectedCalibrationError(0), UsageError, None),
         (lambda: m.EqualMassCalibrationError(0), UsageError, None),
         (lambda: m.RiskCoverageCurve(1), UsageError, None),
-        (lambda: m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95), UsageError, None),
+        (
+            lambda: m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95),
+            UsageError,
+            None,
+        ),
         (lambda: WIDE.merge(WIDE.summarize(RECORD), NARROW.summarize(RECORD)), UsageError, None),
         (lambda: m.brier_score([[0.5, 0.5]], [None]), InputError, "null"),
         (lambda: m.log_loss([[0.5, 0.5]], [None]), InputError, "null"),
@@ -184,7 +210,9 @@ WIDE, NARROW = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
         (lambda: m.confusion_matrix([3], [0], 2), InputError, "known classes"),
     ],
 )
-def test_bad_arguments(work: Callable[[], object], error: type[Exception], message: str | None) -> None:
+def test_bad_arguments(
+    work: Callable[[], object], error: type[Exception], message: str | None
+) -> None:
     with pytest.raises(error, match=message):
         work()
 
@@ -231,7 +259,9 @@ def record() -> Predictions:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_histogram_is_within_its_stated_error(name: str, record: Predictions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_histogram_is_within_its_stated_error(
+    name: str, record: Predictions, monkeypatch: pytest.MonkeyPatch
+) -> None:
     metric = create("metric", name)
     exact = metric.compute(record)
     assert "rounding" not in exact.extras
@@ -249,7 +279,9 @@ def test_collapse_does_not_depend_on_the_order_of_merging(
 ) -> None:
     monkeypatch.setattr(ranks, "LIMIT", 5000)
     metric = create("metric", name)
-    a, b, c = (metric.summarize(record.slice(x, y)) for x, y in ((0, 2000), (2000, 4500), (4500, 9000)))
+    a, b, c = (
+        metric.summarize(record.slice(x, y)) for x, y in ((0, 2000), (2000, 4500), (4500, 9000))
+    )
     left = metric.merge(metric.merge(a, b), c)
     right = metric.merge(a, metric.merge(c, b))
     assert metric.merge(a, b).exact
@@ -260,7 +292,9 @@ def test_collapse_does_not_depend_on_the_order_of_merging(
     )
 
 
-def test_curve_of_a_histogram_reaches_its_thresholds(record: Predictions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_curve_of_a_histogram_reaches_its_thresholds(
+    record: Predictions, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranks, "LIMIT", 1000)
     metric = create("metric", "risk_coverage")
     curve = metric.finish(metric.summarize(record))
@@ -269,7 +303,9 @@ def test_curve_of_a_histogram_reaches_its_thresholds(record: Predictions, monkey
 
 
 def test_fine_bins_keep_order_and_separate_neighbours() -> None:
-    values = np.array([0.0, 1e-9, 1e-3, 0.25, 0.2502, 0.4999, 0.5, 0.5005, 0.9, 0.9001, 1 - 1e-9, 1.0])
+    values = np.array(
+        [0.0, 1e-9, 1e-3, 0.25, 0.2502, 0.4999, 0.5, 0.5005, 0.9, 0.9001, 1 - 1e-9, 1.0]
+    )
     bins = ranks._fine_bin(values)
     assert (np.diff(bins) >= 0).all()
     assert len(np.unique(bins)) >= len(values) - 2

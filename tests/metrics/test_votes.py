@@ -43,7 +43,9 @@ HAND = Predictions.from_arrays(votes=VOTES, correct=CORRECT)
 def judged(draw: st.DrawFn) -> Predictions:
     rows, judges = draw(st.integers(1, 25)), draw(st.integers(1, 6))
     votes = [draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(judges)]
-    return Predictions.from_arrays(votes=votes, correct=draw(st.lists(st.booleans(), min_size=rows, max_size=rows)))
+    return Predictions.from_arrays(
+        votes=votes, correct=draw(st.lists(st.booleans(), min_size=rows, max_size=rows))
+    )
 
 
 def some(rows: int = 400, judges: int = 5, seed: int = 0) -> Predictions:
@@ -65,7 +67,10 @@ def test_rules_by_hand() -> None:
 
 
 def test_a_tie_is_no_majority() -> None:
-    assert judged_correct(np.array([[1, 1], [0, 1]], dtype=np.int8), "majority").tolist() == [False, True]
+    assert judged_correct(np.array([[1, 1], [0, 1]], dtype=np.int8), "majority").tolist() == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("rule", ["mostly", 0, 4])
@@ -158,7 +163,9 @@ def test_the_interval_of_a_difference_is_that_of_its_rows() -> None:
     gap = np.random.default_rng(0).choice([-1.0, -0.5, 0.0, 0.5, 1.0], 300)
     found = paired_gap(float(gap.sum()), float(np.square(gap).sum()), 300, 0.95)
     spread = 1.959964 * np.sqrt((np.sum((gap - gap.mean()) ** 2) + 1) / 301 / 300)
-    assert (found.lower, found.upper) == pytest.approx((gap.mean() - spread, gap.mean() + spread), rel=1e-5)
+    assert (found.lower, found.upper) == pytest.approx(
+        (gap.mean() - spread, gap.mean() + spread), rel=1e-5
+    )
     assert absolute(Interval(-0.3, -0.4, -0.2, 0.95, "asymptotic")).to_dict() == {
         "value": 0.3, "lower": 0.2, "upper": 0.4, "level": 0.95, "kind": "asymptotic"
     }  # fmt: skip
@@ -187,7 +194,9 @@ def test_all_rows_leave_nothing_to_chance() -> None:
     assert last["gold"].value == last["gold"].lower == last["gold"].upper == record.accuracy
     for name in ("lower", "upper", "mean"):
         assert last[name].value == pytest.approx(widest[0][name].value)
-    assert [b["reliability"].value for b in last["bounds"]] == [float(one["inside"]) for one in widest]
+    assert [b["reliability"].value for b in last["bounds"]] == [
+        float(one["inside"]) for one in widest
+    ]
 
 
 def test_draws_of_cells_are_draws_of_rows() -> None:
@@ -206,9 +215,13 @@ def test_draws_of_cells_are_draws_of_rows() -> None:
         held.append(lows[-1] <= golds[-1] <= highs[-1])
     for name, values in (("gold", golds), ("lower", lows), ("upper", highs), ("single", first)):
         assert found[name].value == pytest.approx(np.mean(values), abs=0.005)
-        assert (found[name].lower, found[name].upper) == pytest.approx(np.quantile(values, [0.025, 0.975]), abs=0.026)
+        assert (found[name].lower, found[name].upper) == pytest.approx(
+            np.quantile(values, [0.025, 0.975]), abs=0.026
+        )
     assert found["bounds"][0]["reliability"].value == pytest.approx(np.mean(held), abs=0.02)
-    assert found["bounds"][0]["width"].value == pytest.approx(np.mean(highs) - np.mean(lows), abs=0.01)
+    assert found["bounds"][0]["width"].value == pytest.approx(
+        np.mean(highs) - np.mean(lows), abs=0.01
+    )
 
 
 def test_draws_keep_the_number_of_rows_and_are_seeded() -> None:

@@ -34,7 +34,11 @@ def by_hand(folder: Path, text: str, transformers: Any, torch: Any) -> list[floa
         weights = net(**given, output_attentions=True).attentions[-1][0].mean(0)[0].double().numpy()
     out = []
     for word in words_of(text):
-        mine = [w for w, (a, b) in zip(weights, places, strict=True) if b > a and word.start <= a and b <= word.end]
+        mine = [
+            w
+            for w, (a, b) in zip(weights, places, strict=True)
+            if b > a and word.start <= a and b <= word.end
+        ]
         out.append(float(sum(mine)))
     return out
 
@@ -44,7 +48,9 @@ def test_each_word_is_the_sum_of_its_pieces(
 ) -> None:
     text = "a lovely film, unbelievably dull"
     found = importance([text])
-    assert found.tolist() == pytest.approx(by_hand(tiny_encoder, text, transformers, torch), abs=1e-6)
+    assert found.tolist() == pytest.approx(
+        by_hand(tiny_encoder, text, transformers, torch), abs=1e-6
+    )
     assert 0.3 < found.sum() < 1  # the rest lies on the marks at both ends
 
 
@@ -74,18 +80,32 @@ def test_what_is_no_model(what: str, tmp_path: Path, transformers: Any) -> None:
         AttentionImportance(place)
 
 
-def test_the_most_important_words_become_unknown(tiny_encoder: Path, tmp_path: Path, reviews: Any) -> None:
+def test_the_most_important_words_become_unknown(
+    tiny_encoder: Path, tmp_path: Path, reviews: Any
+) -> None:
     place = tmp_path / "a.jsonl"
     text = "the house and a big house go on to the house and the house"
     place.write_text(json.dumps({"text": text}))
     (tmp_path / "train.jsonl").write_text(json.dumps({"text": "nothing"}))
-    options: dict[str, Any] = {"training": tmp_path / "train.jsonl", "wordnet": write_wordnet(tmp_path / "wn")}
+    options: dict[str, Any] = {
+        "training": tmp_path / "train.jsonl",
+        "wordnet": write_wordnet(tmp_path / "wn"),
+    }
     seen = []
     for severity in (1, 5):
         out = tmp_path / f"{severity}.jsonl"
-        shift(place, kind="important-words", severity=severity, importance=str(tiny_encoder), out=out, **options)
+        shift(
+            place,
+            kind="important-words",
+            severity=severity,
+            importance=str(tiny_encoder),
+            out=out,
+            **options,
+        )
         new = json.loads(out.read_text())["text"].split()
-        seen.append({i for i, (old, now) in enumerate(zip(text.split(), new, strict=True)) if old != now})
+        seen.append(
+            {i for i, (old, now) in enumerate(zip(text.split(), new, strict=True)) if old != now}
+        )
     weights = AttentionImportance(tiny_encoder, device="cpu")([text])
     least, most = (np.mean([weights[i] for i in one]) for one in seen)
     assert least < most

@@ -73,7 +73,10 @@ def test_the_best_is_found_again_by_a_training_that_goes_on(torch: Any, tmp_path
 
 def test_an_interruption_waits_for_the_look(torch: Any) -> None:
     case = Losses(torch, [])
-    answers: list[Callable[[], float]] = [lambda: (_ for _ in ()).throw(KeyboardInterrupt), lambda: 0.5]
+    answers: list[Callable[[], float]] = [
+        lambda: (_ for _ in ()).throw(KeyboardInterrupt),
+        lambda: 0.5,
+    ]
     best = Best(lambda: case.net, lambda: answers.pop(0)(), name="n", folder=None)
     with pytest.raises(KeyboardInterrupt):
         best.watching(None)(3, 3)
@@ -97,7 +100,10 @@ def loss_of(model: Any, dev: Any) -> float:
 def test_a_dev_set_chooses_the_weights(torch: Any, noisy: Any) -> None:
     texts, labels, dev = noisy
     plan = TrainingConfig(epochs=40, batch_size=16, learning_rate=0.05)
-    chosen, last = (BagOfWords(training=plan).fit(texts, labels, dev=dev), BagOfWords(training=plan).fit(texts, labels))
+    chosen, last = (
+        BagOfWords(training=plan).fit(texts, labels, dev=dev),
+        BagOfWords(training=plan).fit(texts, labels),
+    )
     assert loss_of(chosen, dev) < loss_of(last, dev) - 0.02
 
 
@@ -127,7 +133,9 @@ def test_soft_targets(torch: Any, reviews: Any, tmp_path: Path) -> None:
     )
     soft = 0.2 + 0.6 * hard
     long = TrainingConfig(epochs=60, batch_size=16, learning_rate=0.02)
-    model = BagOfWords(training=long).fit(texts, soft, classes=("bad", "good"), dev=(texts[:50], soft[:50]))
+    model = BagOfWords(training=long).fit(
+        texts, soft, classes=("bad", "good"), dev=(texts[:50], soft[:50])
+    )
     p = load_model(model.save(tmp_path)).predict(texts).probabilities
     assert p[np.array(labels) == 1, 1].mean() == pytest.approx(0.8, abs=0.05)
     assert p[np.array(labels) == 0, 1].mean() == pytest.approx(0.2, abs=0.05)
@@ -139,7 +147,10 @@ def test_targets_are_checked(torch: Any) -> None:
         ([[0.5, 0.5], [0.9, 0.3]], "row 2: column targets: expected a distribution that sums to 1"),
         ([[0.5, 0.5], [1.5, -0.5]], "row 2: column targets"),
         ([[0.5, 0.5], [np.nan, 0.5]], "row 2: column targets"),
-        ([[0.5, 0.5, 0], [0.5, 0.5, 0]], r"expected targets of the shape \(2, 2\), got shape \(2, 3\)"),
+        (
+            [[0.5, 0.5, 0], [0.5, 0.5, 0]],
+            r"expected targets of the shape \(2, 2\), got shape \(2, 3\)",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             BagOfWords(training=QUICK).fit(["a a", "b b"], np.array(targets), classes=(0, 1))

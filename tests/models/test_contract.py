@@ -29,9 +29,20 @@ from oodometer.models.torch.training import TrainingConfig
 from oodometer.testing import check_model
 
 QUICK = TrainingConfig(epochs=2, batch_size=8, learning_rate=5e-3, checkpoint_seconds=0.0)
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-OF_TRAINED = {"ensemble", "monte-carlo-dropout", "temperature-scaling"}  # made of models that are trained already
-TRAINED = sorted(name for name in KINDS if name not in OF_TRAINED and kind_named(name, Classifier) is not None)
+SHAPE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
+OF_TRAINED = {
+    "ensemble",
+    "monte-carlo-dropout",
+    "temperature-scaling",
+}  # made of models that are trained already
+TRAINED = sorted(
+    name for name in KINDS if name not in OF_TRAINED and kind_named(name, Classifier) is not None
+)
 
 Make = Callable[[Path, Path], Classifier]
 MAKERS: dict[str, Make] = {
@@ -39,10 +50,16 @@ MAKERS: dict[str, Make] = {
     "convolution": lambda text, image: Convolution(dimensions=8, filters=4, training=QUICK),
     "embedding-sum": lambda text, image: EmbeddingSum(dimensions=8, training=QUICK),
     "recurrent": lambda text, image: Recurrent(dimensions=8, units=8, training=QUICK),
-    "encoder": lambda text, image: Encoder(config=SHAPE, vocab_size=150, max_length=24, training=QUICK),
-    "token-encoder": lambda text, image: TokenEncoder(config=SHAPE, vocab_size=150, max_length=24, training=QUICK),
+    "encoder": lambda text, image: Encoder(
+        config=SHAPE, vocab_size=150, max_length=24, training=QUICK
+    ),
+    "token-encoder": lambda text, image: TokenEncoder(
+        config=SHAPE, vocab_size=150, max_length=24, training=QUICK
+    ),
     "frozen-encoder": lambda text, image: FrozenEncoder(str(text), max_length=24),
-    "response-ranker": lambda text, image: ResponseRanker(config=SHAPE, max_length=24, training=QUICK),
+    "response-ranker": lambda text, image: ResponseRanker(
+        config=SHAPE, max_length=24, training=QUICK
+    ),
     "frozen-ranker": lambda text, image: FrozenRanker(str(text), hidden=8, training=QUICK),
     "resnet": lambda text, image: ResNet(width=8, image_size=16, dropout=0.2, training=QUICK),
     "image-encoder": lambda text, image: ImageEncoder(str(image), training=QUICK),
@@ -89,10 +106,15 @@ def test_the_contract(
     texts, labels = reviews[0][:40], tuple(("bad", "good")[one] for one in reviews[1][:40])
     data = Dataset("reviews", tuple(texts), labels)
     if kind == "token-encoder":
-        pairs = tuple((text, text.upper() if one == "good" else "no") for text, one in zip(texts, labels, strict=True))
+        pairs = tuple(
+            (text, text.upper() if one == "good" else "no")
+            for text, one in zip(texts, labels, strict=True)
+        )
         data = Dataset("pairs", pairs, labels, modality="pair")
     if kind in ("response-ranker", "frozen-ranker"):
-        data = replies([(str(i), tuple(texts[2 * i : 2 * i + 2])) for i in range(20)], "reviews", candidates=3)
+        data = replies(
+            [(str(i), tuple(texts[2 * i : 2 * i + 2])) for i in range(20)], "reviews", candidates=3
+        )
     if kind in ("resnet", "image-encoder"):
         data = images()
     check_model(lambda: MAKERS[kind](tiny_encoder, tiny_vit), data)
@@ -101,7 +123,9 @@ def test_the_contract(
 def test_a_broken_model_is_found(torch: Any, reviews: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model whose answers depend on the order of the rows does not pass."""
     plain = BagOfWords._scores
-    monkeypatch.setattr(BagOfWords, "_scores", lambda self, net, ids, real: plain(self, net, ids, real).cumsum(0))
+    monkeypatch.setattr(
+        BagOfWords, "_scores", lambda self, net, ids, real: plain(self, net, ids, real).cumsum(0)
+    )
     data = Dataset("reviews", tuple(reviews[0][:40]), tuple(reviews[1][:40]))
     with pytest.raises(AssertionError, match="the order of the samples changes nothing"):
         check_model(lambda: BagOfWords(training=QUICK), data)

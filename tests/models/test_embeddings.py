@@ -59,7 +59,8 @@ def test_glove_is_seeded_and_puts_like_words_together(torch: Any) -> None:
     groups = [("red", "blue", "green"), ("one", "two", "three"), ("cat", "dog", "cow")]
     texts = [[str(word) for word in rng.choice(groups[k % 3], 6)] for k in range(300)]
     made, again, other = (
-        train_glove(texts, dimensions=4, window=3, epochs=60, least_count=1, seed=seed) for seed in (1, 1, 2)
+        train_glove(texts, dimensions=4, window=3, epochs=60, least_count=1, seed=seed)
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(made.matrix, again.matrix)
     assert not np.array_equal(made.matrix, other.matrix)
@@ -78,7 +79,8 @@ def test_word2vec_is_seeded_and_puts_like_words_together() -> None:
     pytest.importorskip("gensim")
     rng = np.random.default_rng(0)
     texts = [
-        [rng.choice(["red", "blue"]), rng.choice(["car", "bike"]), *rng.choice(["a", "b", "c"], 3)] for _ in range(2000)
+        [rng.choice(["red", "blue"]), rng.choice(["car", "bike"]), *rng.choice(["a", "b", "c"], 3)]
+        for _ in range(2000)
     ]
     texts = [[str(word) for word in text] for text in texts]
     made = train_word2vec(texts, dimensions=8, window=1, epochs=5, seed=3)
@@ -105,7 +107,9 @@ def halted(train: Any, texts: list[list[str]], folder: Path, share: float, **mor
 
 
 @pytest.mark.parametrize("train", [train_word2vec, train_glove], ids=["word2vec", "glove"])
-def test_an_interrupted_training_goes_on_to_the_same_vectors(train: Any, torch: Any, tmp_path: Path) -> None:
+def test_an_interrupted_training_goes_on_to_the_same_vectors(
+    train: Any, torch: Any, tmp_path: Path
+) -> None:
     if train is train_word2vec:
         pytest.importorskip("gensim")
     rng = np.random.default_rng(0)
@@ -117,7 +121,9 @@ def test_an_interrupted_training_goes_on_to_the_same_vectors(train: Any, torch: 
         folder = tmp_path / f"{share}"
         halted(train, texts, folder, share, **options)
         seen.clear()
-        again = train(texts, checkpoint=folder, progress=lambda done, of: seen.append((done, of)), **options)
+        again = train(
+            texts, checkpoint=folder, progress=lambda done, of: seen.append((done, of)), **options
+        )
         assert again.words == whole.words
         np.testing.assert_array_equal(again.matrix, whole.matrix)
         assert seen[0][0] > 0.2 * seen[0][1]  # the passes before were not made again
@@ -136,12 +142,18 @@ def test_another_trainings_checkpoint_is_not_taken(train: Any, torch: Any, tmp_p
     options: dict[str, Any] = {"dimensions": 8, "epochs": 3, "least_count": 1}
     whole = train(texts, seed=2, **options)
     folder = tmp_path / "checkpoint"
-    for other in ({"texts": texts[::-1], "seed": 2}, {"texts": texts[:-1], "seed": 2}, {"texts": texts, "seed": 3}):
+    for other in (
+        {"texts": texts[::-1], "seed": 2},
+        {"texts": texts[:-1], "seed": 2},
+        {"texts": texts, "seed": 3},
+    ):
         chosen = dict(other)
         if train is train_glove and chosen["texts"] == texts[::-1]:
             continue  # counts of neighbours do not depend on the order of the texts
         train(chosen.pop("texts"), checkpoint=folder, **options, **chosen)
-        np.testing.assert_array_equal(train(texts, seed=2, checkpoint=folder, **options).matrix, whole.matrix)
+        np.testing.assert_array_equal(
+            train(texts, seed=2, checkpoint=folder, **options).matrix, whole.matrix
+        )
     (file,) = folder.iterdir()
     file.write_bytes(b"cut off")
     with pytest.warns(UserWarning, match="it is made anew"):
@@ -150,7 +162,10 @@ def test_another_trainings_checkpoint_is_not_taken(train: Any, torch: Any, tmp_p
 
 
 def write_text(path: Path, head: bool) -> Path:
-    lines = [f"{word} {' '.join(f'{x:g}' for x in row)}" for word, row in zip(WORDS, MATRIX.tolist(), strict=True)]
+    lines = [
+        f"{word} {' '.join(f'{x:g}' for x in row)}"
+        for word, row in zip(WORDS, MATRIX.tolist(), strict=True)
+    ]
     path.write_text("\n".join([*(["3 3"] if head else []), *lines]) + "\n", encoding="utf-8")
     return path
 

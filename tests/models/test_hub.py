@@ -50,7 +50,9 @@ def test_a_hub_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_proxy_is_left_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed_port()}")
-    monkeypatch.setattr("oodometer.datasets.files.getproxies", lambda: {"https": "http://proxy:3128"})
+    monkeypatch.setattr(
+        "oodometer.datasets.files.getproxies", lambda: {"https": "http://proxy:3128"}
+    )
     assert from_hub() == {}
 
 
@@ -64,12 +66,16 @@ def test_the_answer_reaches_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("not among the downloaded ones")
 
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", recorded)
-    with pytest.raises(InputError, match=r"a hub name of an encoder and its tokenizer, got 'somebody/net'"):
+    with pytest.raises(
+        InputError, match=r"a hub name of an encoder and its tokenizer, got 'somebody/net'"
+    ):
         load_pretrained("AutoConfig", "somebody/net")
     assert seen == {"source": "somebody/net", "local_files_only": True, "trust_remote_code": False}
 
 
-def test_a_data_set_of_a_hub_that_does_not_answer_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_of_a_hub_that_does_not_answer_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     datasets = pytest.importorskip("datasets", reason="needs the extra hf")
 
     def asked(*arguments: Any, **options: Any) -> None:
@@ -77,7 +83,9 @@ def test_a_data_set_of_a_hub_that_does_not_answer_is_not_asked_for(monkeypatch: 
 
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed_port()}")
     monkeypatch.setattr(datasets, "load_dataset", asked)
-    with pytest.raises(WorkError, match=r"cannot load somebody/rows from the hub, which does not answer; set OODO"):
+    with pytest.raises(
+        WorkError, match=r"cannot load somebody/rows from the hub, which does not answer; set OODO"
+    ):
         hub_rows("somebody/rows", "train")
 
 
@@ -99,7 +107,8 @@ def test_a_hub_is_asked_once_a_minute_whether_it_is_there(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "name", ["modl", "./modl", "runs/modl", "a/b/c", "/nowhere/modl", "~/no-such-modl", "modl/", "a.csv"]
+    "name",
+    ["modl", "./modl", "runs/modl", "a/b/c", "/nowhere/modl", "~/no-such-modl", "modl/", "a.csv"],
 )
 def test_a_mistyped_path_is_not_looked_for_on_the_hub(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -111,8 +120,12 @@ def test_a_mistyped_path_is_not_looked_for_on_the_hub(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     seen: list[str] = []
-    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", lambda source, **options: seen.append(source))
-    with pytest.raises(InputError, match=r"a folder, or OWNER/NAME on the Hugging Face hub, got .*'.*hub:NAME asks"):
+    monkeypatch.setattr(
+        transformers.AutoConfig, "from_pretrained", lambda source, **options: seen.append(source)
+    )
+    with pytest.raises(
+        InputError, match=r"a folder, or OWNER/NAME on the Hugging Face hub, got .*'.*hub:NAME asks"
+    ):
         load_pretrained("AutoConfig", name)
     assert seen == []
     load_pretrained("AutoConfig", "hub:modl")
@@ -125,7 +138,9 @@ def theirs(tiny_encoder: Path, tmp_path: Path) -> Path:
     """A classifier of texts that transformers saved."""
     transformers = pytest.importorskip("transformers")
     out = tmp_path / "theirs"
-    net = transformers.AutoModelForSequenceClassification.from_pretrained(str(tiny_encoder), num_labels=2)
+    net = transformers.AutoModelForSequenceClassification.from_pretrained(
+        str(tiny_encoder), num_labels=2
+    )
     net.save_pretrained(out)
     transformers.AutoTokenizer.from_pretrained(str(tiny_encoder)).save_pretrained(out)
     return out
@@ -141,7 +156,11 @@ class Theirs(PretrainedConfig):
 
 @pytest.mark.parametrize("kind", ["theirs", "bert"])
 def test_code_that_a_model_brings_along_is_never_run(
-    kind: str, theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    theirs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Nor is anybody asked whether it may; a kind that transformers knows itself is read as usual."""
     mark = tmp_path / "mark"

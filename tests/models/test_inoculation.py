@@ -14,9 +14,15 @@ from oodometer.datasets import Dataset
 from oodometer.errors import InputError, UsageError
 from oodometer.models.inoculation import Dose, batches_of, inoculate, mixed
 
-NEAR = Dataset("near", tuple(f"{'good' if i % 2 else 'bad'} w{i}" for i in range(40)), tuple(i % 2 for i in range(40)))
+NEAR = Dataset(
+    "near",
+    tuple(f"{'good' if i % 2 else 'bad'} w{i}" for i in range(40)),
+    tuple(i % 2 for i in range(40)),
+)
 FAR = Dataset(
-    "far", tuple(f"{'good' if i % 2 else 'bad'} v{i}" for i in range(40)), tuple(1 - i % 2 for i in range(40))
+    "far",
+    tuple(f"{'good' if i % 2 else 'bad'} v{i}" for i in range(40)),
+    tuple(1 - i % 2 for i in range(40)),
 )
 
 
@@ -26,12 +32,19 @@ def test_a_share_of_the_rows_is_target_data() -> None:
     assert sum(text in FAR.inputs for text in found.inputs) == 10
     assert found.fingerprint == mixed(NEAR, [(FAR, 0.25)], seed=1).fingerprint
     assert found.fingerprint != mixed(NEAR, [(FAR, 0.25)], seed=2).fingerprint
-    labels = {**dict(zip(NEAR.inputs, NEAR.targets, strict=True)), **dict(zip(FAR.inputs, FAR.targets, strict=True))}
-    assert all(labels[text] == label for text, label in zip(found.inputs, found.targets, strict=True))
+    labels = {
+        **dict(zip(NEAR.inputs, NEAR.targets, strict=True)),
+        **dict(zip(FAR.inputs, FAR.targets, strict=True)),
+    }
+    assert all(
+        labels[text] == label for text, label in zip(found.inputs, found.targets, strict=True)
+    )
 
 
 def test_a_larger_share_holds_the_rows_of_a_smaller_one() -> None:
-    few, many = (set(mixed(NEAR, [(FAR, share)], rows=40).inputs) & set(FAR.inputs) for share in (0.1, 0.5))
+    few, many = (
+        set(mixed(NEAR, [(FAR, share)], rows=40).inputs) & set(FAR.inputs) for share in (0.1, 0.5)
+    )
     assert (len(few), len(many)) == (4, 20)
     assert few < many
     short, long = (batches_of(FAR, steps, 4, seed=3).inputs for steps in (2, 5))
@@ -42,7 +55,9 @@ def test_a_larger_share_holds_the_rows_of_a_smaller_one() -> None:
 def test_shares_that_are_none_are_refused() -> None:
     with pytest.raises(UsageError, match=r"shares in \[0, 1\]"):
         mixed(NEAR, [(FAR, 0.6), (FAR, 0.6)])
-    with pytest.raises(InputError, match=r"a share of far that gives at least one of 40 rows, got 0\.001"):
+    with pytest.raises(
+        InputError, match=r"a share of far that gives at least one of 40 rows, got 0\.001"
+    ):
         mixed(NEAR, [(FAR, 0.001)])
     with pytest.raises(UsageError, match="at least one step"):
         batches_of(FAR, 0, 4)
@@ -60,11 +75,13 @@ def test_a_mixture_has_as_many_rows_as_asked() -> None:
             assert len(found) == rows
             given = [sum(text in part.inputs for text in found.inputs) for part in (FAR, three)]
             assert sum(given) == round(sum(shares) * rows)
-            assert all(abs(one - share * rows) < 1 for one, share in zip(given, shares, strict=True))
-        for share in (0.2, 0.5, 1.0):  # of one part it is plain rounding
-            assert sum(text in FAR.inputs for text in mixed(NEAR, [(FAR, share)], rows=rows).inputs) == round(
-                share * rows
+            assert all(
+                abs(one - share * rows) < 1 for one, share in zip(given, shares, strict=True)
             )
+        for share in (0.2, 0.5, 1.0):  # of one part it is plain rounding
+            assert sum(
+                text in FAR.inputs for text in mixed(NEAR, [(FAR, share)], rows=rows).inputs
+            ) == round(share * rows)
 
 
 def test_a_mixture_without_rows_is_refused() -> None:
@@ -81,7 +98,9 @@ def test_a_mixture_without_rows_is_refused() -> None:
     assert len(mixed(none, [(FAR, 1.0)], rows=4)) == 4  # nothing of it is asked for
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", ".bases", ".training", "../escaped", "a/b", "/tmp/a", "a\\b", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", ".bases", ".training", "../escaped", "a/b", "/tmp/a", "a\\b", "a\0b"]
+)
 def test_a_dose_is_named_as_a_folder_can_be(name: str) -> None:
     with pytest.raises(UsageError, match="expected the name of a dose without / and"):
         Dose(name)
@@ -107,8 +126,12 @@ def make() -> Callable[[], Any]:
 def test_the_suite_is_graded_and_says_its_doses(make: Callable[[], Any]) -> None:
     doses = [Dose("none"), Dose("late", steps=60, of="far"), Dose("most", {"far": 0.9})]
     told: list[tuple[int, int]] = []
-    suite = inoculate(make, NEAR, {"far": FAR}, doses, progress=lambda done, of: told.append((done, of)))
-    right = [(one.model.logits(FAR.inputs).argmax(1) == np.array(FAR.targets)).mean() for one in suite]
+    suite = inoculate(
+        make, NEAR, {"far": FAR}, doses, progress=lambda done, of: told.append((done, of))
+    )
+    right = [
+        (one.model.logits(FAR.inputs).argmax(1) == np.array(FAR.targets)).mean() for one in suite
+    ]
     assert right[0] < 0.2
     assert right[1] > 0.8
     assert right[2] > 0.8
@@ -141,10 +164,14 @@ def test_a_suite_goes_on_where_it_was_interrupted(make: Callable[[], Any], tmp_p
         np.testing.assert_array_equal(one.model.logits(FAR.inputs), other.model.logits(FAR.inputs))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["half", "late", "none"]
     anew = inoculate(make, NEAR, {"far": FAR.take(range(20))}, doses[2:], folder=tmp_path)
-    assert (anew[0].model.logits(FAR.inputs) != again[2].model.logits(FAR.inputs)).any()  # other data: trained anew
+    assert (
+        anew[0].model.logits(FAR.inputs) != again[2].model.logits(FAR.inputs)
+    ).any()  # other data: trained anew
 
 
-def test_no_name_of_a_dose_takes_the_place_of_another_model(make: Callable[[], Any], tmp_path: Path) -> None:
+def test_no_name_of_a_dose_takes_the_place_of_another_model(
+    make: Callable[[], Any], tmp_path: Path
+) -> None:
     """States of trainings and models that others go on from lie where no dose can."""
     doses = [Dose("training-late"), Dose("late", steps=10, of="far"), Dose("base", {"far": 0.5})]
     doses += [Dose("some", {"far": 0.25}, steps=10, of="far"), Dose("base-far-0.25", {"far": 0.75})]
@@ -154,13 +181,29 @@ def test_no_name_of_a_dose_takes_the_place_of_another_model(make: Callable[[], A
     times: list[dict[str, int]] = []
     for _ in range(2):
         told.clear()
-        kept = inoculate(make, NEAR, {"far": FAR}, doses, folder=tmp_path, progress=lambda done, of: told.append(done))
+        kept = inoculate(
+            make,
+            NEAR,
+            {"far": FAR},
+            doses,
+            folder=tmp_path,
+            progress=lambda done, of: told.append(done),
+        )
         assert told == sorted(told)
-        assert sorted(one.name for one in tmp_path.iterdir()) == sorted([".bases", *(dose.name for dose in doses)])
-        times.append({dose.name: (tmp_path / dose.name / "training.json").stat().st_mtime_ns for dose in doses})
+        assert sorted(one.name for one in tmp_path.iterdir()) == sorted(
+            [".bases", *(dose.name for dose in doses)]
+        )
+        times.append(
+            {
+                dose.name: (tmp_path / dose.name / "training.json").stat().st_mtime_ns
+                for dose in doses
+            }
+        )
         logits = np.stack([one.model.logits(FAR.inputs) for one in kept])
         # where a sum begins in memory may move its last bit; another dose's model is far away
-        np.testing.assert_allclose(np.stack([one.model.logits(FAR.inputs) for one in whole]), logits, atol=1e-5)
+        np.testing.assert_allclose(
+            np.stack([one.model.logits(FAR.inputs) for one in whole]), logits, atol=1e-5
+        )
         between = np.abs(logits[:, None] - logits).max(axis=(2, 3))
         assert between[~np.eye(len(doses), dtype=bool)].min() > 0.01
     assert times[0] == times[1]  # what was finished is trained once
@@ -188,5 +231,7 @@ def test_training_further_starts_from_the_weights(make: Callable[[], Any], tmp_p
 def test_fused_adamw_is_adamw_up_to_rounding(make: Callable[[], Any]) -> None:
     one, other = make(), make()
     other.training = replace(other.training, optimizer="fused_adamw")
-    np.testing.assert_allclose(one.fit(NEAR).logits(FAR.inputs), other.fit(NEAR).logits(FAR.inputs), atol=1e-3)
+    np.testing.assert_allclose(
+        one.fit(NEAR).logits(FAR.inputs), other.fit(NEAR).logits(FAR.inputs), atol=1e-3
+    )
     assert one.training.fingerprint("a") != other.training.fingerprint("a")

@@ -25,7 +25,12 @@ from oodometer.models.embeddings import WordVectors
 from oodometer.models.torch.training import TrainingConfig, read_tensors, write_tensors
 
 QUICK = TrainingConfig(epochs=4, batch_size=16, learning_rate=0.02)
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SHAPE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 
 Make = Callable[[], Classifier]
 MAKERS: dict[str, Make] = {
@@ -45,7 +50,9 @@ def make(request: pytest.FixtureRequest, torch: Any) -> Make:
         return lambda: FrozenEncoder(source, max_length=32)
     if request.param == "pretrained":
         return lambda: Encoder(
-            source, max_length=32, training=TrainingConfig(epochs=8, batch_size=16, learning_rate=0.005)
+            source,
+            max_length=32,
+            training=TrainingConfig(epochs=8, batch_size=16, learning_rate=0.005),
         )
     return lambda: Encoder(config=SHAPE, vocab_size=200, max_length=32, training=QUICK)
 
@@ -92,12 +99,16 @@ def test_goes_on_after_an_interruption(torch: Any, reviews: Any, tmp_path: Path)
     with pytest.raises(KeyboardInterrupt):
         make().fit(texts, labels, checkpoint=tmp_path, progress=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
-    resumed = make().fit(texts, labels, checkpoint=tmp_path, progress=lambda done, total: steps.append(done))
+    resumed = make().fit(
+        texts, labels, checkpoint=tmp_path, progress=lambda done, total: steps.append(done)
+    )
     assert steps[0] == 2 * steps[-1] // 3 + 1
     np.testing.assert_array_equal(resumed.logits(texts), make().fit(texts, labels).logits(texts))
 
 
-def test_a_checkpoint_of_other_data_or_options_is_left_alone(torch: Any, reviews: Any, tmp_path: Path) -> None:
+def test_a_checkpoint_of_other_data_or_options_is_left_alone(
+    torch: Any, reviews: Any, tmp_path: Path
+) -> None:
     texts, labels = reviews
     BagOfWords(training=QUICK).fit(texts, labels, checkpoint=tmp_path)
 
@@ -112,14 +123,21 @@ def test_a_checkpoint_of_other_data_or_options_is_left_alone(torch: Any, reviews
         (BagOfWords(training=TrainingConfig(epochs=4, batch_size=16, learning_rate=0.1)), labels),
     ):
         steps: list[int] = []
-        model.fit(texts, given, checkpoint=tmp_path, progress=lambda done, total, steps=steps: steps.append(done))
+        model.fit(
+            texts,
+            given,
+            checkpoint=tmp_path,
+            progress=lambda done, total, steps=steps: steps.append(done),
+        )
         assert steps[0] == 1
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
     with pytest.warns(UserWarning, match="it is made anew"):
         BagOfWords(training=QUICK).fit(texts, labels, checkpoint=tmp_path)
 
 
-def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any, tmp_path: Path) -> None:
+def test_states_are_kept_after_an_interruption(
+    tiny_encoder: Path, reviews: Any, tmp_path: Path
+) -> None:
     texts, labels = reviews
 
     def stop(done: int, total: int) -> None:
@@ -167,7 +185,9 @@ def test_convolution_against_a_loop(torch: Any, reviews: Any) -> None:
         weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
         for f in range(3):
             windows = [vectors[i : i + width].T for i in range(len(ids) - width + 1)]
-            pooled.append(max(max(float((weight[f] * one).sum() + bias[f]), 0.0) for one in windows))
+            pooled.append(
+                max(max(float((weight[f] * one).sum() + bias[f]), 0.0) for one in windows)
+            )
     linear = net["linear"]
     expected = linear.weight.detach().numpy() @ np.array(pooled) + linear.bias.detach().numpy()
     np.testing.assert_allclose(model.logits([text])[0], expected, atol=1e-4)
@@ -220,7 +240,9 @@ def test_states_of_a_layer_against_transformers(
     for one in (model, wrong) if kept else ():
         one.keep_states(tmp_path)
     (state,) = model.states(["the film was good"])
-    ids = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))("the film was good", return_tensors="pt")
+    ids = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))(
+        "the film was good", return_tensors="pt"
+    )
     whole = transformers.AutoModel.from_pretrained(str(tiny_encoder)).eval()
     with torch.inference_mode():
         expected = whole(**ids, output_hidden_states=True).hidden_states[1][0].mean(0).numpy()
@@ -230,26 +252,41 @@ def test_states_of_a_layer_against_transformers(
         wrong.states(["bad"])
 
 
-def test_mean_states_against_transformers(tiny_encoder: Path, transformers: Any, torch: Any) -> None:
+def test_mean_states_against_transformers(
+    tiny_encoder: Path, transformers: Any, torch: Any
+) -> None:
     texts = ["the film was good", "bad"]
     found = FrozenEncoder(str(tiny_encoder), max_length=32).states(texts)
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))
     model = transformers.AutoModel.from_pretrained(str(tiny_encoder)).eval()
     for text, state in zip(texts, found, strict=True):
         with torch.inference_mode():
-            alone = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0).numpy()
+            alone = (
+                model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0).numpy()
+            )
         np.testing.assert_allclose(state, alone, atol=1e-5)
 
 
 def test_pairs_and_three_named_classes(transformers: Any) -> None:
     """Any sequence classification: pairs of texts, classes with names, probabilities in the order asked for."""
     # All of one length: batches are sorted by length, and one class a batch would teach little.
-    pairs = [("a man eats", "a man eats"), ("a man eats", "no man eats"), ("a man eats", "a dog runs")] * 20
+    pairs = [
+        ("a man eats", "a man eats"),
+        ("a man eats", "no man eats"),
+        ("a man eats", "a dog runs"),
+    ] * 20
     labels = ["same", "against", "other"] * 20
     for model in (
-        EmbeddingSum(dimensions=16, training=TrainingConfig(epochs=15, batch_size=8, learning_rate=0.02)),
+        EmbeddingSum(
+            dimensions=16, training=TrainingConfig(epochs=15, batch_size=8, learning_rate=0.02)
+        ),
         Encoder(
-            config={**SHAPE, "hidden_size": 64, "initializer_range": 0.1, "hidden_dropout_prob": 0.0},
+            config={
+                **SHAPE,
+                "hidden_size": 64,
+                "initializer_range": 0.1,
+                "hidden_dropout_prob": 0.0,
+            },
             vocab_size=100,
             max_length=24,
             training=TrainingConfig(epochs=30, batch_size=10, learning_rate=0.002),
@@ -294,7 +331,9 @@ def test_errors_are_one_line(torch: Any, transformers: Any, reviews: Any, tmp_pa
         with pytest.raises(UsageError, match="the device cuda is not there"):
             BagOfWords(device="cuda").fit(*reviews)
     home = BagOfWords(training=QUICK).fit(*reviews).save(tmp_path / "bag")
-    with pytest.raises(InputError, match="expected a saved convolution model, got one of the kind 'bag-of-words'"):
+    with pytest.raises(
+        InputError, match="expected a saved convolution model, got one of the kind 'bag-of-words'"
+    ):
         Convolution.load(home)
     with pytest.raises(InputError, match="expected a saved frozen-encoder model"):
         FrozenEncoder.load(home)

@@ -64,7 +64,9 @@ def test_it_is_asked_as_any_other(torch: Any, reviews: Any, tmp_path: Path) -> N
     import oodometer
 
     model = LetterNetwork(training=TrainingConfig(epochs=1)).fit(reviews[0], reviews[1])
-    found = oodometer.predict(model, {"text": reviews[0], "label": reviews[1]}, features=True, views=2)
+    found = oodometer.predict(
+        model, {"text": reviews[0], "label": reviews[1]}, features=True, views=2
+    )
     assert found.record.features.shape == (200, 8)
     assert found.record.views.shape == (2, 200)
     with pytest.raises(oodometer.InputError, match="a saved letters model"):

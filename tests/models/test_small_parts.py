@@ -29,7 +29,11 @@ def test_labels_and_classes() -> None:
     where: dict[str, Any] = {"file": None, "first_row": 0, "column": "label"}
     assert matched(["1", None, "0", 1.0, "1.0"], (0, 1), **where) == [1, None, 0, 1, 1]
     assert matched(["2024/cat"], ("cat", "dog"), images=["2024/cat/1.png"], **where) == ["cat"]
-    assert (_class_name(np.float64(1.0)), _class_name(np.True_), _class_name(np.str_("yes"))) == (1, 1, "yes")
+    assert (_class_name(np.float64(1.0)), _class_name(np.True_), _class_name(np.str_("yes"))) == (
+        1,
+        1,
+        "yes",
+    )
 
 
 def test_texts() -> None:
@@ -41,7 +45,12 @@ def test_texts() -> None:
     (shorter,) = with_candidates_kept([conversation], (0, 0, 0))
     assert shorter.candidates == ("x", "y")
     assert len(shorter.context[0]) < len(conversation.context[0])
-    assert positions(Some(max_position_embeddings=514, model_type="roberta"), Some(model_max_length=10**30)) == 512
+    assert (
+        positions(
+            Some(max_position_embeddings=514, model_type="roberta"), Some(model_max_length=10**30)
+        )
+        == 512
+    )
 
 
 def test_trainings_and_questions(torch: Any) -> None:
@@ -49,12 +58,19 @@ def test_trainings_and_questions(torch: Any) -> None:
         for batch in asking:
             asking.take(batch * 10)
     assert [part.tolist() for part in asking.found] == [[0, 10, 20]]
-    assert [TrainingConfig(learning_rate=1, warmup=0.5).rate(step, 4) for step in range(4)] == [0.5, 1.0, 1.0, 0.5]
+    assert [TrainingConfig(learning_rate=1, warmup=0.5).rate(step, 4) for step in range(4)] == [
+        0.5,
+        1.0,
+        1.0,
+        0.5,
+    ]
     assert trained_as(Path("no-such-folder")) is None
     kind = kind_named("bag-of-words")
     assert (kind.__name__, kind_named("none")) == ("BagOfWords", None)
     assert SentModel("model", None, {"device": "cpu"}).gpu is False
     assert idle_cores() >= 1
     assert check_images(np.zeros((2, 4, 4), dtype=np.uint8)).shape == (2, 4, 4, 3)
-    with pytest.raises(InputError, match=r"none/oodometer_model.json: expected a model saved by oodometer, got"):
+    with pytest.raises(
+        InputError, match=r"none/oodometer_model.json: expected a model saved by oodometer, got"
+    ):
         read_description(Path("none"))

@@ -39,7 +39,9 @@ def test_words_by_hand() -> None:
 def test_words_of_any_text_are_words_of_themselves(text: str) -> None:
     found = words(text)
     assert all(found)
-    assert [one for one in words(" ".join(found)) if one != PAIR] == [one for one in found if one != PAIR]
+    assert [one for one in words(" ".join(found)) if one != PAIR] == [
+        one for one in found if one != PAIR
+    ]
 
 
 def test_vocabulary_by_hand() -> None:
@@ -58,7 +60,11 @@ def test_a_long_sequence_loses_its_middle(row: list[int], longest: int) -> None:
     assert found[-1:] == row[-1:]
 
 
-@given(hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 9)), st.integers(1, 7), st.integers(0, 3))
+@given(
+    hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 9)),
+    st.integers(1, 7),
+    st.integers(0, 3),
+)
 def test_batches_hold_every_position_once(lengths: np.ndarray, size: int, epoch: int) -> None:
     for batches in (length_batches(lengths, size, 0, epoch), sorted_batches(lengths, size)):
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
@@ -95,7 +101,9 @@ def test_labels_and_texts_that_are_none() -> None:
         class_codes([1], 2, None)
     with pytest.raises(InputError, match="two different classes"):
         class_codes([1, 1], 2, None)
-    with pytest.raises(InputError, match="row 2: column label: expected one of the classes 0, 1, got 7"):
+    with pytest.raises(
+        InputError, match="row 2: column label: expected one of the classes 0, 1, got 7"
+    ):
         class_codes([1, 7], 2, (0, 1))
     with pytest.raises(InputError, match="all integers or all strings"):
         class_codes([1, "1"], 2, None)  # type: ignore[list-item]

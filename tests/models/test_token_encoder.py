@@ -24,7 +24,9 @@ def longest_common(a: list[int], b: list[int]) -> int:
     table = np.zeros((len(a) + 1, len(b) + 1), dtype=int)
     for i, one in enumerate(a):
         for j, other in enumerate(b):
-            table[i + 1, j + 1] = table[i, j] + 1 if one == other else max(table[i, j + 1], table[i + 1, j])
+            table[i + 1, j + 1] = (
+                table[i, j] + 1 if one == other else max(table[i, j + 1], table[i + 1, j])
+            )
     return int(table[-1, -1])
 
 
@@ -53,7 +55,9 @@ def test_one_exchanged_token_is_one_mark() -> None:
 
 def test_what_was_left_out_is_marked_behind() -> None:
     pairs = ragged([[8, MARK, 1, 2, 3, MARK], [8, MARK, 1, 2, MARK], [8, MARK, 1, 3, MARK]])
-    _, end, middle = np.split(mistakes(pairs, np.array([True, False, False]), MARK), pairs.offsets[1:-1])
+    _, end, middle = np.split(
+        mistakes(pairs, np.array([True, False, False]), MARK), pairs.offsets[1:-1]
+    )
     assert end.tolist() == [0, 0, 0, 0, 1]
     assert middle.tolist() == [0, 0, 0, 1, 0]
 
@@ -99,7 +103,9 @@ def test_the_verdict_is_the_product_over_tokens(model: Any) -> None:
         each = torch.sigmoid(odds)[types[0] == 1]
         assert float(each.prod()) == pytest.approx(whole, rel=1e-4, abs=2e-6)
         if pair[1] == "W1 W9 W3":
-            blamed = model.tokenizer.convert_ids_to_tokens(ids[0][types[0] == 1])[int(each.argmin())]
+            blamed = model.tokenizer.convert_ids_to_tokens(ids[0][types[0] == 1])[
+                int(each.argmin())
+            ]
             assert "9" in blamed
     assert p[0] > 0.9
     assert p[1] < 0.1
@@ -114,7 +120,12 @@ def test_survives_saving(model: Any, tmp_path: Any) -> None:
 
 
 def test_other_than_pairs_and_two_classes_are_refused(transformers: Any) -> None:
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
     with pytest.raises(UsageError, match="reads pairs of texts, got single texts; use Encoder"):
         TokenEncoder(config=sizes).fit(["a", "b"], ["x", "y"])
     with pytest.raises(UsageError, match="two classes, wrong and right, got 3"):

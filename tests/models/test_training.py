@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from oodometer.errors import InputError, UsageError
 from oodometer.models.torch.batches import length_batches, token_batches
-from oodometer.models.torch.training import Hooks, LengthBatches, TrainingConfig, load_weights, train, weights
+from oodometer.models.torch.training import (
+    Hooks,
+    LengthBatches,
+    TrainingConfig,
+    load_weights,
+    train,
+    weights,
+)
 
 parts = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 
@@ -38,7 +45,9 @@ def test_token_batches_against_a_loop(rows: list[tuple[int, int]], tokens: int) 
 
 
 @given(parts, st.integers(1, 400), st.integers(0, 3))
-def test_an_epoch_holds_every_sample_once(rows: list[tuple[int, int]], tokens: int, epoch: int) -> None:
+def test_an_epoch_holds_every_sample_once(
+    rows: list[tuple[int, int]], tokens: int, epoch: int
+) -> None:
     lengths = np.array(rows)
     batches = length_batches(lengths, 4, 7, epoch, tokens=tokens)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(rows)))
@@ -82,20 +91,29 @@ def learn(
     return net, seen, steps
 
 
-@pytest.mark.parametrize("plan", [TrainingConfig(epochs=3, batch_size=8), TrainingConfig(epochs=3, batch_tokens=60)])
+@pytest.mark.parametrize(
+    "plan", [TrainingConfig(epochs=3, batch_size=8), TrainingConfig(epochs=3, batch_tokens=60)]
+)
 def test_steps_are_known_from_the_start(torch: Any, plan: TrainingConfig) -> None:
     _, seen, steps = learn(torch, plan)
     total = seen[0][1]
     assert seen == [(done, total) for done in range(1, total + 1)]
     assert steps == list(range(1, total + 1))
     lengths = np.random.default_rng(0).integers(1, 20, size=50)
-    by_hand = [len(length_batches(lengths, plan.batch_size, 0, e, tokens=plan.batch_tokens)) for e in range(3)]
+    by_hand = [
+        len(length_batches(lengths, plan.batch_size, 0, e, tokens=plan.batch_tokens))
+        for e in range(3)
+    ]
     assert total == sum(by_hand)
 
 
 @pytest.mark.parametrize("tokens", [None, 60])
-def test_a_training_in_pieces_ends_at_the_same_weights(torch: Any, tmp_path: Path, tokens: int | None) -> None:
-    plan = TrainingConfig(epochs=4, batch_size=8, batch_tokens=tokens, warmup=0.2, learning_rate=0.05)
+def test_a_training_in_pieces_ends_at_the_same_weights(
+    torch: Any, tmp_path: Path, tokens: int | None
+) -> None:
+    plan = TrainingConfig(
+        epochs=4, batch_size=8, batch_tokens=tokens, warmup=0.2, learning_rate=0.05
+    )
     whole, seen, _ = learn(torch, plan)
     for stop in (1, 5, 9, 9, 14):
         _, _, steps = learn(torch, plan, checkpoint=tmp_path, stop_after=stop)
@@ -122,7 +140,11 @@ def test_a_state_that_is_not_wanted_is_left_alone(torch: Any, tmp_path: Path) ->
 
 def test_plans_have_names_of_their_own_whatever_the_checkpoints() -> None:
     plan = TrainingConfig()
-    assert TrainingConfig(batch_tokens=9).fingerprint("n") != plan.fingerprint("n") != plan.fingerprint("m")
+    assert (
+        TrainingConfig(batch_tokens=9).fingerprint("n")
+        != plan.fingerprint("n")
+        != plan.fingerprint("m")
+    )
     assert TrainingConfig(checkpoint_seconds=1).fingerprint("n") == plan.fingerprint("n")
     with pytest.raises(UsageError, match="at least 1 token a batch, got 0"):
         TrainingConfig(batch_tokens=0)

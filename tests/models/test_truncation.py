@@ -21,7 +21,9 @@ def test_the_longer_side_gives_way(first: int, second: int, room: int) -> None:
             a -= 1
         else:
             b -= 1
-    kept_a, kept_b = (int(one[0]) for one in room_of_each(np.array([first]), np.array([second]), room))
+    kept_a, kept_b = (
+        int(one[0]) for one in room_of_each(np.array([first]), np.array([second]), room)
+    )
     assert kept_a + kept_b == a + b
     assert abs(kept_a - a) <= 1  # which of two equally long sides is cut first is left open
     if first + second <= room:
@@ -43,7 +45,10 @@ def test_texts_are_cut_at_tokens(transformers: Any) -> None:
 def test_ids_of_a_pair_are_cut_by_the_same_rule(transformers: Any) -> None:
     """The tokenizer's own truncation, which a classifier uses, and ours, for models that read one text."""
     tokenizer = learn_wordpiece(["a b c d e f g h"], 200, 64)
-    sides = [["a " * i for i in range(1, 10) for _ in range(9)], ["b " * j for _ in range(9) for j in range(1, 10)]]
+    sides = [
+        ["a " * i for i in range(1, 10) for _ in range(9)],
+        ["b " * j for _ in range(9) for j in range(1, 10)],
+    ]
     rows, cut = counted_ids(tokenizer, list(zip(*sides, strict=True)), 9)
     first, second, same = cut_longer_side(tokenizer, sides[0], sides[1], 6)
     assert cut == same > 0

@@ -29,7 +29,11 @@ def table(rows: int, seed: int, difficulty: float = 1.0, labelled: bool = True) 
     days = np.datetime64("2026-01-05") + np.sort(rng.integers(0, 21, rows)).astype("timedelta64[D]")
     p = record.probabilities
     columns: dict[str, Any] = {f"prob_{k}": p[:, k] for k in range(p.shape[1])}
-    columns |= {"time": days, "place": rng.choice(["north", EVIL], rows).tolist(), "id": np.arange(rows)}
+    columns |= {
+        "time": days,
+        "place": rng.choice(["north", EVIL], rows).tolist(),
+        "id": np.arange(rows),
+    }
     columns["size"] = rng.normal(seed, 1, rows)
     return pa.table(columns | ({"label": record.label} if labelled else {}))
 
@@ -50,7 +54,11 @@ def ranked() -> FewShotRanking:
 
 def judged() -> JudgedOutputs:
     """Six outputs and three rules: 2 are accepted by all, 5 by some."""
-    rules = (lambda i, o: o.isupper(), lambda i, o: len(i) == len(o), lambda i, o: i.lower() == o.lower())
+    rules = (
+        lambda i, o: o.isupper(),
+        lambda i, o: len(i) == len(o),
+        lambda i, o: i.lower() == o.lower(),
+    )
     rows = {"input": list("abcdef"), "output": ["A", "B", "c", "DD", "", "x"]}
     return judge_outputs(Panel([RuleDiscriminator(one) for one in rules]), rows)
 
@@ -62,7 +70,19 @@ def stressed() -> StressTest:
         truth = Interval(accuracy, accuracy - 0.03, accuracy + 0.03, 0.95, "exact")
         around = Interval(estimate, estimate - 0.05, estimate + 0.05, 0.95, "empirical")
         told = Headline(around, "backtest", "nothing changed", "high", "measured")
-        return StressPoint(severity, 200, {}, 9.0, 1.0, ("p.parquet",), 0, {"accuracy": truth}, 0, {}, estimate=told)
+        return StressPoint(
+            severity,
+            200,
+            {},
+            9.0,
+            1.0,
+            ("p.parquet",),
+            0,
+            {"accuracy": truth},
+            0,
+            {},
+            estimate=told,
+        )
 
     points = (point(None, 0.9, 0.91), point("0.1", 0.8, 0.83), point("0.2", 0.7, 0.66))
     curve = StressCurve("typos", "letters are swapped", "words", 0, points)
@@ -75,7 +95,13 @@ def stressed() -> StressTest:
         "rows": 200,
         "refused": {},
     }
-    about |= {"labelled": True, "reference": {"source": "d.csv", "rows": 300}, "level": 0.95, "seed": 0, "repeats": 1}
+    about |= {
+        "labelled": True,
+        "reference": {"source": "d.csv", "rows": 300},
+        "level": 0.95,
+        "seed": 0,
+        "repeats": 1,
+    }
     return StressTest(**about, models=(model,))
 
 
@@ -95,7 +121,9 @@ def made(tables: Any) -> dict[str, Any]:
         "evaluate": oodometer.evaluate(reference, by="place"),
         "diagnose": oodometer.diagnose(reference, target),
         "audit": oodometer.audit(reference, target, labels=[{"label": known}], methods=METHODS),
-        "backtest": oodometer.backtest(reference, methods=METHODS, families=["none"], repeats=2, cache=None),
+        "backtest": oodometer.backtest(
+            reference, methods=METHODS, families=["none"], repeats=2, cache=None
+        ),
         "compare": oodometer.compare([reference, table(500, 1, 2.0)], names=["a", EVIL]),
         "rank": ranked(),
         "judges": judged(),

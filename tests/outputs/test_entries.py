@@ -11,8 +11,12 @@ import pytest
 from oodometer.integrations import entries_of
 
 
-@pytest.mark.parametrize("name", ["estimate", "slices", "evaluate", "diagnose", "audit", "backtest", "compare"])
-def test_names_are_what_trackers_take_and_files_are_the_results(made: dict[str, Any], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["estimate", "slices", "evaluate", "diagnose", "audit", "backtest", "compare"]
+)
+def test_names_are_what_trackers_take_and_files_are_the_results(
+    made: dict[str, Any], name: str
+) -> None:
     found = made[name]
     entries = entries_of(found, page=False)
     assert entries.numbers
@@ -37,5 +41,11 @@ def test_numbers_are_those_of_the_results(made: dict[str, Any]) -> None:
     assert audit["label-free.upper"] == made["audit"].headline.upper
     assert audit["believed"] == made["audit"].believed.interval.value
     assert numbers("evaluate")["brier.lower"] == made["evaluate"]["brier"].lower
-    assert numbers("backtest")["atc.error"] == {row.method: row.error for row in made["backtest"].overall()}["atc"]
-    assert numbers("compare")["a.in_domain.accuracy"] == made["compare"]["a"].in_domain["accuracy"].value
+    assert (
+        numbers("backtest")["atc.error"]
+        == {row.method: row.error for row in made["backtest"].overall()}["atc"]
+    )
+    assert (
+        numbers("compare")["a.in_domain.accuracy"]
+        == made["compare"]["a"].in_domain["accuracy"].value
+    )

@@ -45,7 +45,9 @@ def test_csv_and_parquet_hold_the_frame(made: dict[str, Any], tmp_path: Path) ->
 
 
 def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
-    table = pa.table({"=name": ["=1+1", "-x", "@a", "-0.5", "b", None], "value": [-1.0, 2, 3, 4, 5, 6]})
+    table = pa.table(
+        {"=name": ["=1+1", "-x", "@a", "-0.5", "b", None], "value": [-1.0, 2, 3, 4, 5, 6]}
+    )
     with (tmp_path / "a.csv").open("wb") as file:
         _write_table("csv", table, file)
     read = pd.read_csv(tmp_path / "a.csv")
@@ -54,9 +56,13 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     assert read["value"].tolist() == [-1, 2, 3, 4, 5, 6]
 
 
-def test_json_markdown_and_pages(made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_markdown_and_pages(
+    made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = made["slices"]
-    assert json.loads(found.save(tmp_path / "a.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+    assert json.loads(found.save(tmp_path / "a.json").read_text()) == json.loads(
+        json.dumps(found.to_dict())
+    )
     text = found.save(tmp_path / "a.md").read_text()
     assert text.startswith(f"# Estimated accuracy: {100 * found.headline.value:.1f} %\n")
     assert "| north | " in text
@@ -65,7 +71,9 @@ def test_json_markdown_and_pages(made: dict[str, Any], tmp_path: Path, monkeypat
     assert page.startswith("<!doctype html>")
     assert made["diagnose"].kind in page
     given: list[Any] = []
-    monkeypatch.setattr("oodometer.reports.render", lambda told, found: given.append(told) or "the page")
+    monkeypatch.setattr(
+        "oodometer.reports.render", lambda told, found: given.append(told) or "the page"
+    )
     assert found.save(tmp_path / "b.html").read_text() == "the page"
     assert given == [found.to_dict()]
 
@@ -84,10 +92,15 @@ def test_without_a_browser_one_line_says_what_to_do(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv(pdf.VARIABLE, raising=False)
-    with pytest.raises(UsageError, match=r"none was found; install one, name it in OODOMETER_BROWSER, or write \.html"):
+    with pytest.raises(
+        UsageError,
+        match=r"none was found; install one, name it in OODOMETER_BROWSER, or write \.html",
+    ):
         made["diagnose"].save(tmp_path / "a.pdf")
     monkeypatch.setenv(pdf.VARIABLE, "no-such-browser --flag")
-    with pytest.raises(UsageError, match="OODOMETER_BROWSER names no-such-browser, which is no program"):
+    with pytest.raises(
+        UsageError, match="OODOMETER_BROWSER names no-such-browser, which is no program"
+    ):
         pdf.browser()
     kept = tmp_path / ".cache/ms-playwright/chromium-1200/chrome-linux/chrome"
     kept.parent.mkdir(parents=True)
@@ -98,14 +111,18 @@ def test_without_a_browser_one_line_says_what_to_do(
     monkeypatch.delenv(pdf.VARIABLE)
     monkeypatch.setattr("sys.platform", "linux")
     assert pdf.browser() == [str(kept)]
-    with pytest.raises(WorkError, match=r"cannot print the PDF: .*chrome.*; write .html and print that"):
+    with pytest.raises(
+        WorkError, match=r"cannot print the PDF: .*chrome.*; write .html and print that"
+    ):
         made["diagnose"].save(tmp_path / "a.pdf")
     assert not (tmp_path / "a.pdf").exists()
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a", "a.html.gz", "a.jsonl"])
 def test_other_endings_are_refused(made: dict[str, Any], tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"ends in \.csv, \.parquet, \.json, \.html, \.pdf or \.md$"):
+    with pytest.raises(
+        UsageError, match=r"ends in \.csv, \.parquet, \.json, \.html, \.pdf or \.md$"
+    ):
         made["diagnose"].save(tmp_path / name)
     with pytest.raises(UsageError, match=r"a page that ends in \.html or \.pdf"):
         oodometer.write_report(made["estimate"], tmp_path / name)
@@ -113,7 +130,9 @@ def test_other_endings_are_refused(made: dict[str, Any], tmp_path: Path, name: s
 
 
 def test_a_table_is_chosen_only_where_one_is_written(made: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no table 'rows'; it has parts, methods, headline, assumptions"):
+    with pytest.raises(
+        UsageError, match="has no table 'rows'; it has parts, methods, headline, assumptions"
+    ):
         made["estimate"].save(tmp_path / "a.csv", what="rows")
     with pytest.raises(UsageError, match="a table is chosen"):
         made["estimate"].save(tmp_path / "a.json", what="methods")
@@ -137,7 +156,21 @@ def test_a_command_writes_every_file_that_is_asked_for(
     files = [str(place / "reference.csv"), str(place / "target.csv")]
     outs = [tmp_path / f"a.{ending}" for ending in ("csv", "parquet", "json", "md")]
     given = [word for out in outs for word in ("--out", str(out))]
-    assert main(["estimate", *files, "--by", "place", *QUICK, *given, "--json", str(tmp_path / "b.json")]) == 0
+    assert (
+        main(
+            [
+                "estimate",
+                *files,
+                "--by",
+                "place",
+                *QUICK,
+                *given,
+                "--json",
+                str(tmp_path / "b.json"),
+            ]
+        )
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "Estimated accuracy" in shown
     read = pd.read_csv(outs[0])
@@ -159,16 +192,27 @@ def test_a_command_writes_every_file_that_is_asked_for(
 def test_an_unknown_ending_is_refused_before_the_work(
     command: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = [str(tmp_path / name) for name in ("no-1.csv", "no-2.csv")][: 1 if command == "backtest" else 2]
+    files = [str(tmp_path / name) for name in ("no-1.csv", "no-2.csv")][
+        : 1 if command == "backtest" else 2
+    ]
     assert main([command, *files, option, str(tmp_path / "a.xlsx")]) == 2
     said = capsys.readouterr().err
-    assert "a.xlsx: expected a name that ends in .csv, .parquet, .json, .html, .pdf or .md" in said, said
+    assert (
+        "a.xlsx: expected a name that ends in .csv, .parquet, .json, .html, .pdf or .md" in said
+    ), said
     assert said.count("\n") == 1
 
 
 def test_all_files_or_none(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "no" / "b.csv"
-    arguments = ["evaluate", str(place / "reference.csv"), "--metric", "accuracy", "--out", str(tmp_path / "a.csv")]
+    arguments = [
+        "evaluate",
+        str(place / "reference.csv"),
+        "--metric",
+        "accuracy",
+        "--out",
+        str(tmp_path / "a.csv"),
+    ]
     assert main([*arguments, "--out", str(bad)]) == 2
     assert "cannot write" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

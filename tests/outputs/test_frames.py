@@ -53,7 +53,9 @@ def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
     assert frame.index.tolist() == METHODS
     assert frame.loc["atc", "value"] == found["atc"].value
     assert made["estimate"].to_frame("methods", library="pandas")["method"].tolist() == METHODS
-    with pytest.raises(UsageError, match="has no table 'parts'; it has methods, headline, assumptions"):
+    with pytest.raises(
+        UsageError, match="has no table 'parts'; it has methods, headline, assumptions"
+    ):
         found.to_frame("parts")
     with pytest.raises(UsageError, match="one of pandas, polars, pyarrow or None, got 'excel'"):
         found.to_frame(library="excel")
@@ -63,7 +65,10 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
     found = made["metrics"]
     frame = found.to_frame("headline", library="pandas").set_index("metric")
     assert frame.index.tolist() == ["accuracy", "f1", "mcc"]
-    assert frame["value"].tolist() == [found.headline.value, *(one.value for one in found.metrics.values())]
+    assert frame["value"].tolist() == [
+        found.headline.value,
+        *(one.value for one in found.metrics.values()),
+    ]
     assert frame.loc["mcc", "reference"] == found.metrics["mcc"].reference.value
     assert frame.loc["mcc", "truth"] == found.metrics["mcc"].truth.value
     assert frame.loc["accuracy", "reference"] == found.reference["accuracy"]
@@ -73,7 +78,9 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
         assert parts.loc[(part.name, "mcc"), "value"] == part.metrics["mcc"].value
         assert parts.loc[(part.name, "mcc"), "truth"] == part.metrics["mcc"].truth.value
     methods = found.to_frame("methods", library="pandas")
-    assert methods.groupby("metric")["method"].apply(list)["mcc"] == [e.method for e in found.metrics["mcc"].estimates]
+    assert methods.groupby("metric")["method"].apply(list)["mcc"] == [
+        e.method for e in found.metrics["mcc"].estimates
+    ]
     moved = found.to_frame("columns", library="pandas").set_index("column")
     assert moved.loc["size", "distance"] == found.diagnosis.columns[0].distance
 
@@ -94,12 +101,16 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
         "stress",
     ],
 )
-def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[str, Any], name: str) -> None:
+def test_every_table_of_every_result_is_the_same_in_both_libraries(
+    made: dict[str, Any], name: str
+) -> None:
     found = made[name]
     for what in found.frames():
         table = table_of(found, what)
         assert all(set(row) >= {"value"} for row in table.rows if "value" in table.columns)
-        one, other = (found.to_frame(what, wide=True, library=library) for library in ("pandas", "polars"))
+        one, other = (
+            found.to_frame(what, wide=True, library=library) for library in ("pandas", "polars")
+        )
         assert one.shape == other.shape == (len(table.rows), len(table.columns))
         assert len(table.rows) > 0, what
         assert list(one.columns) == other.columns == list(table.columns)
@@ -110,21 +121,29 @@ def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[st
 
 
 def test_numbers_of_other_results_are_theirs(made: dict[str, Any]) -> None:
-    evaluation, audit, backtest, comparison = (made[name] for name in ("evaluate", "audit", "backtest", "compare"))
+    evaluation, audit, backtest, comparison = (
+        made[name] for name in ("evaluate", "audit", "backtest", "compare")
+    )
     metrics = evaluation.to_frame("metrics", library="pandas").set_index("metric")["value"]
     assert metrics["accuracy"] == evaluation["accuracy"].value
-    assert evaluation.to_frame(library="pandas").groupby("slice")["rows"].first().sum() == evaluation.rows
+    assert (
+        evaluation.to_frame(library="pandas").groupby("slice")["rows"].first().sum()
+        == evaluation.rows
+    )
     numbers = audit.to_frame(library="pandas").set_index("number")
     assert numbers.loc["audited", "value"] == audit.estimate.value
     assert numbers.loc["label-free", "upper"] == audit.headline.upper
     assert numbers.loc["believed", "lower"] == audit.believed.interval.lower
     trials = backtest.to_frame("trials", library="pandas")
-    assert trials.groupby("method")["error"].apply(lambda e: e.abs().mean()).to_dict() == pytest.approx(
-        {row.method: row.error for row in backtest.overall()}
-    )
+    assert trials.groupby("method")["error"].apply(
+        lambda e: e.abs().mean()
+    ).to_dict() == pytest.approx({row.method: row.error for row in backtest.overall()})
     models = comparison.to_frame(library="pandas").set_index(["model", "metric"])
     assert models.loc[("a", "accuracy"), "rank"].item() == 1
-    assert models.loc[(EVIL, "accuracy"), "value"].item() == comparison[EVIL].in_domain["accuracy"].value
+    assert (
+        models.loc[(EVIL, "accuracy"), "value"].item()
+        == comparison[EVIL].in_domain["accuracy"].value
+    )
 
 
 def test_the_library_in_use_is_taken_and_an_absent_one_named(
@@ -138,7 +157,9 @@ def test_the_library_in_use_is_taken_and_an_absent_one_named(
     for name in ("pandas", "polars"):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("oodometer.outputs.frames.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"needs pandas or polars, .*; run: pip install pandas$"):
+    with pytest.raises(
+        MissingExtraError, match=r"needs pandas or polars, .*; run: pip install pandas$"
+    ):
         found.to_frame()
     with pytest.raises(MissingExtraError, match=r"needs polars, .*; run: pip install polars$"):
         found.to_frame(library="polars")
@@ -146,13 +167,31 @@ def test_the_library_in_use_is_taken_and_an_absent_one_named(
 
 
 def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
-    empty = typed(Table(("slice", "start", "value", "rows", "alarm"), [dict.fromkeys(("slice", "value"))]))
-    assert [str(one) for one in empty.schema.types] == ["string", "timestamp[s]", "double", "int64", "bool"]
-    mixed = typed(Table(("slice", "start"), [{"slice": 1, "start": "row 5"}, {"slice": "(missing)", "start": None}]))
+    empty = typed(
+        Table(("slice", "start", "value", "rows", "alarm"), [dict.fromkeys(("slice", "value"))])
+    )
+    assert [str(one) for one in empty.schema.types] == [
+        "string",
+        "timestamp[s]",
+        "double",
+        "int64",
+        "bool",
+    ]
+    mixed = typed(
+        Table(
+            ("slice", "start"),
+            [{"slice": 1, "start": "row 5"}, {"slice": "(missing)", "start": None}],
+        )
+    )
     rows = typed(Table(("start", "end"), [{"start": 0, "end": 500}, {"start": 500, "end": 1000}]))
-    assert rows.to_pydict() == {"start": [0, 500], "end": [500, 1000]}  # numbers of rows are no years
+    assert rows.to_pydict() == {
+        "start": [0, 500],
+        "end": [500, 1000],
+    }  # numbers of rows are no years
     assert mixed.to_pydict() == {"slice": ["1", "(missing)"], "start": ["row 5", None]}
-    assert typed(Table(("slice",), [{"slice": None}, {"slice": 3}])).to_pydict() == {"slice": [None, 3]}
+    assert typed(Table(("slice",), [{"slice": None}, {"slice": 3}])).to_pydict() == {
+        "slice": [None, 3]
+    }
 
 
 def test_numbers_of_a_ranking_are_its_own(made: dict[str, Any]) -> None:
@@ -180,7 +219,9 @@ def test_numbers_of_judges_are_those_of_their_votes(made: dict[str, Any]) -> Non
     assert (numbers["rows"] == 6).all()
 
 
-def test_a_stress_test_has_a_row_for_truth_and_estimate_of_each_severity(made: dict[str, Any]) -> None:
+def test_a_stress_test_has_a_row_for_truth_and_estimate_of_each_severity(
+    made: dict[str, Any],
+) -> None:
     points = made["stress"].to_frame(library="pandas")
     assert points["step"].tolist()[2:] == ["0.1", "0.1", "0.2", "0.2"]
     assert points["step"][:2].isna().all()

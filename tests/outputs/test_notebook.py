@@ -17,7 +17,17 @@ from oodometer.results.view import Grid, Point, View
 
 from .conftest import EVIL
 
-NAMES = ["estimate", "slices", "metrics", "methods", "evaluate", "diagnose", "audit", "backtest", "compare"]
+NAMES = [
+    "estimate",
+    "slices",
+    "metrics",
+    "methods",
+    "evaluate",
+    "diagnose",
+    "audit",
+    "backtest",
+    "compare",
+]
 NAMES += ["rank", "judges", "stress"]
 
 
@@ -53,7 +63,9 @@ def test_a_card_is_whole_and_loads_nothing(made: dict[str, Any], name: str) -> N
     assert read.open == []
     tags = {tag for tag, _ in read.found}
     assert not tags & {"script", "link", "img", "iframe", "b"}
-    assert not any(key.startswith("on") or key in ("src", "href") for _, pairs in read.found for key in pairs)
+    assert not any(
+        key.startswith("on") or key in ("src", "href") for _, pairs in read.found for key in pairs
+    )
     assert "url(" not in html
     assert "@import" not in html
     assert len(html) < 60_000
@@ -73,15 +85,21 @@ def test_names_are_shown_and_are_no_markup(made: dict[str, Any]) -> None:
     points = (Point(EVIL, 0.5, 0.4, 0.6, 0.5, True),) * 2
     grid = Grid(EVIL, [EVIL], [[EVIL]], notes=(EVIL,))
     few = (EVIL,)
-    evil = View(EVIL, EVIL, None, EVIL, True, EVIL, few, few, points, 0.5, EVIL, (grid,), few, few, few)
+    evil = View(
+        EVIL, EVIL, None, EVIL, True, EVIL, few, few, points, 0.5, EVIL, (grid,), few, few, few
+    )
     assert "<b>" not in render(evil)
 
 
 def test_the_headline_trust_and_alarms_are_there(made: dict[str, Any]) -> None:
     found = made["estimate"]
     words = Tags(found._repr_html_()).words
-    assert f"{100 * found.truth.value:.1f} %" in words  # all rows are labelled: the estimate stands beside the truth
-    assert any(f"Estimated without labels: {100 * found.headline.value:.1f} %" in one for one in words)
+    assert (
+        f"{100 * found.truth.value:.1f} %" in words
+    )  # all rows are labelled: the estimate stands beside the truth
+    assert any(
+        f"Estimated without labels: {100 * found.headline.value:.1f} %" in one for one in words
+    )
     assert any(one.startswith(f"Trust {found.headline.trust}") for one in words)
     assert any(found.headline.assumes in one for one in words)
     card = found.view()
@@ -129,13 +147,21 @@ def test_cards_of_rankings_judges_and_stress_tests_say_their_numbers(made: dict[
         assert number in stress
 
 
-@pytest.mark.parametrize("name", ["estimate", "backtest", "audit", "evaluate", "compare", "diagnose", "rank", "stress"])
+@pytest.mark.parametrize(
+    "name", ["estimate", "backtest", "audit", "evaluate", "compare", "diagnose", "rank", "stress"]
+)
 def test_a_further_sentence_is_everywhere(
-    made: dict[str, Any], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: dict[str, Any],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = made[name]
     view, said = found.view(), "A sentence that nobody wrote before."
-    monkeypatch.setattr(type(found), "view", lambda self: replace(view, sentences=(*view.sentences, said)))
+    monkeypatch.setattr(
+        type(found), "view", lambda self: replace(view, sentences=(*view.sentences, said))
+    )
     output.show(found)
     shown = [repr(found), capsys.readouterr().out, found._repr_html_()]
     for ending in ("md", "html"):

@@ -14,11 +14,20 @@ from .conftest import METHODS
 
 def test_a_result_is_a_mapping(made: dict[str, Any]) -> None:
     found = made["methods"]
-    assert (list(found), len(found), "atc" in found, "atcc" in found) == (METHODS, len(METHODS), True, False)
+    assert (list(found), len(found), "atc" in found, "atcc" in found) == (
+        METHODS,
+        len(METHODS),
+        True,
+        False,
+    )
     assert found["ATC"] is found.get("atc") is dict(found)["atc"]
     with pytest.raises(KeyError, match=r"^there is no estimate by 'atcc'; did you mean atc\?$"):
         _ = found["atcc"]
-    assert made["evaluate"]["auc"] == made["evaluate"]["roc_auc"] == made["evaluate"].metrics["roc_auc"]
+    assert (
+        made["evaluate"]["auc"]
+        == made["evaluate"]["roc_auc"]
+        == made["evaluate"].metrics["roc_auc"]
+    )
     assert list(made["compare"]) == [model.name for model in made["compare"].models]
     assert [finding.name for finding in made["diagnose"].values()] == list(made["diagnose"])
 
@@ -33,9 +42,13 @@ def test_charts_are_those_of_the_page(made: dict[str, Any], name: str) -> None:
     assert chart.to_dict()["$schema"]
 
 
-def test_charts_by_name_and_without_altair(made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charts_by_name_and_without_altair(
+    made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = made["methods"]
-    with pytest.raises(UsageError, match=r"has no chart 'reliabilty'; it has methods, .*reliability"):
+    with pytest.raises(
+        UsageError, match=r"has no chart 'reliabilty'; it has methods, .*reliability"
+    ):
         found.plot("reliabilty")
     with pytest.raises(UsageError, match="the result Diagnosis has no chart"):
         made["diagnose"].plot()

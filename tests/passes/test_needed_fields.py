@@ -57,12 +57,17 @@ def test_no_number_changes(
     assert few == told(files, options)
 
 
-@pytest.mark.parametrize("options", [{"by": "group"}, {"every": "2d"}, {"metrics": ["macro_f1", "expected_value"]}])
+@pytest.mark.parametrize(
+    "options", [{"by": "group"}, {"every": "2d"}, {"metrics": ["macro_f1", "expected_value"]}]
+)
 def test_slices_chunks_and_metrics_find_theirs(
     files: tuple[Path, Path], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "metrics" in options:
-        options = {**options, "payoff": {str(k): {str(j): float(k == j) for j in range(3)} for k in range(3)}}
+        options = {
+            **options,
+            "payoff": {str(k): {str(j): float(k == j) for j in range(3)} for k in range(3)},
+        }
     few = told(files, {**options, "backtest": None})
     monkeypatch.setattr(run, "needed_fields", lambda plan, beginning: None)
     assert few == told(files, {**options, "backtest": None})
@@ -81,12 +86,21 @@ def told(files: tuple[Path, Path], options: dict[str, Any]) -> Any:
         ({}, {"time"}),  # mandoline looks at the groups
         ({"by": "group"}, {"time"}),
         ({"methods": ["atc"], "every": "1d"}, {"group", "views", "votes"}),
-        ({"methods": ["atc"]}, {"time", "group", "views", "votes"}),  # the diagnosis looks at members and features
-        ({"methods": ["atc"], "diagnosis": False}, {"time", "group", "members", "views", "votes", "features"}),
+        (
+            {"methods": ["atc"]},
+            {"time", "group", "views", "votes"},
+        ),  # the diagnosis looks at members and features
+        (
+            {"methods": ["atc"], "diagnosis": False},
+            {"time", "group", "members", "views", "votes", "features"},
+        ),
     ],
 )
 def test_columns_that_nobody_looks_at_are_not_read(
-    files: tuple[Path, Path], options: dict[str, Any], absent: set[str], monkeypatch: pytest.MonkeyPatch
+    files: tuple[Path, Path],
+    options: dict[str, Any],
+    absent: set[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[set[str]] = []
     tables = ParquetReader.tables
@@ -97,8 +111,19 @@ def test_columns_that_nobody_looks_at_are_not_read(
         return tables(reader, kinds, rows)
 
     monkeypatch.setattr(ParquetReader, "tables", spied)
-    monkeypatch.setattr("oodometer.passes.plan.batch_rows", lambda classes: 120)  # several batches: one is read once
+    monkeypatch.setattr(
+        "oodometer.passes.plan.batch_rows", lambda classes: 120
+    )  # several batches: one is read once
     estimate(*files, backtest=None, workers=1, **options)
     *_, last = asked  # those before look at the first batch, by which methods are chosen
-    everything = {"probabilities", "logits", "members", "views", "votes", "features", "time", "group"}
+    everything = {
+        "probabilities",
+        "logits",
+        "members",
+        "views",
+        "votes",
+        "features",
+        "time",
+        "group",
+    }
     assert everything - last == absent

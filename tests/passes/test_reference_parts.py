@@ -61,26 +61,41 @@ def folder_of(home: Path, files: int, labelled: float = 1.0) -> Path:
 
 
 def same(a: Reference, b: Reference) -> None:
-    assert (a.rows, a.correct, a.unlabelled, a.sampled) == (b.rows, b.correct, b.unlabelled, b.sampled)
+    assert (a.rows, a.correct, a.unlabelled, a.sampled) == (
+        b.rows,
+        b.correct,
+        b.unlabelled,
+        b.sampled,
+    )
     np.testing.assert_array_equal(a.record.probabilities, b.record.probabilities)  # type: ignore[arg-type]
     np.testing.assert_array_equal(a.record.verdicts, b.record.verdicts)
     assert a.record.probabilities.dtype == b.record.probabilities.dtype  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("labelled", "passes"), [(1.0, [6]), (0.9, [6]), (0.04, [6, 6]), (0.01, [6, 6])])
-def test_parts_give_the_sample_of_one_pass(labelled: float, passes: list[int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("labelled", "passes"), [(1.0, [6]), (0.9, [6]), (0.04, [6, 6]), (0.01, [6, 6])]
+)
+def test_parts_give_the_sample_of_one_pass(
+    labelled: float, passes: list[int], tmp_path: Path
+) -> None:
     source = as_source(folder_of(tmp_path / "reference", 6, labelled))
     engine = Noting()
     found = read_reference(source, most_rows=LIMIT, execution=Execution(engine))
     same(found, read_reference(source, most_rows=LIMIT))
-    assert engine.passes == passes  # of few labels the shares are too small, and the parts are read again
+    assert (
+        engine.passes == passes
+    )  # of few labels the shares are too small, and the parts are read again
     assert found.rows + found.unlabelled == 6 * FILE_ROWS
     assert len(found.record) == min(LIMIT, found.rows)
 
 
 def test_a_part_leaves_its_share_alone(tmp_path: Path) -> None:
     engine = Noting()
-    read_reference(as_source(folder_of(tmp_path / "reference", 6)), most_rows=LIMIT, execution=Execution(engine))
+    read_reference(
+        as_source(folder_of(tmp_path / "reference", 6)),
+        most_rows=LIMIT,
+        execution=Execution(engine),
+    )
     assert max(engine.rows_left) < LIMIT
     assert LIMIT < sum(engine.rows_left) < 5 * LIMIT
 
@@ -88,7 +103,9 @@ def test_a_part_leaves_its_share_alone(tmp_path: Path) -> None:
 def test_files_of_unknown_length_keep_what_can_be_kept(tmp_path: Path) -> None:
     path = tmp_path / "reference.csv"
     write_predictions(record(3, 2000), path)
-    found = read_reference(as_source(path), most_rows=LIMIT, execution=Execution(Noting()), in_parts=True)
+    found = read_reference(
+        as_source(path), most_rows=LIMIT, execution=Execution(Noting()), in_parts=True
+    )
     same(found, read_reference(as_source(path), most_rows=LIMIT))
 
 
@@ -110,7 +127,9 @@ def test_conditions_on_rows_leave_the_same_sample(tmp_path: Path) -> None:
 
 def test_a_reference_without_truth_is_refused_from_parts_too(tmp_path: Path) -> None:
     source = as_source(folder_of(tmp_path / "reference", 3, labelled=0.0))
-    with pytest.raises(InputError, match=r"expected a labelled reference: .*got 2100 rows of unknown correctness"):
+    with pytest.raises(
+        InputError, match=r"expected a labelled reference: .*got 2100 rows of unknown correctness"
+    ):
         read_reference(source, most_rows=LIMIT, execution=Execution(Noting()))
 
 
@@ -122,13 +141,20 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("verb", ["estimate", "diagnose", "backtest"])
-def test_a_large_reference_is_kept_in_the_run_folder_of_other_verbs(verb: str, tmp_path: Path, limited: None) -> None:
-    reference, target = folder_of(tmp_path / "reference", 4), folder_of(tmp_path / "target", 2, labelled=0.0)
+def test_a_large_reference_is_kept_in_the_run_folder_of_other_verbs(
+    verb: str, tmp_path: Path, limited: None
+) -> None:
+    reference, target = (
+        folder_of(tmp_path / "reference", 4),
+        folder_of(tmp_path / "target", 2, labelled=0.0),
+    )
     quick: dict[str, Any] = {"methods": ["source", "ac", "doc", "atc"]}
     calls: dict[str, Any] = {
         "estimate": lambda **on: estimate(reference, target, backtest=None, **quick, **on),
         "diagnose": lambda **on: diagnose(reference, target, **on),
-        "backtest": lambda **on: backtest(reference, families=["none"], repeats=8, cache=None, **quick, **on),
+        "backtest": lambda **on: backtest(
+            reference, families=["none"], repeats=8, cache=None, **quick, **on
+        ),
     }
 
     def read(**on: Any) -> int:
@@ -136,14 +162,18 @@ def test_a_large_reference_is_kept_in_the_run_folder_of_other_verbs(verb: str, t
         found = read_manifest(tmp_path / "run")
         return int(found["read"])
 
-    beside = {"estimate": 2, "diagnose": 2, "backtest": 4}[verb]  # parts of the target, tasks of the trials
+    beside = {"estimate": 2, "diagnose": 2, "backtest": 4}[
+        verb
+    ]  # parts of the target, tasks of the trials
     assert read() == 4 + beside
     assert read() == 0
     write_predictions(record(17), reference / "9.parquet")
     assert read() == 1 + beside  # what was learnt is another thing now
 
 
-def test_a_fit_reads_new_files_alone_and_gives_the_same_bytes(tmp_path: Path, limited: None) -> None:
+def test_a_fit_reads_new_files_alone_and_gives_the_same_bytes(
+    tmp_path: Path, limited: None
+) -> None:
     reference = folder_of(tmp_path / "reference", 4)
 
     def both() -> int:
@@ -174,7 +204,9 @@ def test_progress_of_a_fit_counts_parts_of_the_reference(tmp_path: Path) -> None
     assert heard(estimate, reference, target) == [(1, 2), (2, 2)], "of the target alone"
 
 
-def test_an_engine_is_started_once_for_reference_and_target(tmp_path: Path, limited: None, monkeypatch: Any) -> None:
+def test_an_engine_is_started_once_for_reference_and_target(
+    tmp_path: Path, limited: None, monkeypatch: Any
+) -> None:
     made: list[Noting] = []
 
     def create(kind: str, name: str, workers: int | None) -> Noting:
@@ -182,7 +214,10 @@ def test_an_engine_is_started_once_for_reference_and_target(tmp_path: Path, limi
         return made[-1]
 
     monkeypatch.setattr("oodometer.passes.folding.create", create)
-    reference, target = folder_of(tmp_path / "reference", 3), folder_of(tmp_path / "target", 2, labelled=0.0)
+    reference, target = (
+        folder_of(tmp_path / "reference", 3),
+        folder_of(tmp_path / "target", 2, labelled=0.0),
+    )
     estimate(reference, target, methods=["atc"], backtest=None, engine="noting")
     assert [one.passes for one in made] == [[3, 2]]
     assert isinstance(as_source(reference).parts()[0], Part)

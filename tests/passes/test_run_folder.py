@@ -58,7 +58,9 @@ def asked(folder: Path, kept: bool = True, **more: Any) -> dict[str, Any]:
     """An estimate as a dict, with or without the run folder."""
     options: dict[str, Any] = {"every": "1d", "backtest": None, **more}
     home = folder / "run" if kept else None
-    return estimate(folder / "reference.parquet", folder / "target", run_folder=home, **options).to_dict()
+    return estimate(
+        folder / "reference.parquet", folder / "target", run_folder=home, **options
+    ).to_dict()
 
 
 def told(folder: Path) -> dict[str, Any]:
@@ -111,7 +113,13 @@ def test_links_are_not_followed(folder: Path) -> None:
     precious = folder / "precious"
     precious.write_text("mine")
     run = folder / "run"
-    for name, hard in ((MANIFEST, False), ("files.json", False), ("lock", False), ("lock", True), ("draft", False)):
+    for name, hard in (
+        (MANIFEST, False),
+        ("files.json", False),
+        ("lock", False),
+        ("lock", True),
+        ("draft", False),
+    ):
         path = run / name
         content = path.read_bytes() if path.exists() else b""
         path.unlink(missing_ok=True)
@@ -120,7 +128,9 @@ def test_links_are_not_followed(folder: Path) -> None:
             states(folder)[0].unlink()
             assert asked(folder) == first
         else:
-            with pytest.raises(OodometerError, match=rf"{name}.* is a (link|pipe)|the manifest of a run"):
+            with pytest.raises(
+                OodometerError, match=rf"{name}.* is a (link|pipe)|the manifest of a run"
+            ):
                 asked(folder)
         path.unlink(missing_ok=True)
         path.write_bytes(content)
@@ -128,13 +138,17 @@ def test_links_are_not_followed(folder: Path) -> None:
     os.mkfifo(run / "pipe")
     (run / "lock").unlink()
     (run / "pipe").rename(run / "lock")
-    with pytest.raises(UsageError, match="lock is a link or a pipe, which is not followed; remove it"):
+    with pytest.raises(
+        UsageError, match="lock is a link or a pipe, which is not followed; remove it"
+    ):
         asked(folder)
     (run / "lock").unlink()
     state = states(folder)[0]
     state.unlink()
     state.symlink_to(precious)
-    with pytest.raises(UsageError, match=r"\.state is a link or a pipe, which is not followed; remove it"):
+    with pytest.raises(
+        UsageError, match=r"\.state is a link or a pipe, which is not followed; remove it"
+    ):
         asked(folder)
     assert precious.read_text() == "mine"
     for name in (f"parts/{state.name}", MANIFEST, "files.json"):
@@ -156,7 +170,11 @@ def test_links_are_not_followed(folder: Path) -> None:
 
 def test_a_second_run_reads_nothing_and_a_grown_target_only_what_is_new(folder: Path) -> None:
     first = asked(folder)
-    assert (told(folder)["status"], told(folder)["parts"], told(folder)["read"]) == ("finished", 4, 4)
+    assert (told(folder)["status"], told(folder)["parts"], told(folder)["read"]) == (
+        "finished",
+        4,
+        4,
+    )
     before = {path: path.stat().st_mtime_ns for path in states(folder)}
     assert asked(folder) == first == asked(folder, kept=False)
     assert (told(folder)["read"], told(folder)["done"]) == (0, 4)
@@ -168,7 +186,9 @@ def test_a_second_run_reads_nothing_and_a_grown_target_only_what_is_new(folder: 
     assert {path: path.stat().st_mtime_ns for path in states(folder) if path in before} == before
 
 
-def test_a_second_run_opens_no_file_for_its_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_opens_no_file_for_its_rows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beyond the first batch, by which methods are chosen."""
     from oodometer.store.scan import FilePart
 
@@ -176,7 +196,9 @@ def test_a_second_run_opens_no_file_for_its_rows(folder: Path, monkeypatch: pyte
     read: list[int] = []
     batches = FilePart.batches
     monkeypatch.setattr(
-        FilePart, "batches", lambda self, *a, **k: (read.append(self.first_row), batches(self, *a, **k))[1]
+        FilePart,
+        "batches",
+        lambda self, *a, **k: (read.append(self.first_row), batches(self, *a, **k))[1],
     )
     asked(folder)
     assert {row for row in read if row} == set()  # 0: the reference, and the target's first part
@@ -204,7 +226,9 @@ def test_a_threshold_and_labels_are_part_of_what_is_kept(folder: Path) -> None:
         write_predictions(Predictions.from_probabilities(np.stack([1 - p, p], 1)), place)
     rng = np.random.default_rng(0)
     p = rng.random(300)
-    reference = Predictions.from_probabilities(np.stack([1 - p, p], 1), label=(rng.random(300) < p).astype(int))
+    reference = Predictions.from_probabilities(
+        np.stack([1 - p, p], 1), label=(rng.random(300) < p).astype(int)
+    )
     write_predictions(reference, folder / "reference.parquet")
     one = asked(folder, every=None, threshold=0.6)
     other = asked(folder, every=None, threshold=0.7)
@@ -232,8 +256,15 @@ def test_a_damaged_state_is_made_anew(folder: Path, damage: str) -> None:
         path.write_bytes(b"")
     else:
         whose, _, packed = content.partition(b"\n")
-        path.write_bytes(whose + b"\n" + zlib.compress(zlib.decompress(packed).replace(b"oodometer", b"oodometre")))
-    with pytest.warns(UserWarning, match=r"the state stored there is damaged or of another version; it is made anew"):
+        path.write_bytes(
+            whose
+            + b"\n"
+            + zlib.compress(zlib.decompress(packed).replace(b"oodometer", b"oodometre"))
+        )
+    with pytest.warns(
+        UserWarning,
+        match=r"the state stored there is damaged or of another version; it is made anew",
+    ):
         assert asked(folder) == first
     assert asked(folder) == first  # and mended
 
@@ -250,7 +281,9 @@ estimate(sys.argv[1], sys.argv[2], run_folder=sys.argv[3], every="1d", backtest=
 
 def test_a_run_that_was_killed_goes_on(folder: Path) -> None:
     places = [str(folder / name) for name in ("reference.parquet", "target", "run")]
-    done = subprocess.run([sys.executable, "-c", KILLED, *places], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *places], capture_output=True, text=True, check=False
+    )
     assert done.returncode == -signal.SIGKILL
     assert told(folder)["status"] == "running"  # nobody was left to say otherwise
     assert not is_locked(folder / "run" / "lock")
@@ -281,7 +314,9 @@ def test_a_file_that_vanishes_is_one_line(folder: Path) -> None:
         if done == 1:
             (folder / "target" / "day=04" / "part.parquet").unlink(missing_ok=True)
 
-    with pytest.raises(OodometerError, match=r"day=04/part\.parquet: expected a file that stays the same") as caught:
+    with pytest.raises(
+        OodometerError, match=r"day=04/part\.parquet: expected a file that stays the same"
+    ) as caught:
         asked(folder, workers=1, progress=vanish)
     assert "\n" not in str(caught.value)
     assert len(states(folder)) >= 2
@@ -327,7 +362,12 @@ def test_a_full_disk_is_one_line_and_loses_no_finished_part(folder: Path, small_
     for day in range(5, 31):
         put(folder, day)
     with pytest.raises(WorkError, match="No space left on device; free some space") as caught:
-        estimate(folder / "reference.parquet", folder / "target", run_folder=small_disk / "run", backtest=None)
+        estimate(
+            folder / "reference.parquet",
+            folder / "target",
+            run_folder=small_disk / "run",
+            backtest=None,
+        )
     assert "\n" not in str(caught.value)
     parts = small_disk / "run" / "parts"
     kept = len(list(parts.glob("*.state")))
@@ -366,24 +406,40 @@ def refusal(home: Path) -> str:
 def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     asked(folder)
     shutil.copytree(folder / "target", folder / "elsewhere")
-    with pytest.raises(UsageError, match=r"is of a run with the target .*/target, not .*/elsewhere; give each job"):
+    with pytest.raises(
+        UsageError, match=r"is of a run with the target .*/target, not .*/elsewhere; give each job"
+    ):
         estimate(folder / "reference.parquet", folder / "elsewhere", run_folder=folder / "run")
     with pytest.raises(OodometerError, match="no such file"):
-        estimate(folder / "refrence.parquet", folder / "target", run_folder=folder / "typo", backtest=None)
-    estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "typo", backtest=None)  # no trap
+        estimate(
+            folder / "refrence.parquet",
+            folder / "target",
+            run_folder=folder / "typo",
+            backtest=None,
+        )
+    estimate(
+        folder / "reference.parquet", folder / "target", run_folder=folder / "typo", backtest=None
+    )  # no trap
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(
-        UsageError, match=r"mine holds other files and no run\.json; give run_folder= an empty or a new"
+        UsageError,
+        match=r"mine holds other files and no run\.json; give run_folder= an empty or a new",
     ):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "mine")
     assert [one.name for one in (folder / "mine").iterdir()] == ["notes.txt"]
-    with pytest.raises(UsageError, match="a run folder is for files, and the target is a dict in memory"):
-        estimate(folder / "reference.parquet", {"probabilities": [[0.9, 0.1]]}, run_folder=folder / "new")
+    with pytest.raises(
+        UsageError, match="a run folder is for files, and the target is a dict in memory"
+    ):
+        estimate(
+            folder / "reference.parquet", {"probabilities": [[0.9, 0.1]]}, run_folder=folder / "new"
+        )
     (folder / "stressed").mkdir()
     (folder / "stressed" / "stress.csv").write_text("model\n")
     Kept(folder / "stressed", {"verb": "stress", "data": "texts"}).begin()
-    with pytest.raises(UsageError, match="stressed is of a run with the verb stress, not estimate; give each job a"):
+    with pytest.raises(
+        UsageError, match="stressed is of a run with the verb stress, not estimate; give each job a"
+    ):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "stressed")
     (folder / "file").write_text("")
     with pytest.raises(UsageError, match="run_folder needs a folder that can be written"):
@@ -391,7 +447,11 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("{", "expected the manifest of a run"), ('{"format": 9, "about": {}}', "got format 9; remove")]
+    ("text", "said"),
+    [
+        ("{", "expected the manifest of a run"),
+        ('{"format": 9, "about": {}}', "got format 9; remove"),
+    ],
 )
 def test_a_manifest_that_is_none(folder: Path, text: str, said: str) -> None:
     asked(folder)
@@ -405,7 +465,16 @@ def test_from_the_shell_with_an_alarm(
 ) -> None:
     monkeypatch.chdir(folder)
     command = ["estimate", "reference.parquet", "target", "--every", "1d"]
-    more = ["--run-folder", "run", "--fail-below", "0.99", "--json", "out.json", "--backtest", "none"]
+    more = [
+        "--run-folder",
+        "run",
+        "--fail-below",
+        "0.99",
+        "--json",
+        "out.json",
+        "--backtest",
+        "none",
+    ]
     for read in (4, 0):
         assert main([*command, *more]) == 3, capsys.readouterr().err
         assert told(folder)["read"] == read
@@ -413,7 +482,8 @@ def test_from_the_shell_with_an_alarm(
     capsys.readouterr()
     assert main([*command, "--json", "target/out.json"]) == 2
     assert (
-        "--json target/out.json lies in the folder target that is read; choose another place" in capsys.readouterr().err
+        "--json target/out.json lies in the folder target that is read; choose another place"
+        in capsys.readouterr().err
     )
 
 

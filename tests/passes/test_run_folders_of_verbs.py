@@ -27,7 +27,12 @@ from oodometer.verbs.history import runs
 
 ROWS = 150
 METHODS = ["source", "ac", "doc", "atc"]
-TRIALS: dict[str, Any] = {"methods": METHODS, "families": ["none", "class_prior"], "repeats": 8, "cache": None}
+TRIALS: dict[str, Any] = {
+    "methods": METHODS,
+    "families": ["none", "class_prior"],
+    "repeats": 8,
+    "cache": None,
+}
 VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare", "fit")
 PARTS = {
     "evaluate": 4,
@@ -49,7 +54,9 @@ def record(seed: int, rows: int = ROWS) -> Predictions:
 def put(folder: Path, number: int) -> None:
     """A file more in each folder: without labels, with them, of a second model, and of both out of their domain."""
     files = {"target": record(number).without_labels(), "labelled": record(number)}
-    files |= {name: record(seed + number) for name, seed in (("second", 100), ("away", 200), ("far", 300))}
+    files |= {
+        name: record(seed + number) for name, seed in (("second", 100), ("away", 200), ("far", 300))
+    }
     for name, written in files.items():
         (folder / name).mkdir(exist_ok=True)
         write_predictions(written, folder / name / f"{number}.parquet")
@@ -61,7 +68,9 @@ def folder(tmp_path: Path) -> Path:
     write_predictions(record(0, 600), tmp_path / "reference.parquet")
     for number in range(1, 5):
         put(tmp_path, number)
-    few = "".join(f"{row},{record(1 + row // ROWS).label[row % ROWS]}\n" for row in range(0, 4 * ROWS, 12))  # type: ignore[index]
+    few = "".join(
+        f"{row},{record(1 + row // ROWS).label[row % ROWS]}\n" for row in range(0, 4 * ROWS, 12)
+    )  # type: ignore[index]
     (tmp_path / "few.csv").write_text(f"row,label\n{few}")
     return tmp_path
 
@@ -71,15 +80,25 @@ def asked(verb: str, folder: Path, kept: str | None = "run", **more: Any) -> dic
     reference, target = folder / "reference.parquet", folder / "target"
     both = [folder / "labelled", folder / "second"]
     calls: dict[str, Callable[..., Any]] = {
-        "evaluate": lambda **on: evaluate(folder / "labelled", metrics=["accuracy", "aurc", "ece"], **on),
+        "evaluate": lambda **on: evaluate(
+            folder / "labelled", metrics=["accuracy", "aurc", "ece"], **on
+        ),
         "diagnose": lambda **on: diagnose(reference, target, **on),
-        "audit": lambda **on: audit(reference, target, labels=folder / "few.csv", methods=METHODS, **on),
+        "audit": lambda **on: audit(
+            reference, target, labels=folder / "few.csv", methods=METHODS, **on
+        ),
         "backtest": lambda **on: backtest(reference, **TRIALS, **on),
-        "compare": lambda **on: compare(both, out_of_domain=[folder / "away", folder / "far"], **on),
+        "compare": lambda **on: compare(
+            both, out_of_domain=[folder / "away", folder / "far"], **on
+        ),
         "fit": lambda **on: fit(folder / "labelled", methods=METHODS, backtest=None, **on),
     }
     found = calls[verb](run_folder=None if kept is None else folder / kept, **more)
-    return {"file": found.save(folder / "fitted.oodo").read_bytes()} if verb == "fit" else dict(found.to_dict())
+    return (
+        {"file": found.save(folder / "fitted.oodo").read_bytes()}
+        if verb == "fit"
+        else dict(found.to_dict())
+    )
 
 
 def told(folder: Path) -> dict[str, Any]:
@@ -139,7 +158,9 @@ def test_a_grown_folder_costs_its_new_file(verb: str, folder: Path) -> None:
 def test_a_file_that_vanishes_is_one_line(verb: str, folder: Path) -> None:
     last = folder / place(verb) / "4.parquet"
     content = last.read_bytes()
-    with pytest.raises(OodometerError, match=r"4\.parquet: expected a file that stays the same") as caught:
+    with pytest.raises(
+        OodometerError, match=r"4\.parquet: expected a file that stays the same"
+    ) as caught:
         asked(verb, folder, workers=1, progress=lambda done, total: last.unlink(missing_ok=True))
     assert "\n" not in str(caught.value)
     assert "4.parquet" in told(folder)["why"]
@@ -147,7 +168,9 @@ def test_a_file_that_vanishes_is_one_line(verb: str, folder: Path) -> None:
     assert kept >= 2
     last.write_bytes(content)
     assert asked(verb, folder) == asked(verb, folder, kept=None)
-    assert told(folder)["read"] <= PARTS[verb] - kept + 1  # the file that came back may count as another one
+    assert (
+        told(folder)["read"] <= PARTS[verb] - kept + 1
+    )  # the file that came back may count as another one
 
 
 class Dying(Engine):
@@ -165,7 +188,11 @@ class Dying(Engine):
 def test_a_worker_that_dies_loses_no_finished_part(verb: str, folder: Path) -> None:
     with pytest.raises(WorkError, match="a worker process died"):
         asked(verb, folder, engine=Dying())
-    assert (told(folder)["status"], told(folder)["why"], len(states(folder))) == ("failed", "a worker process died", 2)
+    assert (told(folder)["status"], told(folder)["why"], len(states(folder))) == (
+        "failed",
+        "a worker process died",
+        2,
+    )
     assert asked(verb, folder, workers=2) == asked(verb, folder, kept=None)
     assert told(folder)["read"] == PARTS[verb] - 2
 
@@ -194,7 +221,9 @@ def small_disk(tmp_path: Path, verb: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_full_disk_is_one_line_and_loses_no_finished_part(verb: str, folder: Path, small_disk: Path) -> None:
+def test_a_full_disk_is_one_line_and_loses_no_finished_part(
+    verb: str, folder: Path, small_disk: Path
+) -> None:
     for number in range(5, 25):
         put(folder, number)
     more = {"level": 0.9} if verb != "diagnose" else {}
@@ -217,7 +246,9 @@ def test_two_runs_and_a_folder_of_another_job_are_refused(verb: str, folder: Pat
         asked(verb, folder)
     assert f"run is in use by another run (process {os.getpid()}); wait until" in str(caught.value)
     other = VERBS[VERBS.index(verb) - 1]
-    with pytest.raises(UsageError, match=f"is of a run with the verb {verb}, not {other}; give each job a folder"):
+    with pytest.raises(
+        UsageError, match=f"is of a run with the verb {verb}, not {other}; give each job a folder"
+    ):
         asked(other, folder)
 
 
@@ -232,7 +263,9 @@ def test_data_in_memory_have_no_run_folder(verb: str, folder: Path) -> None:
         "compare": lambda **on: compare([folder / "labelled", held], **on),
         "fit": lambda **on: fit(held, **on),
     }
-    with pytest.raises(UsageError, match=r"a run folder is for files, and the \w+ (is|are) a Predictions in memory"):
+    with pytest.raises(
+        UsageError, match=r"a run folder is for files, and the \w+ (is|are) a Predictions in memory"
+    ):
         calls[verb](run_folder=folder / "run")
     assert not (folder / "run").exists()
 
@@ -240,7 +273,12 @@ def test_data_in_memory_have_no_run_folder(verb: str, folder: Path) -> None:
 def test_trials_of_the_cache_count_as_done(folder: Path) -> None:
     options = {**TRIALS, "cache": folder / "cache", "run_folder": folder / "run"}
     first = backtest(folder / "reference.parquet", **options)
-    assert (told(folder)["done"], told(folder)["parts"], told(folder)["read"], first.reused) == (8, 8, 8, 0)
+    assert (told(folder)["done"], told(folder)["parts"], told(folder)["read"], first.reused) == (
+        8,
+        8,
+        8,
+        0,
+    )
     again = backtest(folder / "reference.parquet", **options)
     assert (told(folder)["done"], told(folder)["parts"], told(folder)["read"]) == (8, 8, 0)
     assert again.reused == len(again.trials) == len(first.trials)
@@ -280,7 +318,9 @@ def test_a_family_that_was_mended_is_tried_again(folder: Path) -> None:
 
 def test_labels_of_their_own_are_part_of_what_is_kept(folder: Path) -> None:
     def judged(kept: Path | None) -> dict[str, Any]:
-        found: dict[str, Any] = evaluate(folder / "target", labels=folder / "few.csv", run_folder=kept).to_dict()
+        found: dict[str, Any] = evaluate(
+            folder / "target", labels=folder / "few.csv", run_folder=kept
+        ).to_dict()
         return found
 
     first = judged(folder / "run")
@@ -292,7 +332,9 @@ def test_labels_of_their_own_are_part_of_what_is_kept(folder: Path) -> None:
     assert told(folder)["read"] == 1
 
 
-def test_from_the_shell(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_shell(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(folder)
     quick = [f"--method={name}" for name in METHODS]
     calls = {
@@ -306,7 +348,12 @@ def test_from_the_shell(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     for verb, words in calls.items():
         command = [verb, *words, "--engine", "local", "--workers", "1"]
         for read in (True, False):
-            more = ["--run-folder", f"runs/{verb}", "--quiet", *([] if verb == "fit" else ["--json", f"{verb}.json"])]
+            more = [
+                "--run-folder",
+                f"runs/{verb}",
+                "--quiet",
+                *([] if verb == "fit" else ["--json", f"{verb}.json"]),
+            ]
             assert (main([*command, *more]), capsys.readouterr().err) == (0, "")
             (one,) = runs(folder / "runs" / verb).runs
             assert (one.verb, one.status, one.read > 0) == (verb, "finished", read)

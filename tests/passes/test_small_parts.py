@@ -19,15 +19,24 @@ from oodometer.passes.slicing import Latest, RowChunks, TimeChunks, rows_by_valu
 def test_slices_and_chunks() -> None:
     names, rows = rows_by_value(np.array(["b", "a", "b"], dtype=object))
     assert (names, [index.tolist() for index in rows]) == (["b", "a"], [[0, 2], [1]])
-    months, times = TimeChunks("month"), np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
+    months, times = (
+        TimeChunks("month"),
+        np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]"),
+    )
     assert months.at(times).tolist() == [587, 588]
     place = {"name": "2019-01", "start": "2019-01-01", "end": "2019-02-01"}
     assert (
-        months.place(588, 1, None) == months.place(588, 1, months.latest(times[1:] + np.timedelta64(30, "D"))) == place
+        months.place(588, 1, None)
+        == months.place(588, 1, months.latest(times[1:] + np.timedelta64(30, "D")))
+        == place
     )
     unfinished = {"name": "2019-01 (partial)", "open": True, "partial": True}
     assert months.place(588, 1, months.latest(times[1:]) + Latest(times[0])) == place | unfinished
-    assert RowChunks(1000).place(1, 1000, None) == {"name": "rows 1001 to 2000", "start": 1000, "end": 2000}
+    assert RowChunks(1000).place(1, 1000, None) == {
+        "name": "rows 1001 to 2000",
+        "start": 1000,
+        "end": 2000,
+    }
 
 
 def test_sizes() -> None:
@@ -45,7 +54,9 @@ def test_decisions_are_seen() -> None:
     decided = Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0])
     assert rows_decided(decided) == 1
     check_rule(decided, is_argmax=False)
-    with pytest.raises(InputError, match="row 9: column prediction: expected the class of highest probability"):
+    with pytest.raises(
+        InputError, match="row 9: column prediction: expected the class of highest probability"
+    ):
         check_rule(decided, is_argmax=True)
     p = [[0.7, 0.3], [0.45, 0.55], [0.2, 0.8]]
     (text,) = decisions_said(Predictions.from_probabilities(p, prediction=[0, 0, 1]), "reference")
@@ -54,7 +65,9 @@ def test_decisions_are_seen() -> None:
 
 def test_prices_are_no_classes() -> None:
     price = np.arange(100)
-    with pytest.raises(InputError, match="expected classes, got whole numbers that the predictions miss by little"):
+    with pytest.raises(
+        InputError, match="expected classes, got whole numbers that the predictions miss by little"
+    ):
         check_numbers(range(1000, 2000, 10), price, np.minimum(price + 1, 99), None, None)
 
 

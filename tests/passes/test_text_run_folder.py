@@ -68,7 +68,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def asked(folder: Path, kept: bool = True, **more: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"by": "site", "backtest": None, **more}
     home = folder / "run" if kept else None
-    return estimate(folder / "reference.parquet", folder / "lake", run_folder=home, **options).to_dict()
+    return estimate(
+        folder / "reference.parquet", folder / "lake", run_folder=home, **options
+    ).to_dict()
 
 
 def read(folder: Path) -> int:
@@ -94,7 +96,9 @@ def test_only_new_files_are_read(folder: Path, form: str, opened: list[str]) -> 
 
 def test_a_file_that_changed_is_looked_at_again(folder: Path, form: str) -> None:
     asked(folder)
-    write_predictions(record(9, 40).without_labels(), folder / "lake" / "day=2026-11-02" / f"part.{form}")
+    write_predictions(
+        record(9, 40).without_labels(), folder / "lake" / "day=2026-11-02" / f"part.{form}"
+    )
     assert asked(folder) == asked(folder, kept=False)
     assert read(folder) == 2  # and the one behind it, whose rows have moved
     known = json.loads(json.loads((folder / "run" / FACTS).read_text())["value"])
@@ -123,7 +127,9 @@ def test_a_type_that_a_new_file_widens_is_read_again_everywhere(tmp_path: Path) 
     lake = tmp_path / "lake"
     lake.mkdir()
     for name, site in (("a", "7"), ("b", "08")):
-        (lake / f"{name}.csv").write_text("prob_0,prob_1,prob_2,site\n" + f"0.5,0.25,0.25,{site}\n" * 60)
+        (lake / f"{name}.csv").write_text(
+            "prob_0,prob_1,prob_2,site\n" + f"0.5,0.25,0.25,{site}\n" * 60
+        )
     assert [part["value"] for part in asked(tmp_path)["slices"]] == [7, 8]
     (lake / "c.csv").write_text("prob_0,prob_1,prob_2,site\n" + "0.5,0.25,0.25,x\n" * 60)
     found = asked(tmp_path)

@@ -32,14 +32,21 @@ from oodometer.results import Skipped
 from oodometer.results.backtest import Trial
 from oodometer.testing.methods import example_candidates, example_record
 
-REFERENCE, TARGET = example_record(300, seed=1), example_record(200, seed=2, difficulty=1.4, labelled=False)
+REFERENCE, TARGET = (
+    example_record(300, seed=1),
+    example_record(200, seed=2, difficulty=1.4, labelled=False),
+)
 CANDIDATES = example_candidates(300, seed=1), example_candidates(200, seed=2, labelled=False)
 _BINARY = Predictions.from_probabilities(
     np.stack([1 - np.linspace(0.01, 0.99, 200), np.linspace(0.01, 0.99, 200)], axis=1),
     prediction=(np.linspace(0.01, 0.99, 200) > 0.6).astype(np.int32),
     label=(np.arange(200) % 7 < np.linspace(0, 7, 200)).astype(np.int32),
 )
-KINDS = {"classes": (REFERENCE, TARGET), "candidates": CANDIDATES, "decisions": (_BINARY, _BINARY.without_labels())}
+KINDS = {
+    "classes": (REFERENCE, TARGET),
+    "candidates": CANDIDATES,
+    "decisions": (_BINARY, _BINARY.without_labels()),
+}
 
 
 def test_the_floors_are_there() -> None:
@@ -146,7 +153,9 @@ class Stranger:
     a: int = 1
 
 
-@pytest.mark.parametrize("value", [Stranger(), lambda: 1, re.compile("a"), b"bytes", Path("a"), {"x": [Stranger()]}])
+@pytest.mark.parametrize(
+    "value", [Stranger(), lambda: 1, re.compile("a"), b"bytes", Path("a"), {"x": [Stranger()]}]
+)
 def test_what_is_not_known_is_not_kept(value: Any) -> None:
     with pytest.raises(NotKept, match="which no fitted file may hold"):
         Encoder().encode({"it": value})
@@ -218,7 +227,9 @@ def whole() -> bytes:
 
     encoder = Encoder()
     told = encoder.encode({"a": np.arange(5), "b": "text", "c": Skipped("m", "w")})
-    return write_archive(Path(tempfile.mkdtemp()) / "a.oodo", {"x": 1}, {"it": told}, encoder.arrays).read_bytes()
+    return write_archive(
+        Path(tempfile.mkdtemp()) / "a.oodo", {"x": 1}, {"it": told}, encoder.arrays
+    ).read_bytes()
 
 
 def read(content: bytes) -> Any:
@@ -264,13 +275,18 @@ def sealed(content: bytes) -> bytes:
 def test_a_forged_file_runs_nothing_and_fails_in_one_way(place: int, flip: int) -> None:
     content = bytearray(whole())
     content[place] ^= flip
-    with suppress(InputError, Damaged):  # anything else fails here; a changed name or number may be read
+    with suppress(
+        InputError, Damaged
+    ):  # anything else fails here; a changed name or number may be read
         read(sealed(bytes(content)))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [(b'"format": 5', b'"format": 6', "format 6"), (b'"oodometer": "0.', b'"oodometer": "9.', "one of oodometer 9.")],
+    [
+        (b'"format": 5', b'"format": 6', "format 6"),
+        (b'"oodometer": "0.', b'"oodometer": "9.', "one of oodometer 9."),
+    ],
 )
 def test_a_file_of_another_version_is_refused(old: bytes, new: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
@@ -299,7 +315,9 @@ def test_other_files_are_no_fitted_files(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_makes_no_more_than_it_holds(tree: Any) -> None:
-    header = f"{{'descr': '<U0', 'fortran_order': False, 'shape': ({400_000_000},), }}".ljust(117) + "\n"
+    header = (
+        f"{{'descr': '<U0', 'fortran_order': False, 'shape': ({400_000_000},), }}".ljust(117) + "\n"
+    )
     many = b"\x93NUMPY\x01\x00v\x00" + header.encode()
     file = BytesIO()
     np.save(file, np.zeros(1 << 20, np.uint8))
@@ -313,5 +331,7 @@ def test_a_file_makes_no_more_than_it_holds(tree: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "model.oodo")
-    with pytest.raises(InputError, match=r"model\.oodo: expected a file that can be read, got a pipe or device"):
+    with pytest.raises(
+        InputError, match=r"model\.oodo: expected a file that can be read, got a pipe or device"
+    ):
         Archive.open(tmp_path / "model.oodo")

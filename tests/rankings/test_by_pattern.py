@@ -17,7 +17,9 @@ from oodometer.rankings.outcome import evidence_of
 from oodometer.rankings.posterior import posterior_by_pattern, safe_to_stop
 
 
-def suite(rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2) -> tuple[Array, Array]:
+def suite(
+    rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2
+) -> tuple[Array, Array]:
     """Predictions of models whose mistakes are partly shared, and the truth; half of the wrong classes are the same."""
     truth = rng.integers(0, classes, rows)
     hard = rng.beta(1, 2, rows)
@@ -28,19 +30,27 @@ def suite(rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2
     return np.where(wrong, said, truth), truth
 
 
-def independent(rng: np.random.Generator, rows: int, models: int, classes: int) -> tuple[Array, Array]:
+def independent(
+    rng: np.random.Generator, rows: int, models: int, classes: int
+) -> tuple[Array, Array]:
     """Predictions of models that err independently, and the truth."""
     truth = rng.integers(0, classes, rows)
     wrong = rng.random((models, rows)) > rng.uniform(0.3, 0.95, (models, 1))
-    return np.where(wrong, (truth + rng.integers(1, classes, (models, rows))) % classes, truth), truth
+    return np.where(
+        wrong, (truth + rng.integers(1, classes, (models, rows))) % classes, truth
+    ), truth
 
 
-def answered(said: Array, truth: Array, random: int, chosen: int, seed: int) -> tuple[Posterior, Posterior]:
+def answered(
+    said: Array, truth: Array, random: int, chosen: int, seed: int
+) -> tuple[Posterior, Posterior]:
     """The posterior that counts all labels as random ones, and that by pattern; some rows are random, some chosen."""
     start = posterior(said[:, :random], truth[:random], said[:, random:], draws=500)
     places = np.arange(random)
     if chosen:
-        places = np.r_[places, random + rows_to_label(said[:, random:], start.p_best, chosen, seed=seed)]
+        places = np.r_[
+            places, random + rows_to_label(said[:, random:], start.p_best, chosen, seed=seed)
+        ]
     rest = np.setdiff1d(np.arange(said.shape[1]), places)
     rows = said[:, places], truth[places], said[:, rest]
     plain = posterior(*rows, draws=500)
@@ -61,7 +71,10 @@ def check_kept(pairs: list[tuple[float, bool]], least: int) -> None:
         inside = (said >= low) & (said < high)
         assert inside.sum() > least
         spread = np.sqrt(said[inside].mean() * (1 - said[inside].mean()) / inside.sum())
-        assert right[inside].mean() > said[inside].mean() - 3 * spread - 0.03, (low, right[inside].mean())
+        assert right[inside].mean() > said[inside].mean() - 3 * spread - 0.03, (
+            low,
+            right[inside].mean(),
+        )
 
 
 def test_probabilities_of_chosen_rows_come_true() -> None:
@@ -85,7 +98,9 @@ def test_they_come_true_with_many_models_and_classes(random: int, chosen: int) -
     for models, classes in ((3, 5), (3, 10), (5, 5)):
         for seed in range(4):
             for make in (suite, independent):
-                said, truth = make(np.random.default_rng([seed, models, classes]), 500, models, classes)
+                said, truth = make(
+                    np.random.default_rng([seed, models, classes]), 500, models, classes
+                )
                 accuracy = (said == truth).mean(axis=1)
                 found = answered(said, truth, random, chosen, seed)[1]
                 careful += sides(found, accuracy)
@@ -145,7 +160,9 @@ def test_without_labels_a_sure_model_is_not_believed() -> None:
     sure = np.array([0.7, 0.7, 0.99])[:, None]
     yes = np.where(says == 1, sure, 1 - sure)
     none = np.zeros(0, dtype=int)
-    bold, plain = (evidence_of(answers, none)[0] for answers in (np.stack([1 - yes, yes], axis=2), says))
+    bold, plain = (
+        evidence_of(answers, none)[0] for answers in (np.stack([1 - yes, yes], axis=2), says)
+    )
     assert np.array_equal(bold.p_better, plain.p_better)
     assert bold.order[-1] == 2
 
@@ -165,7 +182,11 @@ def test_one_against_two_turns_no_order_round() -> None:
     truth = [0] * 12 + [1] * 8
     # Elsewhere it differs from one of them alone, and is mostly right.
     pool = np.array(
-        [[1] * 30 + [1] * 100 + [1] * 100, [0] * 30 + [0] * 100 + [1] * 100, [0] * 30 + [1] * 100 + [0] * 100]
+        [
+            [1] * 30 + [1] * 100 + [1] * 100,
+            [0] * 30 + [0] * 100 + [1] * 100,
+            [0] * 30 + [1] * 100 + [0] * 100,
+        ]
     )
     random = pool[:, [35, 45, 55, 140, 150, 160]]
     says, labels = np.concatenate([np.array(alone), random], axis=1), [*truth, 1, 1, 1, 1, 1, 1]
@@ -190,7 +211,9 @@ def test_the_odd_model_does_not_win_by_being_uncertain() -> None:
     """Seven models agree nearly always, one seldom; on the labelled rows all are as often right."""
     truth = np.zeros(1010, dtype=int)
     rng = np.random.default_rng(0)
-    said = (rng.random(1010) < 0.15) ^ (rng.random((8, 1010)) < np.r_[np.full(7, 0.02), 0.3][:, None])
+    said = (rng.random(1010) < 0.15) ^ (
+        rng.random((8, 1010)) < np.r_[np.full(7, 0.02), 0.3][:, None]
+    )
     said = said.astype(int)
     said[:, :10] = 0
     said[:, 8], said[:7, 9] = 1, 1
@@ -213,13 +236,23 @@ def test_the_benchmark_ranks_as_the_verb_does(referenced: bool) -> None:
     p = rng.dirichlet(np.ones(3), (4, 200)) + rng.uniform(0.2, 0.8, (4, 1, 1)) * np.eye(3)[truth]
     made = Suite.of("nat_one", "one", p[:, 50:], truth[50:], p[:, :50], truth[:50])
     files, known = (
-        [{"id": np.arange(len(labels)), "probabilities": of, "label": list(labels)} for of in answers]
-        for answers, labels in ((made.answers, [*made.truth[:10].tolist(), *[None] * 140]), made.known or ())
+        [
+            {"id": np.arange(len(labels)), "probabilities": of, "label": list(labels)}
+            for of in answers
+        ]
+        for answers, labels in (
+            (made.answers, [*made.truth[:10].tolist(), *[None] * 140]),
+            made.known or (),
+        )
     )
-    result = oodometer.rank(dict(zip(names, files, strict=True)), reference=known if referenced else None)
+    result = oodometer.rank(
+        dict(zip(names, files, strict=True)), reference=known if referenced else None
+    )
     alone = ranked(made, np.arange(10), np.arange(10, 150), referenced=referenced)
     assert list(result.models) == [names[k] for k in alone.order]
-    assert {one.model: one.p_best for one in result.ranking} == dict(zip(names, alone.p_best, strict=True))
+    assert {one.model: one.p_best for one in result.ranking} == dict(
+        zip(names, alone.p_best, strict=True)
+    )
     cost = alone.cost(alone.order[0])
     assert (result.cost["expected"], result.cost["at_most"]) == cost
     assert result.not_excluded == tuple(names[k] for k in alone.not_excluded())
@@ -229,7 +262,10 @@ def test_the_class_posterior_is_a_witness_of_two_models_too() -> None:
     """It moves the order where labels say little, random labels that it read count half, chosen ones fully."""
     truth = np.arange(400) % 2
     rows = np.stack(
-        [np.where(np.arange(400) % 20 < 4, 1 - truth, truth), np.where(np.arange(400) % 20 > 15, 1 - truth, truth)]
+        [
+            np.where(np.arange(400) % 20 < 4, 1 - truth, truth),
+            np.where(np.arange(400) % 20 > 15, 1 - truth, truth),
+        ]
     )
     rows = rows[:, :20], truth[:20], rows[:, 20:]
     plain, ahead = posterior(*rows), (np.array([0.8, 0.7]), np.full((2, 2), 1e-4))
@@ -240,7 +276,9 @@ def test_the_class_posterior_is_a_witness_of_two_models_too() -> None:
     assert witness.order == (0, 1)
     chosen = posterior_by_pattern(plain, *rows, classes=[ahead], chosen=np.ones(20, dtype=bool))
     assert 0.5 < chosen.p_better[0, 1] < witness.p_better[0, 1]
-    other = posterior_by_pattern(plain, *rows, classes=[(ahead[0][::-1], ahead[1]), ahead], reference=[0.9, 0.9])
+    other = posterior_by_pattern(
+        plain, *rows, classes=[(ahead[0][::-1], ahead[1]), ahead], reference=[0.9, 0.9]
+    )
     assert other.p_better[0, 1] < witness.p_better[0, 1]
 
 
@@ -274,7 +312,9 @@ def test_a_stop_is_safe_however_often_one_looks() -> None:
 
 
 def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
-    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    kept = json.loads(
+        (Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text()
+    )
     for group, cells in kept["orders"].items():
         mean, _, high = cells["rank"]["beside counting"]
         assert high > 0, group
@@ -289,7 +329,9 @@ def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
 
 def test_the_committed_order_without_a_label_finds_as_many_pairs_as_ten_labels() -> None:
     """With a reference more than counting ten labels, also without one where models are many."""
-    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    kept = json.loads(
+        (Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text()
+    )
     for group, cells in kept["orders without a label"].items():
         if "source" not in group and group != "kind inoc":
             ten = kept["orders"][group]["counting"]["pairs"]
@@ -298,13 +340,18 @@ def test_the_committed_order_without_a_label_finds_as_many_pairs_as_ten_labels()
     told = kept["what is said of orders without a label"]
     assert packaged().orders["reference"] == told["reference"]
     assert packaged().orders["counting ten labels"] == told["counting ten labels"]
-    assert packaged().orders["suggested less random"] == kept["further"]["all suites"]["suggested less random"]
+    assert (
+        packaged().orders["suggested less random"]
+        == kept["further"]["all suites"]["suggested less random"]
+    )
     assert packaged().about["made_by"] == kept["command"]
 
 
 def test_where_labels_speak_against_agreement_they_win() -> None:
     """There the order finds more pairs than counting does, which finds more than agreement."""
-    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    kept = json.loads(
+        (Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text()
+    )
     for labels, of in kept["labels against agreement"].items():
         rank, counting, agreement = of["means"][:3]
         assert rank > counting > agreement, labels
@@ -312,34 +359,53 @@ def test_where_labels_speak_against_agreement_they_win() -> None:
 
 def test_a_chance_without_a_reference_is_no_larger_than_what_came_true_of_such() -> None:
     """Leaders of five models or more and 30 % or more, their sources left out: truer than as it came, not too large."""
-    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    kept = json.loads(
+        (Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text()
+    )
     of = kept["calibration"]["made and published"]
-    for end in (", no reference", ", no reference, thirty labels", ", no reference, a hundred labels"):
+    for end in (
+        ", no reference",
+        ", no reference, thirty labels",
+        ", no reference, a hundred labels",
+    ):
         gaps = []
         for name in ("leader as it came", "leader"):
             high = [tenth for tenth in of[name + end] if tenth["from"] >= 0.3]
             cases = sum(tenth["cases"] for tenth in high)
-            gaps.append(sum(tenth["cases"] * (tenth["said"] - tenth["true"]) for tenth in high) / cases)
+            gaps.append(
+                sum(tenth["cases"] * (tenth["said"] - tenth["true"]) for tenth in high) / cases
+            )
         assert gaps[1] < gaps[0], (end, gaps)
         assert gaps[1] < 3, (end, gaps)
     worth = kept["curves"]["five or more, no reference"]
     assert worth["kept"]
-    assert [name for name, one in kept["curves"].items() if one["kept"]] == ["five or more, no reference"]
+    assert [name for name, one in kept["curves"].items() if one["kept"]] == [
+        "five or more, no reference"
+    ]
     assert worth["cases"][1] < worth["cases"][0] - 0.005
 
 
-@pytest.mark.parametrize("group", ["made and published", "all made suites", "kind more", "kind nat", "kind published"])
+@pytest.mark.parametrize(
+    "group", ["made and published", "all made suites", "kind more", "kind nat", "kind published"]
+)
 def test_the_committed_chances_are_true(group: str) -> None:
     """P(a beats b) at most five points too high in each tenth of all suites and eight too low, with a reference and
     without, of ten labels and more; without a label at most five too high. In a group of suites as far as these can
     tell. P(best) alike below 40 %; above, few suites are behind a tenth, and leaders have a test of their own."""
-    kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
+    kept = json.loads(
+        (Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text()
+    )
     for what, tenths in kept["calibration"][group].items():
         for tenth in tenths:
-            modest = "no label" in what and tenth["said"] < tenth["true"]  # its chances are of few draws
+            modest = (
+                "no label" in what and tenth["said"] < tenth["true"]
+            )  # its chances are of few draws
             if "leader" in what or modest:
                 continue
-            gap, error = abs(tenth["said"] - tenth["true"]), 0 if group == "made and published" else tenth["error"]
+            gap, error = (
+                abs(tenth["said"] - tenth["true"]),
+                0 if group == "made and published" else tenth["error"],
+            )
             if "pair" in what or (tenth["from"] < 0.35 and group != "kind published"):
                 assert gap < (5 if tenth["said"] > tenth["true"] else 8) + 2 * error, (what, tenth)
             elif "no reference" not in what and group == "made and published":

@@ -25,7 +25,9 @@ def six(labels: int = 10) -> Posterior:
 def curves(true: float, labels: tuple[int, ...] = (10,)) -> CameTrue:
     """Leaders of 60 % and more were the best in this share."""
     knots = np.array([0.2, 0.6, 0.95]), np.array([0.2, true, true])
-    return CameTrue(dict.fromkeys([(False, some, "five or more") for some in labels], knots), {}, {})
+    return CameTrue(
+        dict.fromkeys([(False, some, "five or more") for some in labels], knots), {}, {}
+    )
 
 
 def test_all_that_is_said_goes_with_the_leader() -> None:
@@ -99,6 +101,12 @@ def test_packaged_curves() -> None:
     assert {(with_one, group) for with_one, _, group in kept.curves} == {(False, "five or more")}
     assert kept.measured(False, "five or more") == [0, 10, 30, 100]
     for labels in (0, 10, 30):
-        values = [kept.of(p, labels=labels, models=7, referenced=False) for p in np.linspace(0.1, 1, 50)]
+        values = [
+            kept.of(p, labels=labels, models=7, referenced=False) for p in np.linspace(0.1, 1, 50)
+        ]
         assert (np.diff(values) >= -1e-9).all(), labels
-    assert [group_of(number) for number in (2, 3, 4, 5, 60)] == ["two", *["three or four"] * 2, *["five or more"] * 2]
+    assert [group_of(number) for number in (2, 3, 4, 5, 60)] == [
+        "two",
+        *["three or four"] * 2,
+        *["five or more"] * 2,
+    ]

@@ -44,14 +44,18 @@ def test_three_models_and_four_rows_by_hand() -> None:
 
 def test_every_draw_gives_what_enumeration_gives() -> None:
     every = [list(rows) for rows in itertools.product(range(4), repeat=2)]
-    exact = few_shot_evaluation({"ACC": over(every)}, [0.75, 0.5, 0.25], rows=4, draws=len(every), size=2)
+    exact = few_shot_evaluation(
+        {"ACC": over(every)}, [0.75, 0.5, 0.25], rows=4, draws=len(every), size=2
+    )
     drawn = few_shot_evaluation({"ACC": RIGHT}, [0.75, 0.5, 0.25], draws=20_000, size=2)
     assert np.allclose(drawn.pairwise, exact.pairwise, atol=0.015)
 
 
 def test_the_same_draws_for_all_methods_and_a_turned_method_is_the_complement() -> None:
     values = np.random.default_rng(0).random((4, 50))
-    found = few_shot_evaluation({"v": values, "again": values, "turned": -values}, [0.4, 0.3, 0.2, 0.1])
+    found = few_shot_evaluation(
+        {"v": values, "again": values, "turned": -values}, [0.4, 0.3, 0.2, 0.1]
+    )
     assert np.array_equal(found.of("v"), found.of("again"))
     assert np.array_equal(found.of("v"), 1 - found.of("turned"))
 
@@ -67,7 +71,9 @@ def test_equal_models_are_left_out_and_counted() -> None:
 def test_absent_values_are_left_out_of_the_mean_and_nothing_left_is_a_tie() -> None:
     values = np.array([[np.nan, 1.0], [0.5, 0.5]])
     rule_rows = np.array([[0, 1], [0, 0]])
-    found = few_shot_evaluation({"f": lambda drawn: drawn_scores(values, rule_rows)}, [0.9, 0.1], rows=2, draws=2)
+    found = few_shot_evaluation(
+        {"f": lambda drawn: drawn_scores(values, rule_rows)}, [0.9, 0.1], rows=2, draws=2
+    )
     assert found.of("f").tolist() == [[1.0, 0.5]]
 
 
@@ -143,7 +149,9 @@ def test_the_same_values_in_another_order_are_a_tie() -> None:
     drawn = np.array([[0, 1, 2]])
     found = drawn_scores(values, drawn)
     assert found[0, 0] != found[0, 1]  # to the last digit
-    assert few_shot_evaluation({"f": lambda _: found}, [0.9, 0.1], rows=3, draws=1).of("f").tolist() == [[0.5]]
+    assert few_shot_evaluation({"f": lambda _: found}, [0.9, 0.1], rows=3, draws=1).of(
+        "f"
+    ).tolist() == [[0.5]]
     assert few_shot_evaluation({"f": values * 1e-9}, [0.9, 0.1], draws=200, size=1).ties[0] < 0.5
 
 

@@ -16,7 +16,9 @@ from oodometer.rankings.pool import _with_members
 from oodometer.registry import create
 
 
-def records(rows: int, seed: int, skills: tuple[float, ...] = (3.0, 1.5, 0.5)) -> dict[str, Predictions]:
+def records(
+    rows: int, seed: int, skills: tuple[float, ...] = (3.0, 1.5, 0.5)
+) -> dict[str, Predictions]:
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 3, rows)
     out = {}
@@ -35,7 +37,8 @@ def test_evidence_is_that_of_the_house() -> None:
     assert found.rows == 400
     for name in ("doc", "atc", "cbpe"):
         expected = [
-            create("estimator", name).fit(REFERENCES[m]).estimate(POOLS[m].without_labels()).value for m in found.models
+            create("estimator", name).fit(REFERENCES[m]).estimate(POOLS[m].without_labels()).value
+            for m in found.models
         ]
         assert found.scores[name].tolist() == pytest.approx(expected)
         assert [one.value for one in found.intervals[name]] == pytest.approx(expected)
@@ -45,7 +48,9 @@ def test_evidence_is_that_of_the_house() -> None:
     for name in ("nuclear-norm", "mano", "softmax-correlation"):
         ranking = rank_models(POOLS, name)
         if name != "softmax-correlation":  # which learns the prior of each reference
-            assert found.scores[name].tolist() == pytest.approx([ranking.evidence[m].value for m in found.models])
+            assert found.scores[name].tolist() == pytest.approx(
+                [ranking.evidence[m].value for m in found.models]
+            )
     for name, scores in found.scores.items():
         assert scores[0] > scores[2], name
     assert set(found.why_not) == {"dispersion", "mde"}
@@ -55,9 +60,13 @@ def test_evidence_is_that_of_the_house() -> None:
 def test_the_other_models_are_members() -> None:
     found = pool_evidence(POOLS, REFERENCES, estimators=["agreement"], proxies=[])
     predicted = np.stack([record.predicted for record in POOLS.values()])
-    pool = replace(POOLS["m1"], members=predicted[[0, 2]].astype(np.int32), prediction=predicted[1], _cache={})
+    pool = replace(
+        POOLS["m1"], members=predicted[[0, 2]].astype(np.int32), prediction=predicted[1], _cache={}
+    )
     others = np.stack([REFERENCES[m].predicted for m in ("m0", "m2")]).astype(np.int32)
-    reference = replace(REFERENCES["m1"], members=others, prediction=REFERENCES["m1"].predicted, _cache={})
+    reference = replace(
+        REFERENCES["m1"], members=others, prediction=REFERENCES["m1"].predicted, _cache={}
+    )
     expected = create("estimator", "agreement").fit(reference).estimate(pool.without_labels()).value
     assert found.scores["agreement"][1] == expected
 
@@ -82,7 +91,12 @@ def test_agreement_by_hand() -> None:
     plurality, pairwise = agreement_values([[0, 0, 0], [0, 1, 1], [0, 1, 2], [1, 1, 2]])
     assert plurality[:, 0].tolist() == [1, 1, 1, 0]
     assert plurality[:, 1].tolist() == [0, 1, 1, 1]
-    assert plurality[:, 2].tolist() == [0, 0, 1 / 3, 1 / 3]  # of the others' votes 0, 1 and 2 have one each
+    assert plurality[:, 2].tolist() == [
+        0,
+        0,
+        1 / 3,
+        1 / 3,
+    ]  # of the others' votes 0, 1 and 2 have one each
     assert pairwise[:, 0] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0])
 
 
@@ -100,7 +114,9 @@ def test_what_does_not_belong_together_is_refused() -> None:
 def test_agreement_is_that_of_a_count_of_votes() -> None:
     rng = np.random.default_rng(0)
     said = rng.integers(0, 4, (6, 80))
-    plurality, pairwise = agreement_values(said * 10**9)  # a table of rows and classes would not fit
+    plurality, pairwise = agreement_values(
+        said * 10**9
+    )  # a table of rows and classes would not fit
     for i in range(6):
         for row in range(80):
             votes = np.bincount(np.delete(said[:, row], i), minlength=4)

@@ -67,7 +67,9 @@ def test_rows_that_are_all_labelled_are_ordered_by_their_accuracy() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         truth = rng.integers(0, 3, 30)
-        predicted = np.where(rng.random((5, 30)) < rng.uniform(0.3, 0.9, (5, 1)), truth, rng.integers(0, 3, (5, 30)))
+        predicted = np.where(
+            rng.random((5, 30)) < rng.uniform(0.3, 0.9, (5, 1)), truth, rng.integers(0, 3, (5, 30))
+        )
         right = (predicted == truth).sum(axis=1)
         assert np.all(np.diff(right[list(posterior(predicted, truth, draws=50).order)]) <= 0)
 
@@ -92,7 +94,9 @@ def test_equal_models_share_and_rows_of_unknown_truth_are_pool() -> None:
 def test_many_labels_are_certain_and_the_order_of_models_does_not_matter() -> None:
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 4, 400)
-    predicted = np.where(rng.random((4, 400)) < np.array([[0.9], [0.7], [0.5], [0.3]]), truth, (truth + 1) % 4)
+    predicted = np.where(
+        rng.random((4, 400)) < np.array([[0.9], [0.7], [0.5], [0.3]]), truth, (truth + 1) % 4
+    )
     found = posterior(predicted, truth)
     assert found.order == (0, 1, 2, 3)
     assert found.p_best[0] > 0.999
@@ -109,7 +113,9 @@ def test_the_best_of_all_is_at_most_as_likely_as_the_better_of_two() -> None:
     found = posterior(predicted, truth, pool)
     worst = np.where(np.eye(6), 1, found.p_better).min(axis=1)
     assert (found.p_best <= worst + 0.02).all()
-    assert (found.prior[~np.eye(6, dtype=bool)] >= 1).all()  # half of two imaginary rows and more on either side
+    assert (
+        found.prior[~np.eye(6, dtype=bool)] >= 1
+    ).all()  # half of two imaginary rows and more on either side
 
 
 def test_a_label_that_no_model_predicts_tells_nothing() -> None:
@@ -122,7 +128,9 @@ def _suite(rng: np.random.Generator, models: int, rows: int) -> tuple[Array, Arr
     """Models of uneven quality whose mistakes are correlated, and the truth."""
     truth = rng.integers(0, 2, rows)
     share = rng.uniform(0, 0.9)
-    hardness = np.sqrt(share) * rng.standard_normal(rows) + np.sqrt(1 - share) * rng.standard_normal((models, rows))
+    hardness = np.sqrt(share) * rng.standard_normal(rows) + np.sqrt(
+        1 - share
+    ) * rng.standard_normal((models, rows))
     right = hardness < stats.norm.ppf(rng.uniform(0.3, 0.98, (models, 1)))
     return np.where(right, truth, 1 - truth), truth
 
@@ -179,7 +187,9 @@ def test_rare_disagreements_take_more_labels() -> None:
 
 
 def test_models_that_never_differ_are_never_settled() -> None:
-    same = posterior(np.zeros((2, 5), dtype=int), np.zeros(5, dtype=int), np.ones((2, 50), dtype=int))
+    same = posterior(
+        np.zeros((2, 5), dtype=int), np.zeros(5, dtype=int), np.ones((2, 50), dtype=int)
+    )
     found = labels_to_settle(same)
     assert found.labels is None
     assert "never differ" in found.why
@@ -275,7 +285,9 @@ def test_a_thousand_classes_take_no_more_than_two() -> None:
     rng = np.random.default_rng(0)
     said = rng.integers(0, 2, (3, 3000)) * 10**9  # a table of pattern and class would not fit
     found = posterior(said[:, :10], said[0, :10], said[:, 10:], draws=500)
-    small = posterior(said[:, :10] // 10**9, said[0, :10] // 10**9, said[:, 10:] // 10**9, draws=500)
+    small = posterior(
+        said[:, :10] // 10**9, said[0, :10] // 10**9, said[:, 10:] // 10**9, draws=500
+    )
     assert found.p_best.tolist() == small.p_best.tolist()
 
 
@@ -285,7 +297,10 @@ def test_settling_knows_that_both_may_be_wrong() -> None:
     truth = np.array([0, 0, *range(2, 10), 2, 3])
     found = posterior(predicted, truth, prior=2)
     assert (found.neither[0, 1], found.wins[0, 1], found.classes) == (10, 2, 10)
-    now, binary = labels_to_settle(found), labels_to_settle(posterior(predicted[:, :2], truth[:2], prior=2))
+    now, binary = (
+        labels_to_settle(found),
+        labels_to_settle(posterior(predicted[:, :2], truth[:2], prior=2)),
+    )
     rng = np.random.default_rng(0)
     needed = []
     for _ in range(600):
@@ -304,7 +319,14 @@ def test_settling_knows_that_both_may_be_wrong() -> None:
 
 def test_arguments_that_are_none_are_refused() -> None:
     two = [[0, 1], [1, 1]]
-    for wrong in ({"draws": 0}, {"draws": -5}, {"draws": 2.5}, {"prior": np.inf}, {"prior": "a"}, {"seed": -1}):
+    for wrong in (
+        {"draws": 0},
+        {"draws": -5},
+        {"draws": 2.5},
+        {"prior": np.inf},
+        {"prior": "a"},
+        {"seed": -1},
+    ):
         with pytest.raises(UsageError, match="expected"):
             posterior(two, [0, 1], **wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="whole number"):
@@ -319,7 +341,10 @@ def test_settled_is_said_to_be_one_sided() -> None:
     rows = [{"model": "a", "p_best": 0.9}, {"model": "b", "p_best": 0.1}]
     done = Settling("a", "b", 0.97, 0.95, 0)
     more = Settling("a", "b", 0.8, 0.95, 50, 7, 332, 20)
-    said = [" ".join(ranking_view({"ranking": rows, "settling": one.to_dict()}).sentences) for one in (done, more)]
+    said = [
+        " ".join(ranking_view({"ranking": rows, "settling": one.to_dict()}).sentences)
+        for one in (done, more)
+    ]
     assert "Probability that a beats b: 97 %, which settles it at 95 % (one-sided)" in said[0]
     assert (
         "about 50 more labels of randomly drawn rows would settle it at 95 % (one-sided), 7 labels at best, 332 at "

@@ -8,11 +8,15 @@ from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.rankings import suite_of
 
-A = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["yes", "no"], classes=["no", "yes"])
+A = Predictions.from_probabilities(
+    [[0.9, 0.1], [0.4, 0.6]], label=["yes", "no"], classes=["no", "yes"]
+)
 
 
 def test_classes_are_put_in_one_order() -> None:
-    other = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["yes", "no"], classes=["yes", "no"])
+    other = Predictions.from_probabilities(
+        [[0.9, 0.1], [0.4, 0.6]], label=["yes", "no"], classes=["yes", "no"]
+    )
     found = suite_of({"a": A, "b": other})
     assert found.classes == ("no", "yes")
     assert found.predicted.tolist() == [[0, 1], [1, 0]]
@@ -35,7 +39,9 @@ def test_unknown_truth_and_classes_that_no_model_predicts() -> None:
 
 
 def test_records_that_do_not_belong_together() -> None:
-    three = Predictions.from_probabilities([[0.9, 0.1, 0.0], [0.4, 0.6, 0.0]], classes=["no", "yes", "maybe"])
+    three = Predictions.from_probabilities(
+        [[0.9, 0.1, 0.0], [0.4, 0.6, 0.0]], classes=["no", "yes", "maybe"]
+    )
     with pytest.raises(UsageError, match="at least two models"):
         suite_of({"a": A})
     with pytest.raises(InputError, match="the same classes of all models, got a without maybe"):

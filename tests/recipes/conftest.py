@@ -18,7 +18,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
-        transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
+        transformers = pytest.importorskip(
+            "transformers", reason="needs the extra hf: pip install '.[hf]'"
+        )
     torch.set_num_threads(1)
     from oodometer.models.tokens import learn_wordpiece
 
@@ -77,4 +79,6 @@ def finished(tiny: Any, reports: Any, tmp_path_factory: pytest.TempPathFactory) 
     from oodometer.recipes import reproduce
 
     out = tmp_path_factory.mktemp("run")
-    return reproduce("selective-answering", out=out, report=lambda what, share: reports.append((what, share)))
+    return reproduce(
+        "selective-answering", out=out, report=lambda what, share: reports.append((what, share))
+    )

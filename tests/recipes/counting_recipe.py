@@ -50,14 +50,27 @@ class Counting(Recipe):
     side_by_side = True
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
-        out = [Step(f"{one}", f"counting {one}", (f"{one}.json",), partial(leave, one)) for one in "abcd"]
-        out.append(Step("both", "counting both", ("both.json",), partial(leave, "both"), needs=("a", "b")))
+        out = [
+            Step(f"{one}", f"counting {one}", (f"{one}.json",), partial(leave, one))
+            for one in "abcd"
+        ]
+        out.append(
+            Step("both", "counting both", ("both.json",), partial(leave, "both"), needs=("a", "b"))
+        )
         if scale == "meeting":
-            out.append(Step("slow", "waiting for both", ("slow.json",), partial(meet, "both.json"), weight=9))
+            out.append(
+                Step(
+                    "slow", "waiting for both", ("slow.json",), partial(meet, "both.json"), weight=9
+                )
+            )
         elif scale != "small":
             bad = fail if scale == "failing" else end
             out.append(Step("bad", "failing", ("bad.json",), bad, needs=("a", "b")))
-        out.append(Step("last", "last", ("last.json",), partial(leave, "last"), needs=("both",), always=True))
+        out.append(
+            Step(
+                "last", "last", ("last.json",), partial(leave, "last"), needs=("both",), always=True
+            )
+        )
         return out
 
     def to_markdown(self, result: Mapping[str, Any]) -> str:

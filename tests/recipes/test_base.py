@@ -36,7 +36,9 @@ def test_done_once_and_again_when_settings_or_files_change(tmp_path: Path) -> No
     assert [run.kept for run in runs] == [False] * 3
     again = run_steps(chain(log), place)
     assert [run.kept for run in again] == [True] * 3
-    assert [run.seconds for run in again] == [run.seconds for run in runs]  # the time that the work took
+    assert [run.seconds for run in again] == [
+        run.seconds for run in runs
+    ]  # the time that the work took
     assert log == ["a", "b", "c"]
     log.clear()
     run_steps(chain(log, settings=1), place)
@@ -66,7 +68,9 @@ def test_some_steps_are_done_in_every_run(tmp_path: Path) -> None:
     place, log = Workspace(tmp_path), []
     steps = chain(log)
     again = [*steps, replace(steps[0], name="d", always=True, needs=("c",))]
-    assert [run.kept for _ in range(2) for run in run_steps(again, place)] == [False] * 4 + [True] * 3 + [False]
+    assert [run.kept for _ in range(2) for run in run_steps(again, place)] == [False] * 4 + [
+        True
+    ] * 3 + [False]
     assert log == ["a", "b", "c", "a", "a"]
 
 

@@ -12,7 +12,13 @@ import pytest
 
 from oodometer.errors import UsageError
 from oodometer.recipes.base import judged
-from oodometer.recipes.correctness_discriminators.findings import PAGE, claims_of, markdown, pooled, sets_of
+from oodometer.recipes.correctness_discriminators.findings import (
+    PAGE,
+    claims_of,
+    markdown,
+    pooled,
+    sets_of,
+)
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
 from oodometer.recipes.correctness_discriminators.yardsticks import (
     Worth,
@@ -26,7 +32,13 @@ from oodometer.recipes.correctness_discriminators.yardsticks import (
 
 
 def number(value: float, half: float = 0.02) -> dict[str, Any]:
-    return {"value": value, "lower": value - half, "upper": value + half, "level": 0.95, "kind": "exact"}
+    return {
+        "value": value,
+        "lower": value - half,
+        "upper": value + half,
+        "level": 0.95,
+        "kind": "exact",
+    }
 
 
 BEATS = [f"mean_beats_{name}" for name in ("max-prob", "ac", "atc")]
@@ -39,12 +51,23 @@ def study(
     """A study with the given bounds; every baseline says ``baseline``."""
     lower, upper = bounds
     mean = (lower + upper) / 2
-    recalls = {name: number(0.95) for name in ("correct_recall", "incorrect_recall", "correct_precision")}
+    recalls = {
+        name: number(0.95) for name in ("correct_recall", "incorrect_recall", "correct_precision")
+    }
 
     def row(method: str, value: float, **more: Any) -> dict[str, Any]:
-        return {"method": method, "value": number(value), "error": number(abs(value - gold)), **more}
+        return {
+            "method": method,
+            "value": number(value),
+            "error": number(abs(value - gold)),
+            **more,
+        }
 
-    methods = [row("single", mean, **recalls), row("lower", lower, **recalls), row("upper", upper, **recalls)]
+    methods = [
+        row("single", mean, **recalls),
+        row("lower", lower, **recalls),
+        row("upper", upper, **recalls),
+    ]
     methods += [row("mean", mean), *(row(name, baseline) for name in ("max-prob", "ac", "atc"))]
     if oracle is not None:
         ends = {"lower": oracle[0], "upper": oracle[1], "mean": sum(oracle) / 2}
@@ -64,7 +87,14 @@ def study(
             "subsets": [subset, {**subset, "rows": 100}]}  # fmt: skip
     choice = {"voters": "judges", "accept": "thresholds", "agree": 3, "of": 3, "lower": lower, "upper": upper,
               "inside": inside, "error": abs(mean - gold)}  # fmt: skip
-    wide = {**choice, "accept": "half", "lower": 0.0, "upper": 1.0, "inside": True, "error": abs(0.5 - gold)}
+    wide = {
+        **choice,
+        "accept": "half",
+        "lower": 0.0,
+        "upper": 1.0,
+        "inside": True,
+        "error": abs(0.5 - gold),
+    }
     return {
         "at_half": told, "choices": [wide, choice], **told,
         "title": title, "domain": domain, "paper": paper, "resembles": None, "rows": 100, "judges": 3, "level": 0.95,
@@ -101,7 +131,11 @@ def result(**sets: dict[str, Any]) -> dict[str, Any]:
 def verdicts(found: dict[str, Any], at: str = "thresholds") -> dict[str, str]:
     """Verdicts of the claims on one procedure, by their names without it."""
     end = f"_at_{at}"
-    return {one.name.removesuffix(end): one.verdict for one in claims_of(found) if one.name.endswith(end)}
+    return {
+        one.name.removesuffix(end): one.verdict
+        for one in claims_of(found)
+        if one.name.endswith(end)
+    }
 
 
 def test_claims_by_hand() -> None:
@@ -112,10 +146,14 @@ def test_claims_by_hand() -> None:
     assert "inside" not in found  # in distribution thresholds hold by construction
     assert {found[name] for name in (*names, *BEATS)} == {"holds"}
     assert found["small_samples"] == "holds"  # 225 of 250 draws where 80 % are asked
-    bad = {f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.3), baseline=0.25) for i in range(5)}
+    bad = {
+        f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.3), baseline=0.25) for i in range(5)
+    }
     found = verdicts(result(**bad))
     assert {found[name] for name in ("inside_out", "single_close", *BEATS)} == {"does not hold"}
-    assert found["tighter_than_oracle"] == "undecided"  # where bounds do not hold, their width says nothing
+    assert (
+        found["tighter_than_oracle"] == "undecided"
+    )  # where bounds do not hold, their width says nothing
     wide = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.9), oracle=(0.45, 0.55)) for i in range(3)}
     assert verdicts(result(**wide))["tighter_than_oracle"] == "does not hold"
     few = verdicts(result(t0=good["t0"]))
@@ -146,7 +184,9 @@ def test_claims_count_domains_and_say_where_bounds_fail() -> None:
     assert "C by 20.0 points below" in found["inside"]
     assert "D by 20.0 points above" in found["inside"]
     assert found["inside_out"].startswith("on 1 of 3 sets")
-    assert found["tighter_than_oracle"].startswith("tighter on 1 of 1 sets on which the bounds hold")
+    assert found["tighter_than_oracle"].startswith(
+        "tighter on 1 of 1 sets on which the bounds hold"
+    )
     assert len(sets_of(result(**sets), "in")) == 1
 
 
@@ -164,7 +204,13 @@ def replicated(made: dict[str, Any], seed: int, **changes: Any) -> None:
 
 def learnt(old: float, new: float) -> dict[str, Any]:
     """A round of self-training."""
-    row = {"name": "test", "rows": 50, "old": number(old), "new": number(new), "new_gain": number(new - old)}
+    row = {
+        "name": "test",
+        "rows": 50,
+        "old": number(old),
+        "new": number(new),
+        "new_gain": number(new - old),
+    }
     return {
         "set": "test", "pool": 50, "kept": 20, "accepted": number(0.4), "precision": number(0.9),
         "accuracy": number(0.5), "ladder": [{"at_least": 3, "kept": 20, "precision": number(0.9)}], "sets": [row],
@@ -182,7 +228,9 @@ def test_self_training_needs_three_trainings_on_each_side() -> None:
 
     assert claim((0.5, 0.9), (0.5, 0.9)).verdict == "undecided"
     assert claim((0.5, 0.6), (0.51, 0.61), (0.49, 0.62)).verdict == "holds"
-    assert claim((0.4, 0.5), (0.6, 0.62), (0.3, 0.4)).verdict == "undecided"  # seeds differ by more than the gain
+    assert (
+        claim((0.4, 0.5), (0.6, 0.62), (0.3, 0.4)).verdict == "undecided"
+    )  # seeds differ by more than the gain
     assert claim((0.6, 0.5), (0.61, 0.5), (0.6, 0.51)).verdict == "does not hold"
 
 
@@ -194,7 +242,9 @@ def test_seeds_are_pooled() -> None:
     (one,) = sets_of(made)
     assert one["gold"]["value"] == pytest.approx(0.6)
     z = 1.959964
-    assert one["gold"]["upper"] - 0.6 == pytest.approx(z * ((0.02 / z) ** 2 + 0.01 / 3) ** 0.5, rel=1e-5)
+    assert one["gold"]["upper"] - 0.6 == pytest.approx(
+        z * ((0.02 / z) ** 2 + 0.01 / 3) ** 0.5, rel=1e-5
+    )
     assert one["inside"]  # in two of three
     assert one["seeds"] == 3
     assert one["rows"] == 100
@@ -204,7 +254,10 @@ def test_seeds_are_pooled() -> None:
 
 def test_interval_scores_against_a_plain_loop() -> None:
     """ATC plus and minus the largest error of the other tasks, out of distribution alone; coins; first seeds apart."""
-    sets = {"a": study("A", 0.5, (0.4, 0.7), baseline=0.55), "b": study("B", 0.4, (0.5, 0.6), baseline=0.52)}
+    sets = {
+        "a": study("A", 0.5, (0.4, 0.7), baseline=0.55),
+        "b": study("B", 0.4, (0.5, 0.6), baseline=0.52),
+    }
     made = result(**sets, c=study("C", 0.5, (0.4, 0.7), domain="in", baseline=0.9))
     replicated(made, 1, sets={"test": study("A", 0.6, (0.2, 0.7), baseline=0.9)})
     rows = intervals(made)
@@ -234,7 +287,11 @@ def test_coins_are_coins() -> None:
     """The closed form against drawn verdicts; where thresholds were set, coins hold the truth whatever it is."""
     drawn = np.random.default_rng(0).random((3, 200_000)) < 0.7
     assert coins(0.7, 3) == pytest.approx((drawn.all(0).mean(), drawn.any(0).mean()), abs=0.005)
-    assert all(coins(a, n)[0] <= a <= coins(a, n)[1] for a in (0.0, 0.02, 0.5, 0.97, 1.0) for n in (1, 2, 5))
+    assert all(
+        coins(a, n)[0] <= a <= coins(a, n)[1]
+        for a in (0.0, 0.02, 0.5, 0.97, 1.0)
+        for n in (1, 2, 5)
+    )
 
 
 def test_worth_is_tested_over_tasks() -> None:
@@ -254,15 +311,24 @@ def test_worth_is_tested_over_tasks() -> None:
 def test_rows_of_seeds_are_matched_by_name() -> None:
     """A training that lacks a method, and has the others in another order, is pooled with what it has."""
     one = [{"method": "mean", "value": number(0.4)}, {"method": "atc", "value": number(0.6)}]
-    found = pooled([one, [{"method": "ac", "value": number(0.9)}, {"method": "mean", "value": number(0.6)}]])
-    assert [(row["method"], row["value"]["value"]) for row in found] == [("mean", 0.5), ("atc", 0.6)]
+    found = pooled(
+        [one, [{"method": "ac", "value": number(0.9)}, {"method": "mean", "value": number(0.6)}]]
+    )
+    assert [(row["method"], row["value"]["value"]) for row in found] == [
+        ("mean", 0.5),
+        ("atc", 0.6),
+    ]
 
 
 def test_choices_are_made_on_other_tasks() -> None:
     """Narrow bounds that hold everywhere but on one task are chosen for that task alone, and the claims follow them."""
-    sets = {name: study(name, 0.5, (0.45, 0.55)) for name in "ab"} | {"c": study("c", 0.2, (0.4, 0.6))}
+    sets = {name: study(name, 0.5, (0.45, 0.55)) for name in "ab"} | {
+        "c": study("c", 0.2, (0.4, 0.6))
+    }
     narrow, wide = "judges, thresholds, 3 of 3", "judges, P ≥ 0.5, 3 of 3"
-    made = result(**sets, d=study("d", 0.9, (0.4, 0.5), domain="in"))  # in distribution: no evidence for a choice
+    made = result(
+        **sets, d=study("d", 0.9, (0.4, 0.5), domain="in")
+    )  # in distribution: no evidence for a choice
     rows = intervals(made)
     assert chosen_elsewhere(rows) == {"a": wide, "b": wide, "c": narrow, "d": wide}
     ends = [row["by"]["chosen"] for row in rows]
@@ -270,21 +336,35 @@ def test_choices_are_made_on_other_tasks() -> None:
     shown = {one["title"]: one for one in sets_of(made, at="chosen")}
     assert [shown[name]["inside"] for name in "abcd"] == [True, True, False, True]
     assert shown["c"]["by_method"]["mean"]["error"]["value"] == pytest.approx(0.3)
-    z, deviation = 1.959964, (0.6 * 0.4 / 100) ** 0.5 + (0.2 * 0.8 / 100) ** 0.5  # errors of the same rows are added
+    z, deviation = (
+        1.959964,
+        (0.6 * 0.4 / 100) ** 0.5 + (0.2 * 0.8 / 100) ** 0.5,
+    )  # errors of the same rows are added
     gap = shown["c"]["bounds"][0]["below_upper"]
-    assert (gap["value"], gap["upper"]) == (pytest.approx(0.4), pytest.approx(0.4 + z * deviation, rel=1e-5))
+    assert (gap["value"], gap["upper"]) == (
+        pytest.approx(0.4),
+        pytest.approx(0.4 + z * deviation, rel=1e-5),
+    )
     found = {one.name: one.evidence for one in claims_of(made) if one.name.endswith("_at_chosen")}
     assert found["inside_out_at_chosen"].startswith("on 2 of 3 sets")
     assert "small_samples_at_chosen" not in found  # no samples were drawn
     assert chosen_elsewhere(intervals(result(a=sets["a"], b=sets["b"]))) == {}
     text = markdown(made)
-    assert "| voters, thresholds and agreement chosen on the other tasks | 2 of 3 | 0 of 0 |" not in text
-    assert "| voters, thresholds and agreement chosen on the other tasks | 2 of 3 | - of - | 73.3 |" in text
+    assert (
+        "| voters, thresholds and agreement chosen on the other tasks | 2 of 3 | 0 of 0 |"
+        not in text
+    )
+    assert (
+        "| voters, thresholds and agreement chosen on the other tasks | 2 of 3 | - of - | 73.3 |"
+        in text
+    )
     assert f"(a: {wide}; b: {wide}; c: {narrow}; d: {wide})" in text
 
 
 def test_tables_show_ours_beside_the_papers() -> None:
-    made = result(cogs=study("COGS", 0.5, (0.4, 0.7), paper="COGS"), syn=study("Syn", 0.3, (0.2, 0.7)))
+    made = result(
+        cogs=study("COGS", 0.5, (0.4, 0.7), paper="COGS"), syn=study("Syn", 0.3, (0.2, 0.7))
+    )
     text = markdown(made)
     assert "| *paper: COGS* | *98.5* | *96.6* | *90.3* |" in text
     assert "| upper bound | 70.0 [68.0, 72.0] | 20.0 | *92.1* | - |" in text
@@ -306,8 +386,12 @@ def test_the_papers_tables_are_as_printed() -> None:
         for name, error in row["ae"].items():
             assert abs(row[name] - row["gold"]) == pytest.approx(error, abs=0.11)
         assert row["mean"] == pytest.approx((row["lower"] + row["upper"]) / 2, abs=0.11)
-        assert row["oracle_mean"] == pytest.approx((row["oracle_lower"] + row["oracle_upper"]) / 2, abs=0.11)
-    assert [name for name, row in rows.items() if not row["lower"] <= row["gold"] <= row["upper"]] == ["POS-COGS"]
+        assert row["oracle_mean"] == pytest.approx(
+            (row["oracle_lower"] + row["oracle_upper"]) / 2, abs=0.11
+        )
+    assert [
+        name for name, row in rows.items() if not row["lower"] <= row["gold"] <= row["upper"]
+    ] == ["POS-COGS"]
     swapped = {
         (name, kind)
         for name in rows
@@ -320,7 +404,10 @@ def test_the_papers_tables_are_as_printed() -> None:
     }  # Table 1 has the two numbers in each other's place
     assert first["POS-Brown"]["lower"][2] == rows["POS-WSJ"]["lower"]
     assert first["POS-WSJ"]["lower"][2] == rows["POS-Brown"]["lower"]
-    for name, row in first.items():  # accuracy = recall x gold + (100 - recall of Incorrect) x the rest
+    for (
+        name,
+        row,
+    ) in first.items():  # accuracy = recall x gold + (100 - recall of Incorrect) x the rest
         for kind in ("single", "upper", "lower"):
             right, wrong, _ = row[kind]
             implied = (right * row["gold"] + (100 - wrong) * (100 - row["gold"])) / 100
@@ -330,14 +417,21 @@ def test_the_papers_tables_are_as_printed() -> None:
 def test_every_task_of_the_paper_has_a_place() -> None:
     paper = set(PAGE.paper["table_1"])
     assert {test.paper for task in tasks_of("paper") for test in task.tests} == paper
-    names = {name for task in tasks_of("small") for test in task.tests for name in (test.paper, test.resembles)}
+    names = {
+        name
+        for task in tasks_of("small")
+        for test in task.tests
+        for name in (test.paper, test.resembles)
+    }
     assert names - {None} <= paper
     for scale in ("small", "paper"):
         tasks = tasks_of(scale)
         assert len({task.name for task in tasks}) == len(tasks)
         for task in tasks:
             assert len({test.name for test in task.tests}) == len(task.tests)
-            assert task.pseudo_labels is None or task.pseudo_labels in {test.name for test in task.tests}
+            assert task.pseudo_labels is None or task.pseudo_labels in {
+                test.name for test in task.tests
+            }
             json.dumps(asdict(task.config))
     with pytest.raises(UsageError, match="unknown scale 'huge'"):
         tasks_of("huge")
@@ -349,10 +443,16 @@ def test_voters_of_three_kinds_are_a_procedure_of_their_own() -> None:
     assert not [one for one in claims_of(result(**plain)) if one.name.endswith("_at_mixed")]
     better = study("T", 0.5, (0.45, 0.55))
     beside = {key: better[key] for key in ("judges", "inside", "width", "bounds", "subsets")}
-    beside["methods"] = [row for row in better["methods"] if row["method"] in ("single", "lower", "upper", "mean")]
-    sets = {name: {**one, "mixed": {"agree": 5, **beside, "judges": 6}} for name, one in plain.items()}
+    beside["methods"] = [
+        row for row in better["methods"] if row["method"] in ("single", "lower", "upper", "mean")
+    ]
+    sets = {
+        name: {**one, "mixed": {"agree": 5, **beside, "judges": 6}} for name, one in plain.items()
+    }
     made = result(**sets)
-    assert set(verdicts(made, "mixed")) == {"accepted_are_purer"}  # all else was looked at when it was chosen
+    assert set(verdicts(made, "mixed")) == {
+        "accepted_are_purer"
+    }  # all else was looked at when it was chosen
     assert verdicts(made)["inside_out"] == "does not hold"
     one = sets_of(made, at="mixed")[0]
     assert (one["judges"], one["by_method"]["atc"]["value"]["value"]) == (6, 0.99)
@@ -363,8 +463,15 @@ def test_voters_of_three_kinds_are_a_procedure_of_their_own() -> None:
 
 
 def test_a_first_look_has_the_values_of_small_but_for_its_own() -> None:
-    first, small = ({task.name: task.config for task in tasks_of(scale)} for scale in ("tiny", "small"))
+    first, small = (
+        {task.name: task.config for task in tasks_of(scale)} for scale in ("tiny", "small")
+    )
     assert list(first) == ["pos-cogs", "pos-wsj"]
     one, whole = first["pos-wsj"], small["pos-wsj"]
-    assert (one.rare, one.aligned, one.parser, one.judge) == (whole.rare, whole.aligned, whole.parser, whole.judge)
+    assert (one.rare, one.aligned, one.parser, one.judge) == (
+        whole.rare,
+        whole.aligned,
+        whole.parser,
+        whole.judge,
+    )
     assert (one.test_rows, one.halves, one.pretraining) == (200, False, None)

@@ -34,7 +34,12 @@ from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
 from oodometer.recipes.correctness_discriminators import study as work  # noqa: E402
 from oodometer.store import write_predictions  # noqa: E402
 
-JudgeThresholds, halves, read_judged, read_pairs = work.JudgeThresholds, work.halves, work.read_judged, work.read_pairs
+JudgeThresholds, halves, read_judged, read_pairs = (
+    work.JudgeThresholds,
+    work.halves,
+    work.read_judged,
+    work.read_pairs,
+)
 said_of, said_of_parsers = work.said_of, work.said_of_parsers
 PAPER = "correctness-discriminators"
 reproduce = partial(reproduce_beside, workers=1)  # another process would not see the tiny tasks
@@ -63,13 +68,25 @@ def reports() -> list[tuple[str, float]]:
 def finished(tiny: Any, reports: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run of one of the two tasks."""
     out = tmp_path_factory.mktemp("run")
-    return reproduce(PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share)))
+    return reproduce(
+        PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share))
+    )
 
 
 def test_leaves_its_files_and_reports_to_the_end(finished: Any, reports: Any) -> None:
     names = [run.name for run in finished.steps]
-    assert names == [*(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")), "tables", "figures"]
-    for name in ("result.json", "result.md", "cogs/result.json", "cogs/judges/judge-2", "cogs/halves/fold-1"):
+    assert names == [
+        *(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")),
+        "tables",
+        "figures",
+    ]
+    for name in (
+        "result.json",
+        "result.md",
+        "cogs/result.json",
+        "cogs/judges/judge-2",
+        "cogs/halves/fold-1",
+    ):
         assert (finished.folder / name).exists()
     assert len(list((finished.folder / "cogs/snapshots").iterdir())) == 2
     assert not list((finished.folder / "cogs/checkpoints").iterdir())
@@ -110,7 +127,9 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     dev = read_judged(finished.folder / "cogs", "dev")
     cuts = np.array([row["value"] for row in task["thresholds"]["by_judge"]])
     accepted = (said_of(dev) >= cuts[:3, None]).sum(axis=1)
-    assert accepted.tolist() == [int((dev.verdicts > 0).sum())] * 3  # as often as the parser is right
+    assert (
+        accepted.tolist() == [int((dev.verdicts > 0).sum())] * 3
+    )  # as often as the parser is right
     for (name, told), at in itertools.product(task["sets"].items(), ("thresholds", "half")):
         rows = {row["method"]: row for row in told["methods"]}
         one = told
@@ -128,9 +147,13 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
         assert one["gold"]["value"] == pytest.approx(right.mean(), abs=1e-6)
         assert rows["lower"]["value"]["value"] == pytest.approx(lower, abs=1e-6)
         assert rows["upper"]["value"]["value"] == pytest.approx(upper, abs=1e-6)
-        assert rows["mean"]["error"]["value"] == pytest.approx(abs((lower + upper) / 2 - right.mean()), abs=1e-6)
+        assert rows["mean"]["error"]["value"] == pytest.approx(
+            abs((lower + upper) / 2 - right.mean()), abs=1e-6
+        )
         assert rows["single"]["value"]["value"] == pytest.approx(votes[0].mean(), abs=1e-6)
-        assert rows["max-prob"]["value"]["value"] == pytest.approx((record.confidence > 0.5).mean(), abs=1e-6)
+        assert rows["max-prob"]["value"]["value"] == pytest.approx(
+            (record.confidence > 0.5).mean(), abs=1e-6
+        )
         assert rows["ac"]["value"]["value"] == pytest.approx(record.confidence.mean(), abs=1e-6)
         assert one["inside"] == (lower <= right.mean() <= upper)
         types = np.asarray(record.columns["type"])
@@ -149,9 +172,18 @@ def test_choices_by_hand(finished: Any) -> None:
     assert record.confidence is not None
     said = np.vstack([said_of(record), said_of_parsers(record), record.confidence])
     cuts = task["thresholds"]["by_judge"]
-    names = ["classifier_0", "classifier_1", "classifier_2", "likelihood_3", "likelihood_4", "confidence"]
+    names = [
+        "classifier_0",
+        "classifier_1",
+        "classifier_2",
+        "likelihood_3",
+        "likelihood_4",
+        "confidence",
+    ]
     assert [row["judge"] for row in cuts] == names
-    strict, lenient = (said >= np.array([[row[end]] for row in cuts]) for end in ("strict", "lenient"))
+    strict, lenient = (
+        said >= np.array([[row[end]] for row in cuts]) for end in ("strict", "lenient")
+    )
     who = [0, 1, 2, 5]
     lower = np.mean([sum(column) >= 3 for column in strict[who].T])
     upper = np.mean([sum(column) >= 2 for column in lenient[who].T])
@@ -160,7 +192,10 @@ def test_choices_by_hand(finished: Any) -> None:
         for row in task["sets"]["gen"]["choices"]
         if (row["voters"], row["accept"], row["agree"]) == ("judges and confidence", "slack", 3)
     ]
-    assert (row["lower"], row["upper"]) == (pytest.approx(lower, abs=1e-5), pytest.approx(upper, abs=1e-5))
+    assert (row["lower"], row["upper"]) == (
+        pytest.approx(lower, abs=1e-5),
+        pytest.approx(upper, abs=1e-5),
+    )
     assert row["inside"] == (lower <= (record.verdicts > 0).mean() <= upper)
     assert len(task["sets"]["gen"]["choices"]) == 2 + 2 * (2 + 2 + 2 + 3)
 
@@ -171,7 +206,9 @@ def test_voters_of_three_kinds_by_hand(finished: Any) -> None:
     cuts = np.array([[row["value"]] for row in task["thresholds"]["by_judge"]])
     for name in ("gen", "test"):
         record = read_judged(finished.folder / "cogs", name)
-        votes = (np.vstack([said_of(record), said_of_parsers(record), record.confidence]) >= cuts).sum(axis=0)
+        votes = (
+            np.vstack([said_of(record), said_of_parsers(record), record.confidence]) >= cuts
+        ).sum(axis=0)
         right = record.verdicts.mean()
         told = task["sets"][name]["mixed"]
         rows = {row["method"]: row for row in told["methods"]}
@@ -179,9 +216,13 @@ def test_voters_of_three_kinds_by_hand(finished: Any) -> None:
         assert (told["judges"], told["agree"], told["inside"]) == (6, 5, lower <= right <= upper)
         assert rows["lower"]["value"]["value"] == pytest.approx(lower, abs=1e-6)
         assert rows["upper"]["value"]["value"] == pytest.approx(upper, abs=1e-6)
-        assert rows["mean"]["error"]["value"] == pytest.approx(abs((lower + upper) / 2 - right), abs=1e-6)
+        assert rows["mean"]["error"]["value"] == pytest.approx(
+            abs((lower + upper) / 2 - right), abs=1e-6
+        )
         assert [row["agree"] for row in told["bounds"]] == [5]
-        assert told["subsets"][-1]["lower"]["value"] == pytest.approx(lower, abs=1e-6)  # all rows drawn
+        assert told["subsets"][-1]["lower"]["value"] == pytest.approx(
+            lower, abs=1e-6
+        )  # all rows drawn
 
 
 def test_parsers_of_halves_have_not_seen_what_they_answer(finished: Any) -> None:
@@ -214,7 +255,11 @@ def test_trainings_from_other_seeds_share_the_pretraining(tiny: Any) -> None:
     both = RECIPE.steps("small", ["cogs", "cogs-seed-1"])
     assert [step.name for step in both].count("cogs/pretraining") == 1
     alone = {step.name: (step.files, step.settings) for step in RECIPE.steps("small", ["cogs"])}
-    assert all((step.files, step.settings) == alone[step.name] for step in both if step.name.startswith("cogs/"))
+    assert all(
+        (step.files, step.settings) == alone[step.name]
+        for step in both
+        if step.name.startswith("cogs/")
+    )
     needs = {step.name: step.needs for step in both}
     assert {"cogs/pretraining", "cogs-seed-1/unseen"} < set(needs["cogs-seed-1/judge-1"])
 
@@ -240,15 +285,22 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     """Judges that accept what is right and a little more: rows, purity and gains recomputed from the file."""
 
     home = tmp_path / "run"
-    shutil.copytree(finished.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained"))
+    shutil.copytree(
+        finished.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained")
+    )
     record = read_judged(home / "cogs", "gen")
     right = record.verdicts > 0
     lucky = np.arange(60) % 10 == 0
     votes = np.stack([right | lucky, right | lucky, np.ones(60, dtype=bool)]).astype(np.int8)
     # A record is never written over the file it was read from; one that says of no file that it came from it is new.
-    write_predictions(replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet")
+    write_predictions(
+        replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet"
+    )
     task = tiny_tasks("small")[0]
-    shorter = {**task.config.parser_plan, "epochs": 8}  # the parsers need not be as good as that of the run
+    shorter = {
+        **task.config.parser_plan,
+        "epochs": 8,
+    }  # the parsers need not be as good as that of the run
     data, steps = work.TaskData(replace(task, config=replace(task.config, parser_plan=shorter))), []
     work.self_train(data, Workspace(home / "cogs"), lambda a, b: steps.append(a / b))
     said = json.loads((home / "cogs/self_training.json").read_text())
@@ -289,11 +341,14 @@ def test_another_metric(finished: Any) -> None:
         return 2 * shared / (len(left) + len(right))
 
     true = [
-        f1(squeeze(close_brackets(o)), squeeze(g)) for o, g in zip(record.output, record.columns["gold"], strict=True)
+        f1(squeeze(close_brackets(o)), squeeze(g))
+        for o, g in zip(record.output, record.columns["gold"], strict=True)
     ]
     assert said["true"]["value"] == pytest.approx(np.mean(true), abs=1e-5)
     assert 0 <= said["predicted"]["value"] <= 1
-    assert said["error"]["value"] == pytest.approx(abs(said["predicted"]["value"] - np.mean(true)), abs=1e-5)
+    assert said["error"]["value"] == pytest.approx(
+        abs(said["predicted"]["value"] - np.mean(true)), abs=1e-5
+    )
 
 
 def test_the_second_run_keeps_the_work(finished: Any) -> None:
@@ -307,7 +362,11 @@ def test_what_was_lost_is_done_again(finished: Any) -> None:
     before = path.read_bytes()
     path.unlink()
     again = reproduce(PAPER, out=finished.folder, tasks=["cogs"])
-    assert [run.name for run in again.steps if not run.kept] == ["cogs/ask-gen", "tables", "figures"]
+    assert [run.name for run in again.steps if not run.kept] == [
+        "cogs/ask-gen",
+        "tables",
+        "figures",
+    ]
     assert path.read_bytes() == before
     assert again.result["tasks"]["cogs"]["sets"] == finished.result["tasks"]["cogs"]["sets"]
 
@@ -329,12 +388,17 @@ def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
 
 def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match="unknown task 'x' at scale small; known: cogs, cogs-seed-1, cogs-seed-2, pos-cogs"
+        UsageError,
+        match="unknown task 'x' at scale small; known: cogs, cogs-seed-1, cogs-seed-2, pos-cogs",
     ):
         reproduce(PAPER, tasks=["x"])
-    with pytest.raises(UsageError, match="correctness-discriminators has no models to choose from, got 'T5'"):
+    with pytest.raises(
+        UsageError, match="correctness-discriminators has no models to choose from, got 'T5'"
+    ):
         reproduce(PAPER, only=["T5"])
-    with pytest.raises(UsageError, match="selective-answering has no tasks to choose from, got 'cogs'"):
+    with pytest.raises(
+        UsageError, match="selective-answering has no tasks to choose from, got 'cogs'"
+    ):
         reproduce("selective-answering", tasks=["cogs"])
     with pytest.raises(UsageError, match="expected tasks among"):
         RECIPE.steps("small", ["x"])
@@ -345,9 +409,13 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
     assert RECIPE.models("small") == ()
 
 
-def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parser_without_mistakes_says_what_to_do(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
-        raise InputError("wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints")
+        raise InputError(
+            "wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints"
+        )
 
     task = tiny_tasks("small")[1]
     short = replace(task.config, parser_plan={**task.config.parser_plan, "epochs": 5})

@@ -43,10 +43,21 @@ from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
 from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 
 PAPER = "dialogue-shift"
-SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SIZES = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 
 
-FROZEN = {"source": "somebody/tiny-encoder", "max_length": 32, "turns": 6, "hidden": 8, "dropout": 0.1}
+FROZEN = {
+    "source": "somebody/tiny-encoder",
+    "max_length": 32,
+    "turns": 6,
+    "hidden": 8,
+    "dropout": 0.1,
+}
 
 
 def tiny(scale: str, **more: Any) -> RunConfig:
@@ -77,7 +88,9 @@ def tiny(scale: str, **more: Any) -> RunConfig:
 def write_encoder(source: Path) -> None:
     """A BERT of the smallest size with random weights, and its tokenizer."""
     tokenizer = learn_wordpiece(["the soup train report boss hotel cake"], 200, 64)
-    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **SIZES)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=512, **SIZES
+    )
     transformers.BertModel(config).save_pretrained(source)
     tokenizer.save_pretrained(source)
 
@@ -104,7 +117,15 @@ def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 
 def test_leaves_every_table_of_the_paper(finished: Any) -> None:
-    for table in ("Table 1", "Table 2", "Table B.1", "Table B.2", "Table C.1", "Table C.2", "Table D.2"):
+    for table in (
+        "Table 1",
+        "Table 2",
+        "Table B.1",
+        "Table B.2",
+        "Table C.1",
+        "Table C.2",
+        "Table D.2",
+    ):
         assert f"**{table}" in finished.words
     assert "estimated without labels" in finished.words
     assert "R@1 of vanilla and temperature scaling differs by at most 0.0000" in finished.words
@@ -122,7 +143,10 @@ def test_leaves_every_table_of_the_paper(finished: Any) -> None:
 def test_candidates_stay_and_contexts_change(finished: Any, data: Path) -> None:
     held = RunData(tiny("small"))
     by_name = {one.name: one for one in conditions_of(held.config)}
-    sets = {name: json.loads((finished.folder / f"conditions/{name}.json").read_text()) for name in by_name}
+    sets = {
+        name: json.loads((finished.folder / f"conditions/{name}.json").read_text())
+        for name in by_name
+    }
     assert set(sets["uw-0.1"]["rows"]) <= set(sets["test"]["rows"])
     assert sets["uw-0.3"]["targets"]
     assert sets["importance-1"]["rows"] == sets["importance-5"]["rows"]
@@ -141,13 +165,17 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     folder = Workspace(finished.folder)
     answers = load_answers(folder, "answers/1", "uw-0.3")
     record = Predictions.from_candidates(answers["logits"], label=answers["target"])
-    row = next(r for r in finished.result["rows"] if (r["condition"], r["method"]) == ("uw-0.3", "vanilla"))
+    row = next(
+        r for r in finished.result["rows"] if (r["condition"], r["method"]) == ("uw-0.3", "vanilla")
+    )
     assert row["accuracy"]["by_model"][1] == pytest.approx(record.accuracy, abs=1e-6)
     assert row["brier"]["by_model"][1] == pytest.approx(Brier().compute(record).value, abs=1e-5)
     error = ExpectedCalibrationError(bins=BINS).compute(record).value
     assert row["ece"]["by_model"][1] == pytest.approx(error, abs=1e-5)
     dev = load_answers(folder, "answers/1", "dev")
-    assert finished.result["temperatures"][1] == pytest.approx(fit_temperature(dev["logits"], dev["target"]), abs=1e-5)
+    assert finished.result["temperatures"][1] == pytest.approx(
+        fit_temperature(dev["logits"], dev["target"]), abs=1e-5
+    )
 
 
 def test_methods_are_what_their_names_say(finished: Any) -> None:
@@ -165,36 +193,64 @@ def test_methods_are_what_their_names_say(finished: Any) -> None:
     assert (answers["variance"] > 0).any()
 
 
-def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_keeps_all_steps_but_the_tables(
+    finished: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(RECIPE, "config", {"small": tiny("small")})
     again = reproduce(PAPER, out=finished.folder, workers=1)
     assert {one.name for one in again.steps if not one.kept} == {"tables", "figures"}
     assert again.result == finished.result
     other = tiny("small", training=replace(tiny("small").training, learning_rate=3e-3))
-    marks = {scale: {s.name: dict(s.settings) for s in RECIPE.steps("small", ())} for scale in ("before",)}
+    marks = {
+        scale: {s.name: dict(s.settings) for s in RECIPE.steps("small", ())}
+        for scale in ("before",)
+    }
     monkeypatch.setattr(RECIPE, "config", {"small": other})
     now = {step.name: dict(step.settings) for step in RECIPE.steps("small", ())}
-    assert {name for name in now if now[name] != marks["before"][name]} >= {"train-0", "train-1", "train-2"}
+    assert {name for name in now if now[name] != marks["before"][name]} >= {
+        "train-0",
+        "train-1",
+        "train-2",
+    }
 
 
-def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_paper_scale_runs_whole(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_encoder(data / "bert-base-cased")
     usual = RUN_CONFIGS["paper"]
     assert (usual.train_candidates, usual.training.batch_size, usual.training.epochs) == (10, 12, 1)
-    assert (len(usual.ratios), len(usual.lengths), len(usual.importance), len(usual.deleted)) == (10, 6, 5, 6)
-    tried = replace(tiny("paper", network=usual.network, dropout_members=2, members=3, ensemble=3), ratios=usual.ratios)
-    tried = replace(tried, deleted=usual.deleted, lengths=usual.lengths, importance=usual.importance)
+    assert (len(usual.ratios), len(usual.lengths), len(usual.importance), len(usual.deleted)) == (
+        10,
+        6,
+        5,
+        6,
+    )
+    tried = replace(
+        tiny("paper", network=usual.network, dropout_members=2, members=3, ensemble=3),
+        ratios=usual.ratios,
+    )
+    tried = replace(
+        tried, deleted=usual.deleted, lengths=usual.lengths, importance=usual.importance
+    )
     tried = replace(tried, train_candidates=usual.train_candidates, train_conversations=None)
     monkeypatch.setattr(RECIPE, "config", {"paper": tried})
     found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
     assert len(found.result["conditions"]) == 2 + 2 * 10 + 5 + 6 + 6
-    assert found.result["sizes"]["network"] == {"source": "google-bert/bert-base-cased", "max_length": 512}
+    assert found.result["sizes"]["network"] == {
+        "source": "google-bert/bert-base-cased",
+        "max_length": 512,
+    }
     rows = {(one["condition"], one["method"]): one for one in found.result["rows"]}
     assert len(rows[("ic-3", "dropout")]["brier"]["by_model"]) == 2
 
 
-def test_what_is_missing_is_said_before_anything_is_trained(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RECIPE, "config", {"small": tiny("small", network={"source": str(data / "nowhere")})})
+def test_what_is_missing_is_said_before_anything_is_trained(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        RECIPE, "config", {"small": tiny("small", network={"source": str(data / "nowhere")})}
+    )
     with pytest.raises(InputError, match="nowhere"):
         RECIPE.steps("small", ())
     monkeypatch.setenv("OODOMETER_WORDNET", str(data / "nowhere"))
@@ -203,7 +259,9 @@ def test_what_is_missing_is_said_before_anything_is_trained(data: Path, monkeypa
 
 
 def said(probabilities: Any, target: Any, conversation: Any) -> Answers:
-    return Answers(np.asarray(probabilities, dtype=float), np.asarray(target), np.asarray(conversation))
+    return Answers(
+        np.asarray(probabilities, dtype=float), np.asarray(target), np.asarray(conversation)
+    )
 
 
 def test_sums_add_up_to_the_metrics() -> None:
@@ -223,7 +281,9 @@ def test_conversations_are_drawn_whole() -> None:
     first = said(better, [0] * 50 + [1] * 50, names)  # right throughout a, wrong throughout b
     found = Bootstrap(names, 999, 0).apart((1.0, first, "accuracy"))
     assert found["value"] == 0.5
-    assert found["error"] == pytest.approx(0.35, abs=0.03)  # of two conversations, not of a hundred instances
+    assert found["error"] == pytest.approx(
+        0.35, abs=0.03
+    )  # of two conversations, not of a hundred instances
 
 
 def test_a_difference_is_paired_and_its_share_counts_ties_half() -> None:
@@ -245,7 +305,11 @@ def test_replicates_are_those_of_a_plain_loop() -> None:
     for metric in METRICS:
         seen, drawn = bootstrap.metric(one, metric)
         for replicate, weights in enumerate(bootstrap._draws):
-            rows = [row for row in range(40) for _ in range(int(weights[sorted(set(names)).index(names[row])]))]
+            rows = [
+                row
+                for row in range(40)
+                for _ in range(int(weights[sorted(set(names)).index(names[row])]))
+            ]
             again = one.take(np.array(rows))
             expected = np.abs(again.sums(metric).sum(1)).sum(-1) / len(rows)
             np.testing.assert_allclose(drawn[replicate], expected, atol=1e-5)
@@ -255,11 +319,15 @@ def test_replicates_are_those_of_a_plain_loop() -> None:
 def test_an_ensemble_is_compared_with_its_own_members() -> None:
     rng = np.random.default_rng(4)
     p, names = rng.dirichlet(np.ones(5), size=(4, 30)), [str(i) for i in range(30)]
-    members, pairs = (said(values, rng.integers(0, 5, 30) * 0, names) for values in (p, p.reshape(2, 2, 30, 5).mean(1)))
+    members, pairs = (
+        said(values, rng.integers(0, 5, 30) * 0, names)
+        for values in (p, p.reshape(2, 2, 30, 5).mean(1))
+    )
     got = Bootstrap(names, 99, 0).apart((1.0, pairs, "brier"), (-1.0, members, "brier"))["by_model"]
     brier = [members.value("brier", i) for i in range(4)]
     assert got == pytest.approx(
-        [pairs.value("brier", i) - (brier[2 * i] + brier[2 * i + 1]) / 2 for i in range(2)], abs=1e-9
+        [pairs.value("brier", i) - (brier[2 * i] + brier[2 * i + 1]) / 2 for i in range(2)],
+        abs=1e-9,
     )
     assert max(got) < 0  # by Jensen's inequality, whatever the members say
 
@@ -268,7 +336,13 @@ def difference(value: float, models: int = 5, rows: int = 100) -> dict[str, Any]
     """A difference that is certain: all replicates and all models agree."""
     wobble = np.linspace(-0.1, 0.1, models) * abs(value) if models else np.zeros(0)
     by_model = (value + wobble).tolist()
-    return {"value": value, "error": 0.004, "above": float(value > 0), "by_model": by_model, "rows": [rows]}
+    return {
+        "value": value,
+        "error": 0.004,
+        "above": float(value > 0),
+        "by_model": by_model,
+        "rows": [rows],
+    }
 
 
 def told(turned: bool) -> dict[str, Any]:
@@ -276,7 +350,11 @@ def told(turned: bool) -> dict[str, Any]:
     sign = -1.0 if turned else 1.0
     groups = {"uw": ("uw-0.1", "uw-0.5"), "kw": ("kw-0.1", "kw-0.5"), "ic": ("ic-0", "ic-5"),
               "importance": ("importance-1", "importance-3", "importance-5"), "sr": ("sr-6", "sr-1")}  # fmt: skip
-    conditions = [{"condition": one, "group": group, "kept": 100} for group, names in groups.items() for one in names]
+    conditions = [
+        {"condition": one, "group": group, "kept": 100}
+        for group, names in groups.items()
+        for one in names
+    ]
     out: dict[str, Any] = {}
     for group in ("uw", "ic", "importance"):
         for metric, by in (("accuracy", -0.2), ("brier", 0.2), ("ece", 0.1)):
@@ -319,7 +397,9 @@ def test_what_only_some_trainings_show_is_undecided() -> None:
     turned["differences"]["change/uw/accuracy"]["by_model"] = [-0.9, 0.1, -0.5, 0.3, 0.0]
     assert {one.name: one.verdict for one in claims_of(turned)}["uw_accuracy"] == "undecided"
     result["differences"]["temperature-vanilla/ic-0/ece"]["above"] = 0.4
-    assert {one.name: one.verdict for one in claims_of(result)}["temperature_vanilla"] == "undecided"
+    assert {one.name: one.verdict for one in claims_of(result)}[
+        "temperature_vanilla"
+    ] == "undecided"
 
 
 def test_the_papers_numbers_are_as_printed() -> None:

@@ -16,7 +16,14 @@ from benchmarks import judges
 from benchmarks.kit import RESULTS
 
 ROWS: list[dict[str, Any]] = [
-    {"task": "T", "set": name, "domain": domain, "rows": 10, "right": 0.5, **dict.fromkeys(judges.TITLES, areas)}
+    {
+        "task": "T",
+        "set": name,
+        "domain": domain,
+        "rows": 10,
+        "right": 0.5,
+        **dict.fromkeys(judges.TITLES, areas),
+    }
     for name, domain, areas in (("a", "out", [0.5, 0.7]), ("b", "out", [0.9]), ("c", "in", [1.0]))
 ]
 
@@ -27,7 +34,11 @@ def test_means_are_over_sets_whatever_the_number_of_voters() -> None:
 
 
 def test_the_table_names_every_kind() -> None:
-    result = {"command": "x", "areas": ROWS, "means": {one: judges.means(ROWS, one) for one in ("out", "in")}}
+    result = {
+        "command": "x",
+        "areas": ROWS,
+        "means": {one: judges.means(ROWS, one) for one in ("out", "in")},
+    }
     lines = judges.page(result).splitlines()
     assert all(title in lines[6] for title in judges.TITLES.values())
     assert "| T | a (out) | 50.0 | 60.0 |" in lines[8]

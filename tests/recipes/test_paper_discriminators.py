@@ -52,12 +52,25 @@ def write_cfq(home: Path) -> list[str]:
 
 def write_t5(folder: Path, texts: list[str]) -> None:
     """An untrained T5 of a few thousand weights as transformers saves it; as the real one it cannot spell { and }."""
-    words = sorted({word for text in [*texts, "Correct Incorrect |"] for word in text.split()} - {"{", "}"})
+    words = sorted(
+        {word for text in [*texts, "Correct Incorrect |"] for word in text.split()} - {"{", "}"}
+    )
     letters = sorted({letter for word in words for letter in word} | {"§", "¶"})
-    pieces = [*((one, 0.0) for one in ("<pad>", "</s>", "<unk>")), *((f"▁{word}", -2.0) for word in words)]
-    tokenizer = transformers.T5Tokenizer(vocab=[*pieces, ("▁", -3.0), *((one, -6.0) for one in letters)], extra_ids=0)
+    pieces = [
+        *((one, 0.0) for one in ("<pad>", "</s>", "<unk>")),
+        *((f"▁{word}", -2.0) for word in words),
+    ]
+    tokenizer = transformers.T5Tokenizer(
+        vocab=[*pieces, ("▁", -3.0), *((one, -6.0) for one in letters)], extra_ids=0
+    )
     config = transformers.T5Config(
-        vocab_size=len(tokenizer), d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2, decoder_start_token_id=0
+        vocab_size=len(tokenizer),
+        d_model=16,
+        d_ff=32,
+        d_kv=8,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
     )
     transformers.set_seed(0)
     net = transformers.T5ForConditionalGeneration(config)
@@ -68,7 +81,14 @@ def write_t5(folder: Path, texts: list[str]) -> None:
 
 def tiny_paper(scale: str) -> tuple[Task, ...]:
     """The paper's tasks as they are, their trainings a few steps long; CFQ MCD1 has another metric as well."""
-    changes = {"every": 1, "checkpoints": 2, "judges": 2, "beams": 2, "longest_output": 12, "draws": 5}
+    changes = {
+        "every": 1,
+        "checkpoints": 2,
+        "judges": 2,
+        "beams": 2,
+        "longest_output": 12,
+        "draws": 5,
+    }
     found = []
     for task in tasks_of(scale):
         plans = {
@@ -119,7 +139,11 @@ def test_it_runs_to_its_tables_from_the_saved_models(finished: Any, data: Path) 
         for role in ("director", "writer", "editor")
     }
     one = finished.result["tasks"][TASK]
-    rows = {row["method"]: row["value"]["value"] for row in one["sets"]["test"]["methods"] if row.get("value")}
+    rows = {
+        row["method"]: row["value"]["value"]
+        for row in one["sets"]["test"]["methods"]
+        if row.get("value")
+    }
     assert rows["lower"] == pytest.approx((record.votes > 0).all(axis=0).mean(), abs=1e-6)
     assert rows["upper"] == pytest.approx((record.votes > 0).any(axis=0).mean(), abs=1e-6)
     assert one["sets"]["test"]["paper"] == "MCD1"
@@ -138,16 +162,23 @@ def test_a_finished_run_needs_the_models_no_more(finished: Any, data: Path, tmp_
     assert again.result == finished.result
 
 
-def test_a_model_that_is_missing_is_said_before_anything_is_trained(data: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_missing_is_said_before_anything_is_trained(
+    data: Path, tmp_path: Path
+) -> None:
     """The one of the last step, and a folder without weights."""
-    for lost, got in ((data / "roberta-base", "none on the hub"), (data / "t5-base", "a folder that is not whole")):
+    for lost, got in (
+        (data / "roberta-base", "none on the hub"),
+        (data / "t5-base", "a folder that is not whole"),
+    ):
         kept = shutil.copytree(lost, tmp_path / f"kept-{lost.name}")
         if lost.name == "roberta-base":
             shutil.rmtree(lost)
         else:
             (lost / "model.safetensors").unlink()
         try:
-            with pytest.raises(InputError, match=f"expected the pretrained model {lost.name}, got {got}") as raised:
+            with pytest.raises(
+                InputError, match=f"expected the pretrained model {lost.name}, got {got}"
+            ) as raised:
                 reproduce(PAPER, scale="paper", out=tmp_path / "run", tasks=[TASK])
         finally:
             shutil.rmtree(lost, ignore_errors=True)
@@ -167,7 +198,14 @@ def test_all_that_is_missing_is_said_in_one_line(data: Path, tmp_path: Path) -> 
         shutil.move(tmp_path / "t5-base", data / "t5-base")
     said = str(raised.value)
     assert "(1) CFQ MCD1, CFQ MCD2: cannot load google-research-datasets/cfq from the hub" in said
-    for name in ("COGS, ", "cogs.tar.xz", "TOPv2: ", "AMR 2.0: ", "PTB tags, PTB trees: ", "t5-base: expected the pre"):
+    for name in (
+        "COGS, ",
+        "cogs.tar.xz",
+        "TOPv2: ",
+        "AMR 2.0: ",
+        "PTB tags, PTB trees: ",
+        "t5-base: expected the pre",
+    ):
         assert name in said
     assert "roberta-base" not in said
     assert not any((tmp_path / "run").iterdir())

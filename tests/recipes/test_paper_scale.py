@@ -36,7 +36,11 @@ def write_vectors(folder: Path, words: list[str]) -> None:
     binary = [f"{len(words)} 300\n".encode()]
     lines = []
     for word, row in zip(words, matrix, strict=True):
-        binary += [word.capitalize().encode(), b" ", row.tobytes()]  # read though the texts are in lower case
+        binary += [
+            word.capitalize().encode(),
+            b" ",
+            row.tobytes(),
+        ]  # read though the texts are in lower case
         lines.append(f"{word} {' '.join(f'{x:.5g}' for x in row)}")
     (folder / "GoogleNews-vectors-negative300.bin.gz").write_bytes(gzip.compress(b"".join(binary)))
     with zipfile.ZipFile(folder / "glove.840B.300d.zip", "w") as archive:
@@ -49,10 +53,14 @@ def write_roberta(folder: Path, words: list[str], transformers: Any) -> None:
 
     learnt = ByteLevelBPETokenizer()
     marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    learnt.train_from_iterator([" ".join(words)] * 5, vocab_size=400, special_tokens=marks, show_progress=False)
+    learnt.train_from_iterator(
+        [" ".join(words)] * 5, vocab_size=400, special_tokens=marks, show_progress=False
+    )
     folder.mkdir()
     learnt.save_model(str(folder))
-    tokenizer = transformers.RobertaTokenizer(vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt"))
+    tokenizer = transformers.RobertaTokenizer(
+        vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
+    )
     tokenizer.save_pretrained(folder)
     config = transformers.RobertaConfig(
         vocab_size=len(tokenizer), max_position_embeddings=514, type_vocab_size=1, pad_token_id=1, hidden_size=16,
@@ -78,7 +86,9 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
         transformers.BertModel(config).save_pretrained(data / name)
     write_roberta(data / "roberta-large", words_of(data), transformers)
     write_vectors(data, words_of(data))
-    config = RunConfig(train_rows=64, test_rows=60, encoder_rows=None, dimensions=300, trained_vectors=False)
+    config = RunConfig(
+        train_rows=64, test_rows=60, encoder_rows=None, dimensions=300, trained_vectors=False
+    )
     monkeypatch.setenv("OODOMETER_DATA", str(data))
     monkeypatch.setitem(RECIPE.config, "paper", config)
     monkeypatch.setattr(torch_library, "idle_cores", lambda: 1)
@@ -108,18 +118,26 @@ def test_it_runs_to_its_tables_without_a_download(paper: Any, tmp_path: Path) ->
     assert settings["model_type"] == "roberta"
     assert len(load_model(found.folder / "models/BERT-LARGE").predict(["a good film"])) == 1
     claims = {claim["name"]: claim for claim in found.result["claims"]}
-    assert claims["bert_base_first"]["evidence"].startswith("best: ")  # at this scale it can be looked at
+    assert claims["bert_base_first"]["evidence"].startswith(
+        "best: "
+    )  # at this scale it can be looked at
     assert "In the paper alone" not in found.words
     again = reproduce("selective-answering", scale="paper", out=tmp_path / "run")
     assert all(run.kept for run in again.steps)
 
 
-def test_downloaded_vectors_are_read_again_for_other_texts(paper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloaded_vectors_are_read_again_for_other_texts(
+    paper: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only the words of the training texts are kept of them."""
     from dataclasses import replace
 
     def marks() -> dict[str, Any]:
-        return {step.name: dict(step.settings) for step in paper.steps("paper", ()) if "vectors" in step.name}
+        return {
+            step.name: dict(step.settings)
+            for step in paper.steps("paper", ())
+            if "vectors" in step.name
+        }
 
     before = marks()
     assert before == marks()
@@ -147,7 +165,11 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
         with pytest.raises(AskedError):
             build(entries[name]).fit(["a", "b"], [0, 1])
     data = str(tmp_path / "data")
-    assert asked == [f"{data}/bert-base-uncased", "google-bert/bert-large-uncased", f"{data}/roberta-large"]
+    assert asked == [
+        f"{data}/bert-base-uncased",
+        "google-bert/bert-large-uncased",
+        f"{data}/roberta-large",
+    ]
     assert vectors_source("glove") == "hub:stanfordnlp/glove/glove.840B.300d.zip"
     assert vectors_source("word2vec") == f"{data}/GoogleNews-vectors-negative300.bin.gz"
     monkeypatch.delenv("OODOMETER_DATA")

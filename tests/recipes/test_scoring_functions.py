@@ -56,7 +56,9 @@ def tiny(scale: str) -> Any:
         kinds=("brightness", "contrast"),
         severities=(1, 3, 5),
         groups=4,
-        dominoes=DominoesConfig(correlations=(0.95, 1.0), members=2, epochs=1, train_rows=60, draws=3),
+        dominoes=DominoesConfig(
+            correlations=(0.95, 1.0), members=2, epochs=1, train_rows=60, draws=3
+        ),
     )
 
 
@@ -76,7 +78,9 @@ def finished(reports: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         out = tmp_path_factory.mktemp("run")
         # in this process, which alone knows of the miniature
         tasks = ["clean", "dominoes"]
-        yield reproduce(PAPER, out=out, tasks=tasks, workers=1, report=lambda *report: reports.append(report))
+        yield reproduce(
+            PAPER, out=out, tasks=tasks, workers=1, report=lambda *report: reports.append(report)
+        )
 
 
 def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) -> None:
@@ -108,19 +112,36 @@ def test_errors_are_those_of_the_library(finished: Any) -> None:
     from oodometer import estimate
 
     folder, base = Workspace(finished.folder), 0
-    answers = [load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3")]
-    answers = [{k: own[k][..., :10] if k == "views" else own[k] for k in own if k != "published"} for own in answers]
-    few = [{**own, "label": own["label"][:10], "probabilities": own["probabilities"][:, :10]} for own in answers]
+    answers = [
+        load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3")
+    ]
+    answers = [
+        {k: own[k][..., :10] if k == "views" else own[k] for k in own if k != "published"}
+        for own in answers
+    ]
+    few = [
+        {**own, "label": own["label"][:10], "probabilities": own["probabilities"][:, :10]}
+        for own in answers
+    ]
     methods = {"conf": "max_probability", "lms-own": "view_agreement", "ma": "model_agreement"}
     for score, name in methods.items():
-        both = few if score == "lms-own" else [{k: own[k] for k in ("label", "probabilities")} for own in answers]
+        both = (
+            few
+            if score == "lms-own"
+            else [{k: own[k] for k in ("label", "probabilities")} for own in answers]
+        )
         reference, shifted = (record_of(own, base) for own in both)
         by_set = [scores_of(own, base)[score] for own in both]
         right = [own["probabilities"][base].argmax(-1) == own["label"] for own in both]
         errors = errors_of(by_set, right, 100, 4)
         for how, method in (("exact", f"threshold:{name}"), ("grid", f"threshold:{name}:100")):
-            result = estimate(reference, shifted, methods=[method], backtest=None, diagnosis=False).estimates[0]
-            assert errors[how][0] == pytest.approx(abs(result.value - right[1].mean()), abs=1e-9), (score, how)
+            result = estimate(
+                reference, shifted, methods=[method], backtest=None, diagnosis=False
+            ).estimates[0]
+            assert errors[how][0] == pytest.approx(abs(result.value - right[1].mean()), abs=1e-9), (
+                score,
+                how,
+            )
 
 
 def some_answers(rows: int, models: int = 5, sets: int = 3) -> tuple[list[Any], list[Any]]:
@@ -128,7 +149,9 @@ def some_answers(rows: int, models: int = 5, sets: int = 3) -> tuple[list[Any], 
     rng = np.random.default_rng(rows)
     labels = [rng.integers(3, size=rows)] * sets
     classes = [
-        np.where(rng.random((models, rows)) < 0.2 + 0.15 * i, rng.integers(3, size=(models, rows)), label)
+        np.where(
+            rng.random((models, rows)) < 0.2 + 0.15 * i, rng.integers(3, size=(models, rows)), label
+        )
         for i, label in enumerate(labels)
     ]
     return classes, labels
@@ -150,7 +173,9 @@ def test_the_grid_is_that_of_a_plain_loop(steps: int) -> None:
         assert errors_of(scores, right, steps, 4)["grid"][0] == pytest.approx(wanted)
 
 
-def test_every_score_has_the_grid_of_the_published_code(finished: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_score_has_the_grid_of_the_published_code(
+    finished: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """1,000 steps of confidence; of smoothness one a view, of agreement one for each other model."""
     from oodometer.recipes.scoring_functions import study
 
@@ -158,9 +183,14 @@ def test_every_score_has_the_grid_of_the_published_code(finished: Any, monkeypat
     whole = errors_of
     monkeypatch.setattr(study, "errors_of", lambda *given: steps.append(given[2]) or whole(*given))
     folder, config = Workspace(finished.folder), tiny("small")
-    sets = {name: load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3")}
+    sets = {
+        name: load_answers(folder, "clean/answers-ma", name)
+        for name in ("validation", "contrast-3")
+    }
     study._errors(sets, {"all": ["contrast-3"]}, config)
-    assert sorted(steps) == sorted([1_000] * 6 + [2] * 3 + [3] * 4 + [1])  # the last: of the ensemble's mean
+    assert sorted(steps) == sorted(
+        [1_000] * 6 + [2] * 3 + [3] * 4 + [1]
+    )  # the last: of the ensemble's mean
 
 
 def test_errors_without_images_are_those_of_the_other_images() -> None:
@@ -172,7 +202,9 @@ def test_errors_without_images_are_those_of_the_other_images() -> None:
         alone = errors_of([own[rest] for own in scores], [own[rest] for own in right], 10, 5)
         np.testing.assert_allclose(errors["images"][group], alone["grid"])
     halves = [
-        errors_of([scores[0][i::2], scores[1][1 - i :: 2]], [right[0][i::2], right[1][1 - i :: 2]], 10, 2)
+        errors_of(
+            [scores[0][i::2], scores[1][1 - i :: 2]], [right[0][i::2], right[1][1 - i :: 2]], 10, 2
+        )
         for i in (0, 1)
     ]
     assert errors["apart"][0] == pytest.approx(np.mean([own["exact"][0] for own in halves]))
@@ -181,7 +213,9 @@ def test_errors_without_images_are_those_of_the_other_images() -> None:
 @pytest.mark.parametrize("rows", [7, 60])
 def test_agreement_of_subsets_is_that_of_each_alone(rows: int) -> None:
     classes, labels = some_answers(rows)
-    chosen, errors = agreement_of_subsets([own[0] for own in classes], [own[1:] for own in classes], labels, 4)
+    chosen, errors = agreement_of_subsets(
+        [own[0] for own in classes], [own[1:] for own in classes], labels, 4
+    )
     assert errors.shape == (2, 15, 2, 5)
     right = [own[0] == label for own, label in zip(classes, labels, strict=True)]
     for subset, exact, grid in zip(chosen, *errors, strict=True):
@@ -204,8 +238,12 @@ def test_cells_leave_each_training_out_as_judged_and_as_member() -> None:
     for seed in range(5):
         rest = [np.delete(each, seed, 0) for each in classes]
         fewer, left = of_all_subsets(rest, rest, labels, 4)
-        assert whole["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer[0].mean(2), left, 4)["by_model"]))
-        assert pairs["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer[0].mean(2), left, 2)["by_model"]))
+        assert whole["by_training"][seed] == pytest.approx(
+            np.mean(cell_of(fewer[0].mean(2), left, 4)["by_model"])
+        )
+        assert pairs["by_training"][seed] == pytest.approx(
+            np.mean(cell_of(fewer[0].mean(2), left, 2)["by_model"])
+        )
     spread = cell_of(own, on, 3, lambda values, axis: values.std(axis, ddof=1))
     assert spread["by_model"][0] == pytest.approx(own[0, on[0].sum(-1) == 3, 0].std(ddof=1))
 
@@ -217,7 +255,9 @@ def test_the_jackknife_of_means_is_students_t() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.3, 1, 6), rng.normal(0, 1, 9)
     paired = jackknife([(1.0, {"by_model": first}), (-1.0, {"by_model": second[:6]})])
-    assert paired.supports == pytest.approx(stats.ttest_rel(first, second[:6], alternative="greater").pvalue)
+    assert paired.supports == pytest.approx(
+        stats.ttest_rel(first, second[:6], alternative="greater").pvalue
+    )
     apart = jackknife([(1.0, {"by_model": first})], [(-1.0, {"by_model": second})])
     assert apart.supports == pytest.approx(
         stats.ttest_ind(first, second, equal_var=False, alternative="greater").pvalue
@@ -226,13 +266,19 @@ def test_the_jackknife_of_means_is_students_t() -> None:
     images = ((groups.sum() - groups) / 15).tolist()
     same = {"by_model": [groups.mean()] * 4, "by_images": images}
     alone = jackknife([(1.0, same)])
-    assert alone.supports == pytest.approx(stats.ttest_1samp(groups, 0, alternative="greater").pvalue, abs=1e-3)
-    both = jackknife([(1.0, {"by_model": first - first.mean() + groups.mean(), "by_images": images})])
+    assert alone.supports == pytest.approx(
+        stats.ttest_1samp(groups, 0, alternative="greater").pvalue, abs=1e-3
+    )
+    both = jackknife(
+        [(1.0, {"by_model": first - first.mean() + groups.mean(), "by_images": images})]
+    )
     s = (first.var(ddof=1) / 6 + groups.var(ddof=1) / 16) ** 0.5
     share = np.array([first.var(ddof=1) / 6, groups.var(ddof=1) / 16]) / s**2
     freedom = 1 / (share**2 / [5, 15]).sum()
     assert both.supports == pytest.approx(stats.t.sf(groups.mean() / s, freedom))
-    assert jackknife([(1.0, {"by_model": [0.2]})]).supports == 1.0  # of a single training nothing is said
+    assert (
+        jackknife([(1.0, {"by_model": [0.2]})]).supports == 1.0
+    )  # of a single training nothing is said
     assert jackknife([(1.0, {"by_model": first, "by_training": []})]).supports == 1.0
 
 
@@ -244,8 +290,12 @@ def test_a_size_is_the_share_of_the_paper() -> None:
     high, low = rng.normal(0.3, 0.1, 6), rng.normal(0.2, 0.1, 6)
     pair = {"by_model": high}, {"by_model": low}
     paired = falls("a", [(*pair, (0.2, 0.1))], {})
-    assert paired.looks[0].supports == pytest.approx(stats.ttest_rel(high, low, alternative="greater").pvalue)
-    assert paired.size[0].supports == pytest.approx(stats.ttest_rel(high / 2, low, alternative="greater").pvalue)
+    assert paired.looks[0].supports == pytest.approx(
+        stats.ttest_rel(high, low, alternative="greater").pvalue
+    )
+    assert paired.size[0].supports == pytest.approx(
+        stats.ttest_rel(high / 2, low, alternative="greater").pvalue
+    )
     apart = falls("a", [(*pair, (0.2, 0.1))], {}, apart=True)
     welch = stats.ttest_ind(high / 2, low, equal_var=False, alternative="less").pvalue
     assert apart.size[0].refutes == pytest.approx(welch)
@@ -261,7 +311,10 @@ def test_scores_are_counted_by_hand() -> None:
     assert scores["lms-own"].tolist() == pytest.approx([2 / 3, 1 / 3])
     assert scores["lms"].tolist() == pytest.approx([2 / 3, 2 / 3])
     assert scores["ma"].tolist() == [0.5, 0.5]
-    assert set(scores_of({"probabilities": p, "views": views, "published": views}, 1)) == {"conf", "ma"}
+    assert set(scores_of({"probabilities": p, "views": views, "published": views}, 1)) == {
+        "conf",
+        "ma",
+    }
     assert "ma" not in scores_of({"probabilities": p[:1]}, 0)
 
 
@@ -280,10 +333,21 @@ def test_the_paper_scale_runs_whole_with_natural_shifts_at_hand(
     monkeypatch.setattr(RECIPE, "config", {"paper": config})
     found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
     tasks = found.result["tasks"]
-    assert list(tasks) == ["clean", "measurement-noise", "under-sampling", "label-noise", "dominoes"]
+    assert list(tasks) == [
+        "clean",
+        "measurement-noise",
+        "under-sampling",
+        "label-noise",
+        "dominoes",
+    ]
     assert tasks["clean"]["absent"] == []
     assert tasks["dominoes"]["far"] == "stl10"
-    assert set(tasks["label-noise"]["ma"]["shifts"]) == {"cifar10.1", "stl10", "severity 1", "severity 5"}
+    assert set(tasks["label-noise"]["ma"]["shifts"]) == {
+        "cifar10.1",
+        "stl10",
+        "severity 1",
+        "severity 5",
+    }
     assert "Not run" not in found.words
 
 
@@ -292,7 +356,9 @@ def test_the_claims_follow_the_numbers() -> None:
         wobble = np.array([-0.001, 0.0, 0.001, 0.0005])
         told = {"conf": conf, "lms": lms, "ma": ma}
         cells = {
-            score: {how: {"by_model": (value + wobble * (1 + i)).tolist()} for how in ("exact", "grid")}
+            score: {
+                how: {"by_model": (value + wobble * (1 + i)).tolist()} for how in ("exact", "grid")
+            }
             for i, (score, value) in enumerate(told.items())
         }
         return cells
@@ -300,10 +366,12 @@ def test_the_claims_follow_the_numbers() -> None:
     shifts = {f"severity {s}": shift(0.02 * s, 0.05 * s, 0.01 * s) for s in range(1, 6)}
     worse = {name: shift(0.02, 0.05, 0.001) for name in shifts}
     sizes = [
-        {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01} for n in range(2, 9)
+        {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01}
+        for n in range(2, 9)
     ]
     paired = {
-        name: {"ma": cells["ma"]["grid"], "ma-diverse": worse[name]["ma"]["grid"]} for name, cells in shifts.items()
+        name: {"ma": cells["ma"]["grid"], "ma-diverse": worse[name]["ma"]["grid"]}
+        for name, cells in shifts.items()
     }
     clean = {
         "ma": {"models": 4, "shifts": shifts},
@@ -311,7 +379,9 @@ def test_the_claims_follow_the_numbers() -> None:
         "sizes_of_ensemble": {"all": sizes},
     }
     for more in ({}, {"paired": paired}):
-        verdicts = {one.name: one.verdict for one in claims_of({"tasks": {"clean": {**clean, **more}}})}
+        verdicts = {
+            one.name: one.verdict for one in claims_of({"tasks": {"clean": {**clean, **more}}})
+        }
         assert verdicts["ma_conf"] == verdicts["conf_lms"] == "holds"
         assert verdicts["severity_ma"] == verdicts["saturates"] == "holds"
         assert verdicts["diverse_far_clean"] == "holds"
@@ -330,7 +400,10 @@ def test_the_claims_follow_the_numbers() -> None:
                 **cell,
                 "grid": {
                     **cell["grid"],
-                    "by_images": [cell["grid"]["by_model"][0] * (1 + 0.3 * (-1) ** i * (s == "ma")) for i in range(16)],
+                    "by_images": [
+                        cell["grid"]["by_model"][0] * (1 + 0.3 * (-1) ** i * (s == "ma"))
+                        for i in range(16)
+                    ],
                 },
             }
             for s, cell in cells.items()
@@ -339,7 +412,9 @@ def test_the_claims_follow_the_numbers() -> None:
     }
     verdicts = {
         one.name: one.verdict
-        for one in claims_of({"tasks": {"clean": {**clean, "ma": {"models": 4, "shifts": blurred}}}})
+        for one in claims_of(
+            {"tasks": {"clean": {**clean, "ma": {"models": 4, "shifts": blurred}}}}
+        )
     }
     assert verdicts["ma_conf"] == "undecided"
 
@@ -348,7 +423,9 @@ def test_a_first_look_is_small() -> None:
     assert RECIPE.scales == ("small", "tiny", "paper")
     config = RUN_CONFIGS["tiny"]
     trainings = config.clean_members + 7 * config.members
-    assert trainings * config.train_rows * config.training.epochs <= 100_000  # under a minute of one core
+    assert (
+        trainings * config.train_rows * config.training.epochs <= 100_000
+    )  # under a minute of one core
 
 
 def test_unknown_tasks_are_refused() -> None:

@@ -26,7 +26,12 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any, reports: Any) ->
     for name in NAMES:
         for one in ("imdb", "sst2"):
             assert (finished.folder / f"predictions/{name}.{one}.parquet").is_file()
-    for name in ("compare.json", "result.json", "result.md", "figures/figure-3-fluctuations.vl.json"):
+    for name in (
+        "compare.json",
+        "result.json",
+        "result.md",
+        "figures/figure-3-fluctuations.vl.json",
+    ):
         assert (finished.folder / name).is_file()
     assert not list((finished.folder / "checkpoints").iterdir())
     shares = [share for _, share in reports]
@@ -45,7 +50,9 @@ def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None
 
     assert {"report.html", "figures.html"} < set(FIGURES.files("report.html"))
     page = (finished.folder / "report.html").read_text(encoding="utf-8")
-    assert page == render(json.loads((finished.folder / "compare.json").read_text(encoding="utf-8")))
+    assert page == render(
+        json.loads((finished.folder / "compare.json").read_text(encoding="utf-8"))
+    )
     assert "Which of 10 models is better?" in page
     words = ["oodometer", "reproduce", "selective-answering", "--scale", "small"]
     assert " ".join(f"<span>{word}</span>" for word in words) in page
@@ -56,7 +63,9 @@ def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None
     assert max(len(page.encode()), len(figures.encode())) < 1_000_000
 
 
-def test_without_the_extra_there_are_no_pages(finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_extra_there_are_no_pages(
+    finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Without the extra the specifications are left alone, and the step is done when it is installed."""
     from oodometer.recipes.kit import publish as figures
 
@@ -66,7 +75,9 @@ def test_without_the_extra_there_are_no_pages(finished: Any, monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(figures, "can_draw", lambda: False)
         bare = reproduce("selective-answering", out=tmp_path / "run")
-    assert [run.name for run in bare.steps if not run.kept] == (["figures"] if figures.can_draw() else [])
+    assert [run.name for run in bare.steps if not run.kept] == (
+        ["figures"] if figures.can_draw() else []
+    )
     assert not (tmp_path / "run" / "report.html").exists()
     assert (tmp_path / "run" / "figures" / "figure-1-b.vl.json").is_file()
     if figures.can_draw():
@@ -96,7 +107,9 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
             confidence, correct = record.probabilities.max(1), record.predicted == record.label
             assert model[one]["accuracy"]["value"] == pytest.approx(correct.mean(), abs=1e-6)
             for row in model[one]["disca"]["by_tolerance"]:
-                expected = disca(confidence, correct, tolerance=row["tolerance"], weights=(0.33, 0.33, 0.33))
+                expected = disca(
+                    confidence, correct, tolerance=row["tolerance"], weights=(0.33, 0.33, 0.33)
+                )
                 assert row["value"] == pytest.approx(expected.value, abs=1e-5)
     for one in ("imdb", "sst2"):
         score = {model["name"]: model[one]["disca"]["value"] for model in finished.result["models"]}
@@ -106,12 +119,18 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
 
 def test_costs_by_hand(finished: Any) -> None:
     model = finished.result["models"][0]
-    vocabulary = json.loads((finished.folder / "models/BOW-SUM/vocabulary.json").read_text())["words"]
+    vocabulary = json.loads((finished.folder / "models/BOW-SUM/vocabulary.json").read_text())[
+        "words"
+    ]
     assert model["parameters"] == 2 * (len(vocabulary) + 2) + 2
     form = model["didma_nidma"]["parameters"]
     assert form["computation"] == pytest.approx(1e6 / model["parameters"], rel=1e-6)
-    assert form["didma"] == pytest.approx((model["imdb"]["disca"]["value"] + form["computation"]) / 2, rel=1e-5)
-    assert form["nidma"] == pytest.approx((form["didma"] + model["sst2"]["disca"]["value"]) / 2, rel=1e-5)
+    assert form["didma"] == pytest.approx(
+        (model["imdb"]["disca"]["value"] + form["computation"]) / 2, rel=1e-5
+    )
+    assert form["nidma"] == pytest.approx(
+        (form["didma"] + model["sst2"]["disca"]["value"]) / 2, rel=1e-5
+    )
     assert model["didma_nidma"]["energy"]["didma"] is None
 
 
@@ -146,7 +165,11 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 def test_the_papers_line_up() -> None:
     pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     paper = PAGE.paper
-    assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", RUN_CONFIGS["paper"])}
+    assert (
+        set(paper["imdb"])
+        == set(paper["sst2"])
+        == {e.name for e in lineup("paper", RUN_CONFIGS["paper"])}
+    )
     small = lineup("small", RUN_CONFIGS["small"])
     assert [e.name for e in small] == NAMES
     assert {e.stands_for for e in small} == set(paper["imdb"])
@@ -162,10 +185,16 @@ def test_the_papers_tables_are_as_printed() -> None:
     assert order[0] == "BERT-BASE"
     assert [name for name in paper["imdb"] if paper["imdb"][name][0] < 0] == ["BOW-SUM"]
     assert max(paper["sst2"], key=lambda name: paper["sst2"][name][0]) == "W2V-SUM"
-    assert all(len(row) == len(paper["tolerances"]) == 9 for s in ("imdb", "sst2") for row in paper[s].values())
+    assert all(
+        len(row) == len(paper["tolerances"]) == 9
+        for s in ("imdb", "sst2")
+        for row in paper[s].values()
+    )
 
 
-def model(name: str, parameters: int, disca: tuple[float, float], family: str = "words", rises: int = 1) -> Any:
+def model(
+    name: str, parameters: int, disca: tuple[float, float], family: str = "words", rises: int = 1
+) -> Any:
     def judged(value: float) -> Any:
         rows = [{"tolerance": t, "b": 0.9} for t in (1.0, 0.95, 0.55)]
         score = {
@@ -211,14 +240,22 @@ def two(small: Any, large: Any, p: tuple[float, float], **more: Any) -> Any:
         {"set": s, "a": small["name"], "b": large["name"], "p_a_better": value}
         for s, value in zip(("imdb", "sst2"), p, strict=True)
     ]
-    base = {"rankings": {"imdb": order, "sst2": order}, "disagreements": [], "findings": [], "tails": []}
+    base = {
+        "rankings": {"imdb": order, "sst2": order},
+        "disagreements": [],
+        "findings": [],
+        "tails": [],
+    }
     base |= {"settings": {"replicates": 200}, "search": searched([small, large])}
     return {"models": [small, large], "pairs": pairs, **base, **more}
 
 
 def test_claims_by_hand() -> None:
     """Two models whose order turns round: what is beyond chance holds, what is in the sample alone is undecided."""
-    small, large = model("BOW-SUM", 10, (0.7, -0.2)), model("BIG", 100, (0.5, 0.4), "transformer", rises=5)
+    small, large = (
+        model("BOW-SUM", 10, (0.7, -0.2)),
+        model("BIG", 100, (0.5, 0.4), "transformer", rises=5),
+    )
 
     def apart(first: str, second: str, share: float) -> Any:
         pair = {"preferred": {}, "share": share, "with_first": None}
@@ -231,7 +268,9 @@ def test_claims_by_hand() -> None:
     assert found["accuracy_and_disca"] == "holds"  # p = 5 / 201 on one of two looks: 0.0498
     assert found["accuracy_and_auc_coverage"] == "undecided"
     assert found["auc_coverage_and_disca"] == "undecided"
-    assert found["domains"] == "undecided"  # the turn is beyond chance alone (7 / 201), not on one of two looks
+    assert (
+        found["domains"] == "undecided"
+    )  # the turn is beyond chance alone (7 / 201), not on one of two looks
     assert (found["newer_imdb"], found["newer_sst2"]) == ("holds", "does not hold")
     assert (found["larger_imdb"], found["larger_sst2"]) == ("holds", "does not hold")
     assert found["bag_of_words_last"] == "does not hold"
@@ -239,8 +278,12 @@ def test_claims_by_hand() -> None:
     assert found["more_out_of_domain"] == found["six_cases"] == "undecided"
     assert "bert_base_first" not in found  # no model stands for it
     evidence = next(claim.evidence for claim in claims_of(made) if claim.name == "six_cases")
-    assert evidence.startswith("beyond chance: none; undecided, with the power at a true inversion of 20 points")
-    assert "1 (tail) 40 % / 40 % (seen: IMDb; p 1.00 among 2 looks), 2 (start) 40 % / 40 %" in evidence
+    assert evidence.startswith(
+        "beyond chance: none; undecided, with the power at a true inversion of 20 points"
+    )
+    assert (
+        "1 (tail) 40 % / 40 % (seen: IMDb; p 1.00 among 2 looks), 2 (start) 40 % / 40 %" in evidence
+    )
     firmer = two(small, large, (0.99, 0.01), disagreements=parted)
     assert verdicts(firmer)["domains"] == "holds"
     assert verdicts(two(small, large, (0.7, 0.03)))["larger_imdb"] == "undecided"
@@ -252,7 +295,10 @@ def test_a_claim_on_one_order_needs_the_opposite_to_fail() -> None:
     def told(p: float, rises: tuple[int, int] = (1, 1)) -> dict[str, str]:
         first, second = (
             model(name, size, (value, value), rises=many)
-            for name, size, value, many in (("W2V-SUM", 10, 0.5, rises[0]), ("CNN", 9, 0.4, rises[1]))
+            for name, size, value, many in (
+                ("W2V-SUM", 10, 0.5, rises[0]),
+                ("CNN", 9, 0.4, rises[1]),
+            )
         )
         return verdicts(two(first, second, (p, p)))
 
@@ -268,18 +314,31 @@ def test_stand_ins_and_the_mean_b_are_tested() -> None:
     def told(p: float, larger_b: float) -> dict[str, str]:
         names = ("GLOVE-SUM", "MINILM-2", "MINILM-4", "MINILM-6")
         models = [model(name, 10 + i, (0.5, 0.5)) for i, name in enumerate(names)]
-        for one, place in zip(models[1:], ("BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"), strict=True):
+        for one, place in zip(
+            models[1:], ("BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"), strict=True
+        ):
             one["stands_for"] = place
         pairs = []
         for a, b in combinations(names, 2):
             values = {"p_a_better": 1 - p if a == "GLOVE-SUM" else p, "p_a_larger_b": 1 - larger_b}
-            pairs += [{"set": s, "a": a, "b": b, "error": 0.1, "error_b": 0.01, **values} for s in ("imdb", "sst2")]
+            pairs += [
+                {"set": s, "a": a, "b": b, "error": 0.1, "error_b": 0.01, **values}
+                for s in ("imdb", "sst2")
+            ]
         order = {key: list(names) for key in ("accuracy", "auc_coverage", "disca")}
-        base = {"rankings": {"imdb": order, "sst2": order}, "disagreements": [], "findings": [], "tails": []}
+        base = {
+            "rankings": {"imdb": order, "sst2": order},
+            "disagreements": [],
+            "findings": [],
+            "tails": [],
+        }
         base |= {"settings": {"replicates": 10_000}, "search": searched(models), "pairs": pairs}
         claims = {claim.name: claim for claim in claims_of({"models": models, **base})}
         assert "MINILM-2 and larger ones" in claims["bert_base_first"].claim
-        assert claims["glove_b"].visible in (None, 0.0311)  # 0.01 (1.645 + 1.463), the powers of three are 0.8
+        assert claims["glove_b"].visible in (
+            None,
+            0.0311,
+        )  # 0.01 (1.645 + 1.463), the powers of three are 0.8
         return {name: claims[name].verdict for name in ("bert_base_first", "glove_b")}
 
     assert told(0.99, 0.99) == {"bert_base_first": "holds", "glove_b": "holds"}
@@ -287,7 +346,9 @@ def test_stand_ins_and_the_mean_b_are_tested() -> None:
     assert told(0.01, 0.01) == {"bert_base_first": "does not hold", "glove_b": "does not hold"}
 
 
-def test_states_are_computed_once_and_read_as_by_one_model_alone(finished: Any, encoder: Path) -> None:
+def test_states_are_computed_once_and_read_as_by_one_model_alone(
+    finished: Any, encoder: Path
+) -> None:
     """The kept states of a layer are those of the encoder cut behind it."""
     from oodometer import read
     from oodometer.datasets import imdb
@@ -306,10 +367,25 @@ def test_most_models_fluctuate_more_out_of_domain() -> None:
     def told(*away: int) -> str:
         models = [model(f"M{i}", i, (0.5, 0.5), rises=3) for i in range(len(away))]
         for one, many in zip(models, away, strict=True):
-            one["sst2"]["disca"] |= {"fluctuations": many, "fluctuations_interval": [many - 1, many + 1]}
-        order = {key: [one["name"] for one in models] for key in ("accuracy", "auc_coverage", "disca")}
-        result = {"models": models, "rankings": {"imdb": order, "sst2": order}, "disagreements": [], "pairs": []}
-        more = {"findings": [], "tails": [], "settings": {"replicates": 200}, "search": searched(models)}
+            one["sst2"]["disca"] |= {
+                "fluctuations": many,
+                "fluctuations_interval": [many - 1, many + 1],
+            }
+        order = {
+            key: [one["name"] for one in models] for key in ("accuracy", "auc_coverage", "disca")
+        }
+        result = {
+            "models": models,
+            "rankings": {"imdb": order, "sst2": order},
+            "disagreements": [],
+            "pairs": [],
+        }
+        more = {
+            "findings": [],
+            "tails": [],
+            "settings": {"replicates": 200},
+            "search": searched(models),
+        }
         return verdicts({**result, **more})["more_out_of_domain"]
 
     assert told(9, 9, 3) == "holds"
@@ -328,11 +404,15 @@ def test_figures_show_the_results_numbers(finished: Any) -> None:
     rows = drawn_rows("figure-16-rankings")
     for name, one in (("imdb", "IMDb"), ("sst2", "SST-2")):
         at = {
-            model["name"]: next(r["value"] for r in model[name]["disca"]["by_tolerance"] if r["tolerance"] == 0.95)
+            model["name"]: next(
+                r["value"] for r in model[name]["disca"]["by_tolerance"] if r["tolerance"] == 0.95
+            )
             for model in finished.result["models"]
         }
         drawn = {r["model"]: r["rank"] for r in rows[one] if r["tolerance"] == 0.95}
-        assert drawn == {m: 1 + sum(other > value for other in at.values()) for m, value in at.items()}
+        assert drawn == {
+            m: 1 + sum(other > value for other in at.values()) for m, value in at.items()
+        }
     (row,) = [r for r in drawn_rows("figure-8-curves")["SST-2"] if r["model"] == "W2V-CNN"]
     curve = next(m for m in finished.result["models"] if m["name"] == "W2V-CNN")["sst2"]["curve"]
     assert (row["coverage"], row["accuracy"]) == (curve["x"], curve["y"])

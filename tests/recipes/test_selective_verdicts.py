@@ -55,31 +55,43 @@ def test_sides_counted_by_hand(committed: Any) -> None:
         of = {model["name"]: model[name] for model in committed["models"]}
         for a in of:
             for b in of:
-                value = [(of[a][m]["value"], of[b][m]["value"]) for m in ("auc_coverage", "disca", "coverage_at_risk")]
+                value = [
+                    (of[a][m]["value"], of[b][m]["value"])
+                    for m in ("auc_coverage", "disca", "coverage_at_risk")
+                ]
                 if value[0][0] > value[0][1] and value[1][0] < value[1][1]:
                     expected[name, a, b] = "AUC" if value[2][0] > value[2][1] else "DiSCA"
     found = partings(committed)
     assert {(one.name, one.auc, one.disca): one.side for one in found} == expected
     firm = [one for one in found if one.is_firm]
     # `compare` draws 200 replicates of its own, the result 10,000: a pair at the edge may be firm in one of them alone
-    least, most = (sum(one.side == "AUC" and one.share >= edge for one in found) for edge in (0.93, 0.87))
+    least, most = (
+        sum(one.side == "AUC" and one.share >= edge for one in found) for edge in (0.93, 0.87)
+    )
     assert least <= sum(one["contested"] for one in committed["findings"]) <= most
     evidence = claims(committed)["disca_is_right"].evidence
     for name in ("imdb", "sst2"):
         here = [one.side for one in firm if one.name == name]
-        assert f"coverage at risk sides with AUC on {here.count('AUC')} of {len(here)} firm pairs" in evidence
+        assert (
+            f"coverage at risk sides with AUC on {here.count('AUC')} of {len(here)} firm pairs"
+            in evidence
+        )
 
 
 def test_the_words_of_the_readme_are_those_of_the_result(committed: Any) -> None:
     """What its prose says of the verdicts changes with them."""
     text = (find_recipe("selective-answering").home / "README.md").read_text(encoding="utf-8")
     firm = [one for one in partings(committed) if one.is_firm]
-    assert ("sides with AUC on every pair on which" in text) == all(one.side == "AUC" for one in firm)
+    assert ("sides with AUC on every pair on which" in text) == all(
+        one.side == "AUC" for one in firm
+    )
     verdict = claims(committed)["disca_is_right"].verdict
     assert ("so the claim is undecided and not refuted" in text) == (verdict == "undecided")
     beyond = [one.name for one in case_claims(committed) if one.verdict == "holds"]
     assert ("None of the six failure cases is beyond chance" in text) == (not beyond)
-    assert ("This result keeps 200 replicates a pair" in text) == (committed["settings"]["replicates"] == 200)
+    assert ("This result keeps 200 replicates a pair" in text) == (
+        committed["settings"]["replicates"] == 200
+    )
 
 
 def test_disca_is_not_called_right_where_the_third_measure_sides_with_auc(committed: Any) -> None:
@@ -88,9 +100,19 @@ def test_disca_is_not_called_right_where_the_third_measure_sides_with_auc(commit
         for pair in one["pairs"]:
             pair["share"] = 1.0
     with_auc, with_disca = (claims(sided(committed, share)) for share in (1.0, 0.0))
-    assert with_auc["auc_coverage_and_disca"].verdict == with_disca["auc_coverage_and_disca"].verdict == "holds"
-    assert (with_auc["auc_misleads"].verdict, with_auc["disca_is_right"].verdict) == ("undecided", "does not hold")
-    assert (with_disca["auc_misleads"].verdict, with_disca["disca_is_right"].verdict) == ("holds", "holds")
+    assert (
+        with_auc["auc_coverage_and_disca"].verdict
+        == with_disca["auc_coverage_and_disca"].verdict
+        == "holds"
+    )
+    assert (with_auc["auc_misleads"].verdict, with_auc["disca_is_right"].verdict) == (
+        "undecided",
+        "does not hold",
+    )
+    assert (with_disca["auc_misleads"].verdict, with_disca["disca_is_right"].verdict) == (
+        "holds",
+        "holds",
+    )
     half = claims(sided(committed, 0.5))
     assert {half[name].verdict for name in ("auc_misleads", "disca_is_right")} == {"undecided"}
 
@@ -109,7 +131,9 @@ def test_existence_is_corrected_for_every_pair(committed: Any, few: Any) -> None
     assert claims(few)["auc_coverage_and_disca"].look.supports == pytest.approx(90 / 10_001)
     tails = case_claims(committed)[0]
     assert (tails.name, tails.looks) == ("tail", 90)
-    assert tails.look.supports == pytest.approx(1.0)  # 97.5 % of the replicates of one of ninety pairs
+    assert tails.look.supports == pytest.approx(
+        1.0
+    )  # 97.5 % of the replicates of one of ninety pairs
 
 
 def test_a_case_is_beyond_chance_only_among_all_models_and_sets(committed: Any) -> None:
@@ -131,7 +155,9 @@ def test_power_is_told_of_what_is_not_seen(committed: Any) -> None:
 def power(result: Any, case: str, name: str) -> Any:
     """The power at an inversion of 20 points."""
     rows = result["search"]["power"]
-    return next(one for one in rows if (one["name"], one["set"], one["effect"]) == (case, name, 0.2))
+    return next(
+        one for one in rows if (one["name"], one["set"], one["effect"]) == (case, name, 0.2)
+    )
 
 
 def test_the_committed_search_is_the_codes(committed: Any) -> None:
@@ -139,11 +165,17 @@ def test_the_committed_search_is_the_codes(committed: Any) -> None:
     model, seed = committed["models"][3], committed["settings"]["sizes"]["seed"]
     steps = search.Steps(model["sst2"]["curve"], model["sst2"]["rows"])
     seen = search._observed(model["sst2"]["curve"], steps, seed)
-    row = next(one for one in committed["search"]["observed"] if (one["model"], one["set"]) == (model["name"], "sst2"))
+    row = next(
+        one
+        for one in committed["search"]["observed"]
+        if (one["model"], one["set"]) == (model["name"], "sst2")
+    )
     for case, one in seen.items():
         assert row[case] == pytest.approx(one, abs=1e-6)
     for case in ("strong", "tail"):
-        share, rise = search.power_of(case, steps.rows, steps.falling, 0.2, seed, committed["search"]["samples"])
+        share, rise = search.power_of(
+            case, steps.rows, steps.falling, 0.2, seed, committed["search"]["samples"]
+        )
         cell = power(committed, case, "sst2")
         assert cell["by_model"][3] == share
         assert 0.5 * rise < cell["rise"] < 2 * rise
@@ -171,7 +203,9 @@ def test_power_against_the_metric_itself() -> None:
 def test_power_grows_from_chance_to_certainty(case: str) -> None:
     """Without an inversion a case is seldom seen; a large one among many rows is."""
     rows, falling = np.full(100, 400.0), np.linspace(0.95, 0.75, 100)
-    none = 0.0 if case in ("tail", "often") else -0.02  # what lies a tenth further is less accurate by 2 points
+    none = (
+        0.0 if case in ("tail", "often") else -0.02
+    )  # what lies a tenth further is less accurate by 2 points
     low, high = (search.power_of(case, rows, falling, effect, 0, 10)[0] for effect in (none, 0.3))
     assert low <= 0.2
     assert high >= 0.7
@@ -220,7 +254,10 @@ def test_shares_of_many_replicates_against_those_of_compare(finished: Any) -> No
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of data without any, and no hub."""
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
-    for place in ("oodometer.datasets.files.hub_answers", "oodometer.recipes.selective_answering.lineup.hub_answers"):
+    for place in (
+        "oodometer.datasets.files.hub_answers",
+        "oodometer.recipes.selective_answering.lineup.hub_answers",
+    ):
         monkeypatch.setattr(place, lambda: False)
     return tmp_path
 
@@ -243,8 +280,14 @@ def test_vectors_beside_the_data_are_enough(empty: Path) -> None:
 
 def test_each_need_stands_once() -> None:
     config = RUN_CONFIGS["paper"]
-    found = [name for name, _ in needs.needs_of(lineup("paper", config), config, {"texts": lambda: None})]
-    models = ["google-bert/bert-base-uncased", "google-bert/bert-large-uncased", "FacebookAI/roberta-large"]
+    found = [
+        name for name, _ in needs.needs_of(lineup("paper", config), config, {"texts": lambda: None})
+    ]
+    models = [
+        "google-bert/bert-base-uncased",
+        "google-bert/bert-large-uncased",
+        "FacebookAI/roberta-large",
+    ]
     assert found == ["texts", "word2vec vectors", "glove vectors", *models]
     small = RUN_CONFIGS["small"]
     assert [name for name, _ in needs.needs_of(lineup("small", small), small, {})] == ["MiniLM"]

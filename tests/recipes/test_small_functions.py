@@ -76,7 +76,10 @@ def test_gives(given: Any, wanted: Any) -> None:
 
 def test_a_tagger_sees_each_word_before_its_tag() -> None:
     data = TaskData(next(task for task in SMALL.values() if task.config.aligned))
-    assert data.seen(["The dog barks"], ["DET NOUN"]) == (["The dog barks"], ["The DET dog NOUN barks ~"])
+    assert data.seen(["The dog barks"], ["DET NOUN"]) == (
+        ["The dog barks"],
+        ["The DET dog NOUN barks ~"],
+    )
 
 
 def test_a_misspelt_paper() -> None:

@@ -56,17 +56,25 @@ class Backwards(Engine):
 
 
 def run(
-    place: Path, engine: Engine, scale: str = "small", steps: list[Step] | None = None, report: Report | None = None
+    place: Path,
+    engine: Engine,
+    scale: str = "small",
+    steps: list[Step] | None = None,
+    report: Report | None = None,
 ) -> list[StepRun]:
     workers = Workers(Origin("counting_recipe", "RECIPE", scale, ()), engine)
     return run_steps(steps or RECIPE.steps(scale, ()), Workspace(place), report, workers)
 
 
-@pytest.mark.parametrize("engine", [LocalEngine(1), ProcessEngine(2), Backwards()], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "engine", [LocalEngine(1), ProcessEngine(2), Backwards()], ids=lambda one: one.name
+)
 def test_steps_are_done_and_kept(engine: Engine, tmp_path: Path) -> None:
     told: list[tuple[str, float]] = []
     place = Workspace(tmp_path)
-    assert [one.kept for one in run(tmp_path, engine, report=lambda *said: told.append(said))] == [False] * 6
+    assert [one.kept for one in run(tmp_path, engine, report=lambda *said: told.append(said))] == [
+        False
+    ] * 6
     left = {name: place.read_json(f"{name}.json") for name in (*USUAL, "last")}
     others = {one["process"] for one in left.values()} - {os.getpid()}
     assert len(others) == (2 if engine.name == "processes" else 0)
@@ -108,7 +116,9 @@ def test_a_failure_is_told_and_the_next_run_goes_on(engine: Engine, tmp_path: Pa
     done = {one.stem for one in (tmp_path / ".steps").iterdir()}
     assert "bad" not in done
     assert not (tmp_path / ".engine").exists()
-    again = {one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))}
+    again = {
+        one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))
+    }
     assert {name for name, kept in again.items() if kept} == done
     assert done >= {"a", "b", "c", "d"}  # begun before it
 
@@ -116,19 +126,25 @@ def test_a_failure_is_told_and_the_next_run_goes_on(engine: Engine, tmp_path: Pa
 def test_a_worker_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="a worker process died, often of too little memory"):
         run(tmp_path, ProcessEngine(2), "ending")
-    again = {one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))}
+    again = {
+        one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))
+    }
     assert again["a"]
     assert again["b"]
 
 
 def test_a_step_that_is_another_one_there_is_refused(tmp_path: Path) -> None:
     steps = RECIPE.steps("small", ())
-    with pytest.raises(WorkError, match=r"^the step a is another one to a worker: all need the same data"):
+    with pytest.raises(
+        WorkError, match=r"^the step a is another one to a worker: all need the same data"
+    ):
         run(tmp_path, ProcessEngine(2), steps=[replace(steps[0], settings={"n": 1}), *steps[1:]])
 
 
 def test_a_step_that_leaves_nothing_is_told(tmp_path: Path) -> None:
-    lazy = [replace(step, files=(*step.files, "more.json")) for step in RECIPE.steps("small", ())[:1]]
+    lazy = [
+        replace(step, files=(*step.files, "more.json")) for step in RECIPE.steps("small", ())[:1]
+    ]
     with pytest.raises(WorkError, match=r"^the step a did not leave more\.json; report it$"):
         run(tmp_path, LocalEngine(1), steps=lazy)
 
@@ -151,14 +167,22 @@ def test_a_worker_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
             function = replace(work.function, folder=tmp_path / "elsewhere")
             return super().fold(parts, replace(work, function=function), merge, on_done)
 
-    with pytest.raises(WorkError, match=r"a worker does not see the run in .*elsewhere: all workers must share the fo"):
+    with pytest.raises(
+        WorkError,
+        match=r"a worker does not see the run in .*elsewhere: all workers must share the fo",
+    ):
         run(tmp_path / "here", Elsewhere())
 
 
 @pytest.mark.parametrize("lost", ["both.json", ".steps/both.json"])
-def test_files_that_do_not_arrive_are_told(lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_do_not_arrive_are_told(
+    lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("oodometer.recipes.steps._GRACE", 0)
-    with pytest.raises(WorkError, match=r"the step both.*all workers must share the folder; name one of .* with --out"):
+    with pytest.raises(
+        WorkError,
+        match=r"the step both.*all workers must share the folder; name one of .* with --out",
+    ):
         run(tmp_path, Backwards(lambda: (tmp_path / lost).unlink(missing_ok=True)))
 
 
@@ -235,7 +259,9 @@ def test_a_step_that_somebody_still_does_is_waited_for(tmp_path: Path) -> None:
         "time.sleep(2); steps = RECIPE.steps('small', ())\n"
         "do_step(steps[0], Workspace(place), fingerprints(steps)['a'], lambda done, of: None)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", holding, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", holding, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout.readline().strip() == "held"
         run(tmp_path, LocalEngine(1))
     assert other.returncode == 0
@@ -262,16 +288,30 @@ def test_a_lock_that_is_taken_is_not_taken_twice_and_goes_with_its_file(tmp_path
 @pytest.mark.parametrize(
     ("paper", "options", "words"),
     [
-        ("selective-answering", {"engine": "processes"}, "does its steps one after another; leave engine out"),
-        ("selective-answering", {"engine": LocalEngine(1)}, "does its steps one after another; leave engine out"),
+        (
+            "selective-answering",
+            {"engine": "processes"},
+            "does its steps one after another; leave engine out",
+        ),
+        (
+            "selective-answering",
+            {"engine": LocalEngine(1)},
+            "does its steps one after another; leave engine out",
+        ),
         ("selective-answering", {"workers": 2}, "leave workers out"),
         ("scoring-functions", {"workers": 0}, "at least one worker"),
         ("scoring-functions", {"engine": "processes", "workers": 0}, "at least one worker"),
-        ("scoring-functions", {"engine": "local", "workers": 3}, "one task after another in this process, not 3"),
+        (
+            "scoring-functions",
+            {"engine": "local", "workers": 3},
+            "one task after another in this process, not 3",
+        ),
         ("scoring-functions", {"engine": "moon"}, "unknown engine 'moon'"),
     ],
 )
-def test_engines_that_make_no_sense(paper: str, options: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_engines_that_make_no_sense(
+    paper: str, options: dict[str, Any], words: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=words):
         reproduce(paper, out=tmp_path / "out", **options)
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())

@@ -37,7 +37,9 @@ def write_cogs(home: Path, train: int = 240, test: int = 40) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for split, rows in (("train", train), ("dev", test), ("test", test), ("gen", 2 * test)):
         plain = "seen" if split == "gen" else "in_distribution"
-        kinds = [("pp", True) if split == "gen" and i % 2 else (plain, i % 9 == 0) for i in range(rows)]
+        kinds = [
+            ("pp", True) if split == "gen" and i % 2 else (plain, i % 9 == 0) for i in range(rows)
+        ]
         lines = "".join(row(*kind) for kind in kinds)
         for form in ("", "_varfree"):
             (folder / f"{split}{form}.tsv").write_text(lines)
@@ -50,7 +52,12 @@ def write_cogs(home: Path, train: int = 240, test: int = 40) -> Path:
 def tiny_tasks(scale: str) -> tuple[Task, ...]:
     """COGS with all that a task may have, and POS-COGS, at sizes of seconds."""
     tasks = {task.name: task for task in tasks_of("small")}
-    encoder = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    encoder = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     changes = {
         "parser": {"config": {"d_model": 32, "d_ff": 64, "d_kv": 16, "num_layers": 1, "num_heads": 2}},
         "parser_plan": {"epochs": 16, "batch_size": 16, "learning_rate": 8e-3},
@@ -69,5 +76,10 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
     cogs, pos = tasks["cogs"], tasks["pos-cogs"]
     return (
         replace(cogs, config=replace(cogs.config, **changes), metric="token_f1"),
-        replace(pos, config=replace(pos.config, **{**changes, "parser": {"config": bart}, "pretraining": None})),
+        replace(
+            pos,
+            config=replace(
+                pos.config, **{**changes, "parser": {"config": bart}, "pretraining": None}
+            ),
+        ),
     )

@@ -9,9 +9,24 @@ from pathlib import Path
 import numpy as np
 
 TOPICS = {
-    "food": ["I like the soup .", "Do you cook rice often ?", "We eat bread and cheese .", "The dinner was good ."],
-    "trip": ["The train is late .", "Where do you travel to ?", "We fly to the coast .", "The hotel was full ."],
-    "work": ["My boss called me .", "Do you write the report ?", "We meet at the office .", "The task was hard ."],
+    "food": [
+        "I like the soup .",
+        "Do you cook rice often ?",
+        "We eat bread and cheese .",
+        "The dinner was good .",
+    ],
+    "trip": [
+        "The train is late .",
+        "Where do you travel to ?",
+        "We fly to the coast .",
+        "The hotel was full .",
+    ],
+    "work": [
+        "My boss called me .",
+        "Do you write the report ?",
+        "We meet at the office .",
+        "The task was hard .",
+    ],
     "more": ["Cook a cake !", "Take a boat !", "Ask a friend !"],
 }
 

@@ -20,7 +20,11 @@ def pictures(rows: int, seed: int, side: int = 32) -> tuple[np.ndarray, np.ndarr
     images = colours[labels][:, None, None, :] + rng.normal(0, 25, (rows, side, side, 3))
     for row, label in enumerate(labels):
         down, right = divmod(int(label) % 4, 2)
-        images[row, down * side // 2 : (down + 1) * side // 2, right * side // 2 : (right + 1) * side // 2] += 40
+        images[
+            row,
+            down * side // 2 : (down + 1) * side // 2,
+            right * side // 2 : (right + 1) * side // 2,
+        ] += 40
     return np.clip(images, 0, 255).astype(np.uint8), labels
 
 
@@ -34,7 +38,9 @@ def jpegs(path: Path, rows: int, seed: int) -> None:
         files.append(held.getvalue())
     offset = np.cumsum([0, *map(len, files)])
     whole = io.BytesIO()
-    np.savez(whole, jpeg=np.frombuffer(b"".join(files), dtype=np.uint8), offset=offset, label=labels)
+    np.savez(
+        whole, jpeg=np.frombuffer(b"".join(files), dtype=np.uint8), offset=offset, label=labels
+    )
     path.write_bytes(lzma.compress(whole.getvalue()))
 
 

@@ -19,7 +19,9 @@ def library() -> Callable[[str], ModuleType]:
     def found(name: str) -> ModuleType:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            module: ModuleType = pytest.importorskip(name, reason=f"{name} is not installed (extra: dev)")
+            module: ModuleType = pytest.importorskip(
+                name, reason=f"{name} is not installed (extra: dev)"
+            )
         return module
 
     return found

@@ -13,7 +13,9 @@ from oodometer.estimators.cot import transport
 
 @pytest.mark.parametrize("classes", [2, 3, 10, 50])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_cost_is_that_of_the_linear_programme(library: Callable[[str], ModuleType], classes: int, seed: int) -> None:
+def test_cost_is_that_of_the_linear_programme(
+    library: Callable[[str], ModuleType], classes: int, seed: int
+) -> None:
     ot = library("ot")
     rng = np.random.default_rng(seed)
     probabilities = rng.dirichlet(np.full(classes, 0.3), 400)

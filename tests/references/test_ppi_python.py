@@ -22,7 +22,10 @@ def test_mean(library: Callable[[str], ModuleType], labels: int, rows: int) -> N
     value, lower, upper = ppi_plus_plus(correct, known, float(pool.mean()), rows, 0.9)
 
     weight = np.cov(correct, known)[0, 1] / ((1 + labels / rows) * known.var(ddof=1))
-    low, high = (float(np.squeeze(end)) for end in ppi.ppi_mean_ci(correct, known, pool, alpha=0.1, lam=weight))
+    low, high = (
+        float(np.squeeze(end))
+        for end in ppi.ppi_mean_ci(correct, known, pool, alpha=0.1, lam=weight)
+    )
     assert value == pytest.approx((low + high) / 2, abs=1e-9)
     # Theirs divides variances by n where ours divides by n - 1.
     assert upper - lower == pytest.approx((high - low) * np.sqrt(labels / (labels - 1)), rel=0.02)

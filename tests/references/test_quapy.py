@@ -12,7 +12,9 @@ from oodometer import Predictions
 from oodometer.estimators.label_shift import adjust, adjusted_prior
 
 
-def test_expectation_maximisation(library: Callable[[str], ModuleType], record: Predictions) -> None:
+def test_expectation_maximisation(
+    library: Callable[[str], ModuleType], record: Predictions
+) -> None:
     aggregative = library("quapy.method.aggregative")
     assert record.probabilities is not None
     assert record.label is not None

@@ -27,7 +27,9 @@ def pair(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray, np.nda
 def test_metrics_of_counts(pair: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     truth, guess, counts = pair
     per_class = sk.precision_recall_fscore_support(truth, guess, zero_division=0)[:3]
-    for ours, theirs in zip((dm.class_precision, dm.class_recall, dm.class_f1), per_class, strict=True):
+    for ours, theirs in zip(
+        (dm.class_precision, dm.class_recall, dm.class_f1), per_class, strict=True
+    ):
         np.testing.assert_allclose(ours(counts, undefined=0.0), theirs)
     specificity = [sk.recall_score(truth != k, guess != k) for k in range(len(counts))]
     np.testing.assert_allclose(dm.class_specificity(counts), specificity)
@@ -50,22 +52,36 @@ def test_metrics_of_bins() -> None:
     positives = np.bincount(score[truth == 1], minlength=16)
     negatives = np.bincount(score[truth == 0], minlength=16)
     assert dm.roc_auc(positives, negatives) == pytest.approx(sk.roc_auc_score(truth, score))
-    assert dm.average_precision(positives, negatives) == pytest.approx(sk.average_precision_score(truth, score))
+    assert dm.average_precision(positives, negatives) == pytest.approx(
+        sk.average_precision_score(truth, score)
+    )
     false_positives, true_positives, _ = sk.roc_curve(truth, score, drop_intermediate=False)
     wanted = false_positives[np.argmax(true_positives >= 0.95)]
     assert dm.fpr_at_tpr(positives, negatives) == pytest.approx(wanted)
-    assert dm.ks_statistic(positives, negatives) == pytest.approx((true_positives - false_positives).max())
+    assert dm.ks_statistic(positives, negatives) == pytest.approx(
+        (true_positives - false_positives).max()
+    )
 
 
 def test_leading_axes_and_scale() -> None:
     """Many matrices at once are as many single ones, and expected counts may be any multiple of whole ones."""
     rng = np.random.default_rng(3)
     counts = rng.integers(0, 9, (2, 3, 4, 4)).astype(float)
-    for metric in (dm.accuracy, dm.macro_f1, dm.macro_precision, dm.macro_recall, dm.mcc, dm.cohen_kappa, dm.class_f1):
+    for metric in (
+        dm.accuracy,
+        dm.macro_f1,
+        dm.macro_precision,
+        dm.macro_recall,
+        dm.mcc,
+        dm.cohen_kappa,
+        dm.class_f1,
+    ):
         many = metric(counts * 0.37)
         np.testing.assert_allclose(many[1, 2], metric(counts[1, 2]))
     value = dm.expected_value(counts, np.arange(16).reshape(4, 4))
-    assert value[0, 1] == pytest.approx((counts[0, 1] * np.arange(16).reshape(4, 4)).sum() / counts[0, 1].sum())
+    assert value[0, 1] == pytest.approx(
+        (counts[0, 1] * np.arange(16).reshape(4, 4)).sum() / counts[0, 1].sum()
+    )
     positives, negatives = counts[..., 0, :], counts[..., 1, :] + 1
     for metric in (dm.roc_auc, dm.average_precision, dm.ks_statistic, dm.fpr_at_tpr):
         assert metric(positives * 0.37, negatives * 0.37)[1, 0] == pytest.approx(

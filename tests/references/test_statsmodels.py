@@ -14,7 +14,9 @@ from oodometer.intervals import clopper_pearson, holm, wilson
 @pytest.mark.parametrize("trials", [1, 10, 137, 100_000])
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.5, 0.97, 1.0])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_share(library: Callable[[str], ModuleType], trials: int, share: float, level: float) -> None:
+def test_share(
+    library: Callable[[str], ModuleType], trials: int, share: float, level: float
+) -> None:
     proportion = library("statsmodels.stats.proportion")
     right = round(share * trials)
     for ours, method in ((clopper_pearson(right, trials, level), "beta"),

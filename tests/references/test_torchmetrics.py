@@ -34,7 +34,12 @@ def tensors(library: Callable[[str], ModuleType], record: Predictions) -> tuple[
     ],
 )
 def test_metric(
-    functional: Any, tensors: tuple[Any, Any], record: Predictions, metric: Any, peer: str, options: Any
+    functional: Any,
+    tensors: tuple[Any, Any],
+    record: Predictions,
+    metric: Any,
+    peer: str,
+    options: Any,
 ) -> None:
     expected = getattr(functional, peer)(*tensors, num_classes=record.num_classes, **options)
     assert metric().compute(record).value == pytest.approx(float(expected), abs=1e-5)

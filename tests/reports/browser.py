@@ -25,7 +25,10 @@ PATIENCE = 120  # seconds without a word after which chromium is given up
 def _pipe() -> tuple[int, int]:
     """A pipe whose descriptors are neither 3 nor 4."""
     ends = os.pipe()
-    moved = fcntl.fcntl(ends[0], fcntl.F_DUPFD_CLOEXEC, 20), fcntl.fcntl(ends[1], fcntl.F_DUPFD_CLOEXEC, 20)
+    moved = (
+        fcntl.fcntl(ends[0], fcntl.F_DUPFD_CLOEXEC, 20),
+        fcntl.fcntl(ends[1], fcntl.F_DUPFD_CLOEXEC, 20),
+    )
     for end in ends:
         os.close(end)
     return moved
@@ -42,7 +45,10 @@ class Browser:
         command = ["bash", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', program, *FLAGS]
         command.append(f"--user-data-dir={self.folder.name}")
         self.process = subprocess.Popen(
-            command, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            pass_fds=(theirs_in, theirs_out),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(theirs_in)
         os.close(theirs_out)
@@ -93,7 +99,11 @@ class Browser:
         """Open a file and wait until its charts stand still."""
         self.events.clear()
         self.ask(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
@@ -130,10 +140,18 @@ class Browser:
         for event in self.events:
             params = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
-                found.append(str(params["exceptionDetails"].get("exception", {}).get("description")))
-            elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+                found.append(
+                    str(params["exceptionDetails"].get("exception", {}).get("description"))
+                )
+            elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] in (
+                "error",
+                "warning",
+            ):
                 found.append(params["entry"]["text"])
-            elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning"):
+            elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] in (
+                "error",
+                "warning",
+            ):
                 found.append(str(params["args"]))
         return found
 
@@ -141,9 +159,13 @@ class Browser:
         """What axe-core (its source) finds wrong with the page, with everything unfolded: rule and elements."""
         self.run("document.querySelectorAll('details').forEach(d => d.open = true)")
         self.run(f"{axe};0")
-        wanted = "found.violations.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 120))])"
+        wanted = (
+            "found.violations.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 120))])"
+        )
         script = f"axe.run(document, {{resultTypes: ['violations']}}).then(found => JSON.stringify({wanted}))"
-        answer = self.ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        answer = self.ask(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
         return json.loads(answer["result"]["value"])
 
     def picture(self, path: Path) -> None:
@@ -155,7 +177,9 @@ class Browser:
 
     def paper(self, path: Path) -> None:
         """The page as it prints."""
-        path.write_bytes(base64.b64decode(self.ask("Page.printToPDF", printBackground=True)["data"]))
+        path.write_bytes(
+            base64.b64decode(self.ask("Page.printToPDF", printBackground=True)["data"])
+        )
 
     def __enter__(self) -> Self:
         return self

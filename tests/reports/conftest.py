@@ -15,15 +15,71 @@ from oodometer import compare
 from oodometer.reports import render
 
 METHODS = [
-    ("source", "clopper1934", "exact", 0.912, 0.006, "the target is distributed as the reference (no shift)"),
+    (
+        "source",
+        "clopper1934",
+        "exact",
+        0.912,
+        0.006,
+        "the target is distributed as the reference (no shift)",
+    ),
     ("ac", "guo2017", "conditional", 0.871, 0.004, "confidence is calibrated on the target"),
-    ("doc", "guillory2021", "conditional", 0.861, 0.007, "accuracy falls by as much as mean confidence"),
-    ("atc", "garg2022", "conditional", 0.842, 0.009, "as many samples lie above the threshold as are correct"),
-    ("atc-entropy", "garg2022", "conditional", 0.836, 0.009, "as many samples lie above the threshold as are correct"),
-    ("cbpe", "nannyml2022", "conditional", 0.853, 0.006, "P(y | x) is unchanged, so that calibration carries over"),
-    ("gde", "jiang2022", "conditional", 0.801, 0.005, "the ensemble is calibrated as a class aggregate on the target"),
-    ("votes", "yao2024", "empirical", 0.814, 0.061, "the judges generalise to the target and do not all fail alike"),
-    ("explain", "garg2022", "backtest", 0.832, 0.041, "the shift is one of those that were simulated"),
+    (
+        "doc",
+        "guillory2021",
+        "conditional",
+        0.861,
+        0.007,
+        "accuracy falls by as much as mean confidence",
+    ),
+    (
+        "atc",
+        "garg2022",
+        "conditional",
+        0.842,
+        0.009,
+        "as many samples lie above the threshold as are correct",
+    ),
+    (
+        "atc-entropy",
+        "garg2022",
+        "conditional",
+        0.836,
+        0.009,
+        "as many samples lie above the threshold as are correct",
+    ),
+    (
+        "cbpe",
+        "nannyml2022",
+        "conditional",
+        0.853,
+        0.006,
+        "P(y | x) is unchanged, so that calibration carries over",
+    ),
+    (
+        "gde",
+        "jiang2022",
+        "conditional",
+        0.801,
+        0.005,
+        "the ensemble is calibrated as a class aggregate on the target",
+    ),
+    (
+        "votes",
+        "yao2024",
+        "empirical",
+        0.814,
+        0.061,
+        "the judges generalise to the target and do not all fail alike",
+    ),
+    (
+        "explain",
+        "garg2022",
+        "backtest",
+        0.832,
+        0.041,
+        "the shift is one of those that were simulated",
+    ),
 ]
 
 
@@ -82,7 +138,9 @@ def make_chunks(count: int = 14) -> list[dict[str, Any]]:
     for week in range(count):
         day = 5 + 7 * week
         value = 0.905 - 0.008 * week + rng.uniform(-0.012, 0.012)
-        truth = interval(value - 0.01 + rng.uniform(-0.01, 0.01), 0.02, "exact") if week < 5 else None
+        truth = (
+            interval(value - 0.01 + rng.uniform(-0.01, 0.01), 0.02, "exact") if week < 5 else None
+        )
         found.append({
             "start": f"2026-{1 + (day - 1) // 28:02d}-{1 + (day - 1) % 28:02d}",
             "end": f"2026-{1 + (day + 6) // 28:02d}-{1 + (day + 6) % 28:02d}",
@@ -101,7 +159,9 @@ def make_slices(count: int = 9) -> list[dict[str, Any]]:
             "by": "group",
             "value": f"hospital {chr(65 + i)}" if i < 26 else f"ward {i}",
             "rows": rng.randint(200, 9000),
-            "headline": interval(0.71 + 0.2 * rng.random(), 0.015 + 0.03 * rng.random(), method="explain"),
+            "headline": interval(
+                0.71 + 0.2 * rng.random(), 0.015 + 0.03 * rng.random(), method="explain"
+            ),
             "estimates": [],
         }
         for i in range(count)
@@ -110,7 +170,9 @@ def make_slices(count: int = 9) -> list[dict[str, Any]]:
 
 def make_estimate() -> dict[str, Any]:
     estimates = [
-        interval(value, half, kind, method=name, assumes=assumes, citation=key, rows=50000, score=None)
+        interval(
+            value, half, kind, method=name, assumes=assumes, citation=key, rows=50000, score=None
+        )
         for name, key, kind, value, half, assumes in METHODS
     ]
     estimates[3]["score"] = "max_probability"
@@ -175,7 +237,12 @@ def make_evaluate(classes: int = 8) -> dict[str, Any]:
         "rows": 400 * classes,
         "metrics": metrics,
         "per_class": [
-            {"class": name, "rows": 400, "recall": interval(value, 0.02, "exact"), "precision": value - 0.01}
+            {
+                "class": name,
+                "rows": 400,
+                "recall": interval(value, 0.02, "exact"),
+                "precision": value - 0.01,
+            }
             for name, value in zip(names, recall, strict=True)
         ],
         "skipped": [{"metric": "smece", "why": "needs probabilities"}],
@@ -228,11 +295,21 @@ def make_models(count: int, rows: int = 300, **more: Any) -> dict[str, Any]:
 
     home = [one(i, 0.04 + 0.03 * i) for i in range(count)]
     away = [one(i, 0.15 + 0.05 * i) for i in range(count)]
-    bare = [{"prediction": found["prediction"], "confidence": found["confidence"]} for found in away]
+    bare = [
+        {"prediction": found["prediction"], "confidence": found["confidence"]} for found in away
+    ]
     names = [f"model {'abcdefghijklmnopqrst'[i]}" for i in range(count)]
-    given = {"out_of_domain": away, "target": bare, "energy": [1.0 + i for i in range(count)], "names": names}
+    given = {
+        "out_of_domain": away,
+        "target": bare,
+        "energy": [1.0 + i for i in range(count)],
+        "names": names,
+    }
     found = compare(home, **{**given, "require": (0.8, 0.9, 0.95), **more}).to_dict()
-    return {**json.loads(json.dumps(found)), "argv": "oodometer compare a.csv b.csv --report page.html"}
+    return {
+        **json.loads(json.dumps(found)),
+        "argv": "oodometer compare a.csv b.csv --report page.html",
+    }
 
 
 @cache
@@ -289,14 +366,46 @@ def demo() -> dict[str, Any]:
 
 def past(number: int, at: str, value: float, **more: Any) -> dict[str, Any]:
     """A run as `oodometer history --json` tells it."""
-    told = {"number": number, "at": f"{at}T05:15:00+00:00", "job": "loans", "verb": "estimate", "version": "0.1.0"}
-    told |= {"reference": "r.oodo", "target": "lake", "rows": 700, "value": value, "lower": value - 0.05}
-    told |= {"upper": value + 0.05, "level": 0.95, "kind": "empirical", "method": "ac", "trust": "high", "why": "close"}
-    told |= {"truth": None, "reference_accuracy": 0.91, "diagnosis": "covariate", "alarms": 0, "new": 0, "exit_code": 0}
-    return told | {"repeats": None, "options": {"every": "month", "fail_below": {"accuracy": 0.8}}} | more
+    told = {
+        "number": number,
+        "at": f"{at}T05:15:00+00:00",
+        "job": "loans",
+        "verb": "estimate",
+        "version": "0.1.0",
+    }
+    told |= {
+        "reference": "r.oodo",
+        "target": "lake",
+        "rows": 700,
+        "value": value,
+        "lower": value - 0.05,
+    }
+    told |= {
+        "upper": value + 0.05,
+        "level": 0.95,
+        "kind": "empirical",
+        "method": "ac",
+        "trust": "high",
+        "why": "close",
+    }
+    told |= {
+        "truth": None,
+        "reference_accuracy": 0.91,
+        "diagnosis": "covariate",
+        "alarms": 0,
+        "new": 0,
+        "exit_code": 0,
+    }
+    return (
+        told
+        | {"repeats": None, "options": {"every": "month", "fail_below": {"accuracy": 0.8}}}
+        | more
+    )
 
 
-def past_part(kind: str, name: str, seen: list[tuple[int, str, float, float, float]], **more: Any) -> dict[str, Any]:
+def past_part(
+    kind: str, name: str, seen: list[tuple[int, str, float, float, float]], **more: Any
+) -> dict[str, Any]:
     """A part as `oodometer history --json` tells it; ``seen``: run, day, value and ends."""
     rows = int(more.pop("rows", 300))
     told = [
@@ -311,8 +420,20 @@ def past_part(kind: str, name: str, seen: list[tuple[int, str, float, float, flo
         }
         for run, day, v, low, high in seen
     ]
-    start = {"start": f"{name}-01", "end": f"{name}-28"} if kind == "chunk" else {"start": None, "end": None}
-    bare = {"kind": kind, "part": name, "name": name, "metric": "accuracy", **start, **told[-1], "truth": None}
+    start = (
+        {"start": f"{name}-01", "end": f"{name}-28"}
+        if kind == "chunk"
+        else {"start": None, "end": None}
+    )
+    bare = {
+        "kind": kind,
+        "part": name,
+        "name": name,
+        "metric": "accuracy",
+        **start,
+        **told[-1],
+        "truth": None,
+    }
     return {**bare, "fell": None, "alarms": [], "seen": told, **more}
 
 
@@ -325,14 +446,26 @@ def history() -> dict[str, Any]:
         return [{"rule": "below", "amount": 0.8, "bound": 0.8, "since": since, "stands": stands}]
 
     days = ("2026-01-31", "2026-02-28", "2026-02-28", "2026-03-04")
-    january = [(i + 1, day, v, 0.85, 0.94) for i, (day, v) in enumerate(zip(days, (0.79, 0.9, 0.9, 0.9), strict=True))]
+    january = [
+        (i + 1, day, v, 0.85, 0.94)
+        for i, (day, v) in enumerate(zip(days, (0.79, 0.9, 0.9, 0.9), strict=True))
+    ]
     values = zip(days[1:], (0.75, 0.74, 0.72), strict=True)
     february = [(i + 2, day, v, v - 0.06, v + 0.06) for i, (day, v) in enumerate(values)]
-    truths = [{"value": 0.88, "lower": 0.84, "upper": 0.91}, {"value": 0.7, "lower": 0.6, "upper": 0.8}]
+    truths = [
+        {"value": 0.88, "lower": 0.84, "upper": 0.91},
+        {"value": 0.7, "lower": 0.6, "upper": 0.8},
+    ]
     months = [
         past_part("chunk", "2026-01", january, truth=truths[0], alarms=alarm(days[0], False)),
         past_part("chunk", "2026-02", february, truth=truths[1], alarms=alarm(days[1], True)),
-        past_part("chunk", "2026-03", [(4, days[3], 0.79, 0.6, 0.88)], rows=100, alarms=alarm(days[3], True)),
+        past_part(
+            "chunk",
+            "2026-03",
+            [(4, days[3], 0.79, 0.6, 0.88)],
+            rows=100,
+            alarms=alarm(days[3], True),
+        ),
     ]
     by_month = [past(i + 1, day, 0.85 + (3 - i) / 100) for i, day in enumerate(days)]
     by_month[1] |= {"alarms": 1, "new": 1, "exit_code": 3}
@@ -341,7 +474,10 @@ def history() -> dict[str, Any]:
     slices = [past_part("slice", name, shops) for name in ("north", "south")]
     target = [past_part("target", "target", shops)]
     alone = [(8, "2026-03-02", 0.9, 0.8, 0.95), (9, "2026-03-03", 0.88, 0.8, 0.95)]
-    runs = [past(8, "2026-03-02", 0.9, options={}, truth=0.91), past(9, "2026-03-03", 0.88, options={})]
+    runs = [
+        past(8, "2026-03-02", 0.9, options={}, truth=0.91),
+        past(9, "2026-03-03", 0.88, options={}),
+    ]
     of_shops = [past(5, "2026-03-01", 0.9), past(6, "2026-03-02", 0.86)]
     jobs = [
         {"job": "loans", "runs": by_month, "parts": months},
@@ -349,4 +485,10 @@ def history() -> dict[str, Any]:
         {"job": "alone", "runs": runs, "parts": [past_part("target", "target", alone)]},
     ]
     argv = "oodometer history runs.sqlite"
-    return {"command": "history", "version": "0.1.0", "argv": argv, "store": "runs.sqlite", "jobs": jobs}
+    return {
+        "command": "history",
+        "version": "0.1.0",
+        "argv": argv,
+        "store": "runs.sqlite",
+        "jobs": jobs,
+    }

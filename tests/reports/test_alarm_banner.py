@@ -34,7 +34,9 @@ def estimated(files: tuple[str, str], **rules: Any) -> dict[str, Any]:
 
 def shown(result: dict[str, Any]) -> str:
     """The page without the parts that take long to draw."""
-    return render({name: result[name] for name in ("command", "reference", "target", "headline", "alarms")})
+    return render(
+        {name: result[name] for name in ("command", "reference", "target", "headline", "alarms")}
+    )
 
 
 def banner(result: dict[str, Any]) -> str | None:
@@ -44,7 +46,9 @@ def banner(result: dict[str, Any]) -> str | None:
     if found is None:
         return None
     assert page.index("</h1>") < found.start() < page.index('class="card headline"')
-    return " ".join(re.sub(r"<[^>]*>", " ", found.group()).replace("\N{NO-BREAK SPACE}", " ").split())
+    return " ".join(
+        re.sub(r"<[^>]*>", " ", found.group()).replace("\N{NO-BREAK SPACE}", " ").split()
+    )
 
 
 def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[str, str]) -> None:
@@ -58,7 +62,9 @@ def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[
     )
     for one in failing:
         assert f"ALARM c: accuracy {100 * one['value']:.1f} % [{100 * one['lower']:.1f} %" in said
-    assert said.count(" by labels, ") == 2  # all rows are labelled, so that what lies below the bound is the truth
+    assert (
+        said.count(" by labels, ") == 2
+    )  # all rows are labelled, so that what lies below the bound is the truth
     unlabelled = Path(files[1]).with_name("unlabelled.csv")
     unlabelled.write_text(re.sub(r",[01],", ",", Path(files[1]).read_text()).replace(",label", ""))
     result = estimated((files[0], str(unlabelled)), by="part", fail_below=0.8)
@@ -71,7 +77,9 @@ def test_rules_that_nothing_broke_are_told_too(files: tuple[str, str]) -> None:
         "No alarm: accuracy below 30 %. "
         "An alarm is raised where it is at least 70 % likely that the number lies below the bound, by more than chance."
     )
-    assert str(banner(estimated(files, by="part", fail_below=0.3))).startswith("No alarm in 3 slices")
+    assert str(banner(estimated(files, by="part", fail_below=0.3))).startswith(
+        "No alarm in 3 slices"
+    )
 
 
 def test_without_rules_there_is_no_banner(files: tuple[str, str]) -> None:
@@ -90,11 +98,23 @@ def test_names_of_parts_are_escaped_and_many_are_cut(files: tuple[str, str]) -> 
     said = str(banner(result))
     assert said.count("ALARM part ") == 12
     assert "8 more are in the JSON of this result." in said
-    assert "below it, but by no more than chance: other 0, other 1, other 2, other 3 and 2 more" in said
+    assert (
+        "below it, but by no more than chance: other 0, other 1, other 2, other 3 and 2 more"
+        in said
+    )
 
 
 def test_the_page_of_the_command_has_it(files: tuple[str, str], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    words = ["--method", "ac", "--backtest", "none", "--fail-below", "0.999", "--fail-when", "upper"]
+    words = [
+        "--method",
+        "ac",
+        "--backtest",
+        "none",
+        "--fail-below",
+        "0.999",
+        "--fail-when",
+        "upper",
+    ]
     assert main(["estimate", *files, *words, "--out", str(page)]) == 3
     assert "<h2>Alarm raised: accuracy below 99.9" in page.read_text()

@@ -29,7 +29,9 @@ EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1
 RANDOM = "the labelled rows were drawn at random from the target"
 
 
-def interval(value: float, lower: float, upper: float, kind: str = "exact", **more: Any) -> dict[str, Any]:
+def interval(
+    value: float, lower: float, upper: float, kind: str = "exact", **more: Any
+) -> dict[str, Any]:
     return {"value": value, "lower": lower, "upper": upper, "level": 0.95, "kind": kind, **more}
 
 
@@ -107,12 +109,18 @@ def test_the_page_says_what_the_result_says(found: dict[str, Any]) -> None:
 def test_charts_draw_the_numbers_of_the_result(found: dict[str, Any]) -> None:
     specs = specs_of(render(found))
     assert set(specs) == {"audited", "widths"}
-    assert values(specs, "audited", "name")[:3] == ["ppi-betting", "clopper-pearson", "without labels"]
+    assert values(specs, "audited", "name")[:3] == [
+        "ppi-betting",
+        "clopper-pearson",
+        "without labels",
+    ]
     for key in ("lower", "upper", "value"):
         shown = set(values(specs, "audited", key))
         assert {one[key] for one in [*found["intervals"], found["headline"]]} <= shown
     assert found["reference"]["accuracy"] in values(specs, "audited", "value")
-    assert (0.886, 0.969) in zip(values(specs, "audited", "from"), values(specs, "audited", "to"), strict=True)
+    assert (0.886, 0.969) in zip(
+        values(specs, "audited", "from"), values(specs, "audited", "to"), strict=True
+    )
     widths = found["outlook"]["widths"]
     drawn = values(specs, "widths", "y")
     assert {one[key] for one in widths for key in ("alone", "random", "suggested")} <= set(drawn)
@@ -137,13 +145,21 @@ def test_numbers_in_tables_are_those_of_the_result(found: dict[str, Any]) -> Non
 
 
 def test_it_loads_nothing(found: dict[str, Any]) -> None:
-    ours = re.sub(r"<script>.*?</script>", "", render(found), flags=re.DOTALL).replace("http-equiv", "")
+    ours = re.sub(r"<script>.*?</script>", "", render(found), flags=re.DOTALL).replace(
+        "http-equiv", ""
+    )
     assert "http" not in ours.replace("https://vega.github.io/schema/", "")
     assert not re.search(r"\b(src|srcset|href)=\"(?!#)|@import|url\(", ours)
 
 
 def test_refuted_is_said_with_its_p_value(found: dict[str, Any]) -> None:
-    told = {"refuted": True, "p_value": 9.5e-5, "estimate": interval(0.1, 0.003, 0.442), "correct": 1, "labels": 10}
+    told = {
+        "refuted": True,
+        "p_value": 9.5e-5,
+        "estimate": interval(0.1, 0.003, 0.442),
+        "correct": 1,
+        "labels": 10,
+    }
     text = text_of(render(found | told))
     assert "REFUTED: the labels contradict the label-free interval (p = 9.5e-05)." in text
     assert "9 times in 10" not in text
@@ -151,7 +167,10 @@ def test_refuted_is_said_with_its_p_value(found: dict[str, Any]) -> None:
 
 def test_where_test_and_interval_differ_both_are_told(found: dict[str, Any]) -> None:
     apart = audit_view({**found, "p_value": 0.051, "estimate": interval(0.7, 0.5, 0.88)})
-    assert any(one.startswith("Not refuted") and one.endswith("lies wholly outside it") for one in apart.sentences)
+    assert any(
+        one.startswith("Not refuted") and one.endswith("lies wholly outside it")
+        for one in apart.sentences
+    )
 
 
 def test_a_claim_of_everything_is_no_claim(found: dict[str, Any]) -> None:
@@ -164,7 +183,9 @@ def test_a_claim_of_everything_is_no_claim(found: dict[str, Any]) -> None:
 
 def test_power_is_silent_where_it_is_not_known(found: dict[str, Any]) -> None:
     assert power({**found, "noticeable": None}) == ""
-    assert "No accuracy at all" in power({**found, "noticeable": {"below": None, "above": None, "power": 0.9}})
+    assert "No accuracy at all" in power(
+        {**found, "noticeable": {"below": None, "above": None, "power": 0.9}}
+    )
 
 
 def test_weighed_labels_are_not_counted_as_a_share(found: dict[str, Any]) -> None:
@@ -182,7 +203,9 @@ def test_all_rows_labelled_is_certain(found: dict[str, Any]) -> None:
 
 
 def test_without_labels_the_page_plans(found: dict[str, Any]) -> None:
-    found |= dict.fromkeys(("estimate", "method", "assumes", "label_only", "effective_labels", "p_value", "correct"))
+    found |= dict.fromkeys(
+        ("estimate", "method", "assumes", "label_only", "effective_labels", "p_value", "correct")
+    )
     found |= {"labels": 0, "intervals": [], "noticeable": None, "suggested": list(range(50))}
     page = render(found)
     text = text_of(page)
@@ -209,7 +232,11 @@ def test_random_rows_are_planned_by_their_own_curve(found: dict[str, Any]) -> No
 def test_the_believed_interval_is_never_taken_for_the_exact_one(found: dict[str, Any]) -> None:
     text = text_of(render(found))
     assert "(86.1 % to 96.8 %), 95 % empirical interval, as informative" in text
-    found["believed"] = {"assumes": "", "effective_labels": None, "why": "the reference is not known"}
+    found["believed"] = {
+        "assumes": "",
+        "effective_labels": None,
+        "why": "the reference is not known",
+    }
     text = text_of(render(found))
     assert "If this shift resembles public ones: no interval, the reference is not known." in text
 
@@ -219,7 +246,9 @@ def test_the_next_command_drops_what_was_asked_for_once(found: dict[str, Any]) -
     assert after_audit(found)["line"].endswith("--labels few.csv --suggest 90 --out rows.html")
     assert "line" not in after_audit({**found, "suggested": [1]})
     for argv in ("half a 'quote", None):
-        assert "suggest=90" in after_audit({**found, "argv": argv})["line"], "from Python it is a call of Python"
+        assert "suggest=90" in after_audit({**found, "argv": argv})["line"], (
+            "from Python it is a call of Python"
+        )
 
 
 @pytest.mark.parametrize("part", [k for k in make_audit() if k != "command"])
@@ -263,7 +292,9 @@ def test_file_is_whole_or_not_there(found: dict[str, Any], tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_extra_names_the_remedy(found: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_the_remedy(
+    found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render(found)
@@ -273,14 +304,22 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
     reference, target = example_record(200, seed=1), example_record(150, seed=2, difficulty=1.5)
     rows = np.random.default_rng(0).permutation(150)[:40]
     few = {"row": rows.tolist(), "label": [int(target.label[r]) for r in rows]}
-    told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], expected_widths=True)
+    told = audit(
+        reference,
+        {"probabilities": target.probabilities},
+        labels=few,
+        methods=["doc"],
+        expected_widths=True,
+    )
     result = told.to_dict()
     page = render(result)
     assert f"the model got {told.correct} right" in text_of(page)
     assert set(specs_of(page)) == {"audited", "widths"}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert sum(s["labels"] for s in result["strata"]) == 40
-    assert result["outlook"]["accuracy"] == pytest.approx((40 * result["estimate"]["value"] + 0.5) / 41)
+    assert result["outlook"]["accuracy"] == pytest.approx(
+        (40 * result["estimate"]["value"] + 0.5) / 41
+    )
     assert 40 in [w["labels"] for w in result["outlook"]["widths"]]
     by_name = {one["method"]: one["effective_labels"] for one in result["intervals"]}
     assert by_name["clopper-pearson"] == 40
@@ -292,7 +331,9 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [375, 1280])
-def test_an_audit_is_drawn_and_fits(browser: Any, found: dict[str, Any], tmp_path: Path, width: int) -> None:
+def test_an_audit_is_drawn_and_fits(
+    browser: Any, found: dict[str, Any], tmp_path: Path, width: int
+) -> None:
     page = tmp_path / "audit.html"
     write_report(found, page)
     browser.open(page, width=width, dark=width > 1000)

@@ -35,15 +35,26 @@ def brightness(browser: Any, expression: str) -> float:
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (1280, True)])
-def test_nothing_bars_anybody_from_a_page(browser: Any, page: Path, axe: str, width: int, dark: bool) -> None:
+def test_nothing_bars_anybody_from_a_page(
+    browser: Any, page: Path, axe: str, width: int, dark: bool
+) -> None:
     browser.open(page, width=width, dark=dark)
     assert browser.violations(axe) == []
 
 
-def test_the_first_screen_is_the_answer_and_what_to_do(browser: Any, pages: Path, estimate: dict[str, Any]) -> None:
+def test_the_first_screen_is_the_answer_and_what_to_do(
+    browser: Any, pages: Path, estimate: dict[str, Any]
+) -> None:
     """On a laptop: number, interval, trust, parts with an alarm and the next step; the keyboard reaches what acts."""
     for at, part in enumerate(estimate["chunks"]):
-        part["fell"] = {"by_at_least": 0.01, "p": 0.9, "verdict": "fell", "changed": 0, "alarm": at > 11, "why": ""}
+        part["fell"] = {
+            "by_at_least": 0.01,
+            "p": 0.9,
+            "verdict": "fell",
+            "changed": 0,
+            "alarm": at > 11,
+            "why": "",
+        }
     write_report(estimate, path := pages / "first.html")
     browser.open(path, width=1280)
     told = browser.run("document.querySelector('.headline').innerText")
@@ -54,7 +65,9 @@ def test_the_first_screen_is_the_answer_and_what_to_do(browser: Any, pages: Path
     reached = []
     for _ in range(4):
         for kind in ("rawKeyDown", "keyUp"):
-            browser.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            browser.ask(
+                "Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9
+            )
         look = "[document.activeElement.innerText, getComputedStyle(document.activeElement).outlineStyle]"
         reached.append(browser.run(look))
     assert reached[:2] == [["Backtest", "solid"], ["Why, and what it assumes", "solid"]]
@@ -62,7 +75,9 @@ def test_the_first_screen_is_the_answer_and_what_to_do(browser: Any, pages: Path
 
 BODY = "getComputedStyle(document.body).backgroundColor"
 LABEL = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
-PARTS = "'.chart svg .role-axis-label text, .chart svg .mark-text text, .chart svg .mark-symbol path'"
+PARTS = (
+    "'.chart svg .role-axis-label text, .chart svg .mark-text text, .chart svg .mark-symbol path'"
+)
 COLLISIONS = """
     [...document.querySelectorAll('.chart svg')].map(svg => {
       const boxes = [...svg.querySelectorAll('.role-axis-label text, .role-axis-title text')]
@@ -74,7 +89,9 @@ COLLISIONS = """
     }).reduce((a, b) => a + b, 0)"""
 
 
-@pytest.mark.parametrize(("width", "dark"), [(375, False), (375, True), (1280, False), (1280, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(375, False), (375, True), (1280, False), (1280, True)]
+)
 def test_a_page_is_drawn_and_fits(browser: Any, page: Path, width: int, dark: bool) -> None:
     browser.open(page, width=width, dark=dark)
     check_charts(browser, page, width)
@@ -112,21 +129,33 @@ def check_dark_and_print(browser: Any) -> None:
     )
     assert browser.run(dim) == 0
     browser.ask(
-        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+        "Emulation.setEmulatedMedia",
+        media="print",
+        features=[{"name": "prefers-color-scheme", "value": "dark"}],
     )
     assert brightness(browser, BODY) > 250
     assert brightness(browser, LABEL) < 130
     # A4 less its margins; the charts were drawn for a screen.
-    browser.ask("Emulation.setDeviceMetricsOverride", width=718, height=1000, deviceScaleFactor=1, mobile=False)
+    browser.ask(
+        "Emulation.setDeviceMetricsOverride",
+        width=718,
+        height=1000,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
     assert browser.run("document.documentElement.scrollWidth") == 718
     browser.ask("Emulation.setEmulatedMedia", media="", features=[])
 
 
 def check_wide_tables(browser: Any, width: int) -> None:
     """A table that is wider than its card says so and can be reached by the keyboard; no other one does."""
-    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")  # what is folded is not laid out
+    browser.run(
+        "document.querySelectorAll('details').forEach(d => d.open = true)"
+    )  # what is folded is not laid out
     time.sleep(0.2)
-    wide = "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth + 1)"
+    wide = (
+        "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth + 1)"
+    )
     marked = browser.run("document.querySelectorAll('.scroll.wider').length")
     assert browser.run(f"{wide}.length") == marked
     assert browser.run(f"{wide}.every(s => s.classList.contains('wider') && s.tabIndex === 0)")
@@ -138,7 +167,13 @@ def check_wide_tables(browser: Any, width: int) -> None:
 
 def check_narrower_window(browser: Any) -> None:
     """Charts follow the width of the window."""
-    browser.ask("Emulation.setDeviceMetricsOverride", width=600, height=900, deviceScaleFactor=1, mobile=False)
+    browser.ask(
+        "Emulation.setDeviceMetricsOverride",
+        width=600,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
     widest = "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().width))"
     deadline = time.monotonic() + 10
     while browser.run(widest) > 600 and time.monotonic() < deadline:
@@ -152,7 +187,9 @@ def test_a_tooltip_shows_text(browser: Any, estimate: dict[str, Any], tmp_path: 
     path = tmp_path / "page.html"
     write_report(estimate, path)
     browser.open(path, width=1280)
-    browser.run("document.getElementById('chart-methods').scrollIntoView({block: 'center', behavior: 'instant'})")
+    browser.run(
+        "document.getElementById('chart-methods').scrollIntoView({block: 'center', behavior: 'instant'})"
+    )
     box = browser.run(
         "(() => { const r = [...document.querySelectorAll('#chart-methods .role-axis-label text')]"
         ".find(t => t.textContent == 'atc').getBoundingClientRect(); return [r.right, (r.top + r.bottom) / 2] })()"
@@ -194,7 +231,12 @@ def test_a_curve_is_singled_out_and_told(browser: Any, ten_page: str, tmp_path: 
     lines = f"[...{chart}.querySelectorAll('.mark-line path')].map(p => +(p.getAttribute('opacity') ?? 1))"
     assert set(browser.run(lines)) == {1}
     for step in (0, 3):
-        browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + box[2] / 2 + step, y=box[1] + box[3] / 3)
+        browser.ask(
+            "Input.dispatchMouseEvent",
+            type="mouseMoved",
+            x=box[0] + box[2] / 2 + step,
+            y=box[1] + box[3] / 3,
+        )
     deadline = time.monotonic() + 10
     while browser.run("document.getElementById('tip').hidden") and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -102,28 +102,50 @@ def test_the_sentence_is_that_of_the_operating_point(two: dict[str, Any], two_pa
     assert f"{view.title} {view.number}" in told
     assert all(one[1:] in told for one in view.sentences)
     assert model["name"] in may_answer(two)
-    assert percent(at["selective_accuracy"]["lower"]).replace("\N{NO-BREAK SPACE}", " ") in may_answer(two)
+    assert percent(at["selective_accuracy"]["lower"]).replace(
+        "\N{NO-BREAK SPACE}", " "
+    ) in may_answer(two)
 
 
-def test_the_tolerance_is_spoken_of_first_and_lower_accuracies_after_it(two: dict[str, Any]) -> None:
+def test_the_tolerance_is_spoken_of_first_and_lower_accuracies_after_it(
+    two: dict[str, Any],
+) -> None:
     for one in two["models"]:
         for point in one["in_domain"]["operating_points"]:
             if point["accuracy"] > 0.8:
-                point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
+                point |= {
+                    "coverage": None,
+                    "selective_accuracy": None,
+                    "threshold": None,
+                    "why": "too few rows",
+                }
     led = leader(two)
     assert led[1]["accuracy"] == 0.8
-    assert may_answer(two).startswith("No model is proven to be right 95 % of the time. For 80 %: everything ")
+    assert may_answer(two).startswith(
+        "No model is proven to be right 95 % of the time. For 80 %: everything "
+    )
     grid = comparison_view(two).grid("thresholds in")
     assert {row[1] for row in grid.rows} == {"80 %"}
-    assert grid.notes[-1] == "No threshold is proven for model a at 90 % and 95 % and model b at 90 % and 95 %"
+    assert (
+        grid.notes[-1]
+        == "No threshold is proven for model a at 90 % and 95 % and model b at 90 % and 95 %"
+    )
 
 
 def test_nothing_proved_is_said_and_not_drawn_as_a_number(two: dict[str, Any]) -> None:
     for one in two["models"]:
         for point in one["in_domain"]["operating_points"]:
-            point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
+            point |= {
+                "coverage": None,
+                "selective_accuracy": None,
+                "threshold": None,
+                "why": "too few rows",
+            }
     told = text_of(render(two)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "No threshold is proven: these rows show no model to be right 80 %, 90 % or 95 % of the time." in told
+    assert (
+        "No threshold is proven: these rows show no model to be right 80 %, 90 % or 95 % of the time."
+        in told
+    )
     assert "too few rows" in told
     assert "may answer:" not in told
     assert leader(two) is None
@@ -135,7 +157,9 @@ def test_answering_everything_has_no_threshold(two: dict[str, Any]) -> None:
     point |= {"threshold": 0.0, "coverage": {"value": 1.0, "lower": 0.99, "upper": 1.0, **exact},
               "selective_accuracy": {"value": 0.97, "lower": 0.953, "upper": 1.0, **exact}, "why": None}  # fmt: skip
     name = two["models"][1]["name"]
-    assert may_answer(two).startswith(f"Everything like these rows may be answered by {name}: with 95 % confidence")
+    assert may_answer(two).startswith(
+        f"Everything like these rows may be answered by {name}: with 95 % confidence"
+    )
 
 
 def test_out_of_domain_the_same_threshold_is_looked_up(two: dict[str, Any]) -> None:
@@ -158,17 +182,28 @@ def test_picking_the_best_of_several_is_paid_for(two: dict[str, Any], ten: dict[
 
 def test_the_difference_comes_first_and_then_what_to_do(two: dict[str, Any], two_page: str) -> None:
     told = text_of(two_page)
-    order = [told.index(words) for words in ("Difference in accuracy", "Undecided", "What to do next", "Best by AUC")]
+    order = [
+        told.index(words)
+        for words in ("Difference in accuracy", "Undecided", "What to do next", "Best by AUC")
+    ]
     assert order == sorted(order)
-    assert "if the difference stays at 3.7 points, about 820 in all (now 300) would decide it" in told
-    cases = (({"value": 0.04, "lower": 0.01, "upper": 0.07}, "take model b."), ({"value": 0.0001}, "Take either"))
+    assert (
+        "if the difference stays at 3.7 points, about 820 in all (now 300) would decide it" in told
+    )
+    cases = (
+        ({"value": 0.04, "lower": 0.01, "upper": 0.07}, "take model b."),
+        ({"value": 0.0001}, "Take either"),
+    )
     for change, words in cases:
         assert words in text_of(render({**two, "difference": two["difference"] | change}))
 
 
 def test_findings_that_only_disca_supports_come_last(ten: dict[str, Any]) -> None:
     a, b = (str(one["name"]) for one in ten["models"][:2])
-    covered = {str(one["name"]): one["in_domain"]["metrics"]["coverage_at_risk"]["value"] for one in ten["models"]}
+    covered = {
+        str(one["name"]): one["in_domain"]["metrics"]["coverage_at_risk"]["value"]
+        for one in ten["models"]
+    }
     high, low = (a, b) if covered[a] > covered[b] else (b, a)
     say = {"domain": "in_domain", "share": 0.95}
     ten["findings"] = [
@@ -177,7 +212,11 @@ def test_findings_that_only_disca_supports_come_last(ten: dict[str, Any]) -> Non
         {"name": "tail", "models": [a, b], "sentence": "tail one", **say},
         {"name": "start", "models": [a], "sentence": "a case of one curve", **say},
     ]
-    assert [one["sentence"] for one in pairs(ten, "in_domain")] == ["tail one", "free one", "contested one"]
+    assert [one["sentence"] for one in pairs(ten, "in_domain")] == [
+        "tail one",
+        "free one",
+        "contested one",
+    ]
     told = text_of(render(ten))
     assert "Contested one." in told
     assert "DiSCA alone" in told
@@ -186,14 +225,19 @@ def test_findings_that_only_disca_supports_come_last(ten: dict[str, Any]) -> Non
 def test_curves_are_those_of_the_result(two: dict[str, Any], two_page: str) -> None:
     specs = specs_of(two_page)
     by_name = {str(one["name"]): one for one in two["models"]}
-    for domain, name in (("in_domain", "curves-in-domain"), ("out_of_domain", "curves-out-of-domain")):
+    for domain, name in (
+        ("in_domain", "curves-in-domain"),
+        ("out_of_domain", "curves-out-of-domain"),
+    ):
         lines = [row for row in rows_of(specs, name) if isinstance(row.get("y"), list)]
         assert len(lines) == 2
         for row in lines:
             curve = by_name[row["label"]][domain]["accuracy_coverage"]
             known = {round(x, 5): i for i, x in enumerate(curve["x"])}
             assert row["x"][-1] == 1.0
-            for at, value, low, high in zip(row["x"], row["y"], row["lower"], row["upper"], strict=True):
+            for at, value, low, high in zip(
+                row["x"], row["y"], row["lower"], row["upper"], strict=True
+            ):
                 i = known[at]
                 assert (value, low, high) == pytest.approx(
                     (curve["y"][i], curve["lower"][i], curve["upper"][i]), abs=1e-5
@@ -201,7 +245,9 @@ def test_curves_are_those_of_the_result(two: dict[str, Any], two_page: str) -> N
     assert any(one.startswith("Which is better on the target") for one in headings(two_page))
     target = [row for row in rows_of(specs, "curves-target") if isinstance(row.get("y"), list)]
     ends = {row["label"]: row["y"][-1] for row in target}
-    assert ends == pytest.approx({name: one["target"]["curve"]["y"][-1] for name, one in by_name.items()}, abs=1e-5)
+    assert ends == pytest.approx(
+        {name: one["target"]["curve"]["y"][-1] for name, one in by_name.items()}, abs=1e-5
+    )
 
 
 def test_figures_of_the_paper_carry_the_terms_of_disca(ten: dict[str, Any], ten_page: str) -> None:
@@ -263,13 +309,17 @@ def test_differences_are_those_of_the_leader(ten: dict[str, Any]) -> None:
     led, found = leader(ten), comparison_view(ten).grid("how surely")
     assert led[0]["name"] in found.title
     mine = led[0]["in_domain"]["metrics"]["accuracy"]["value"]
-    value = {str(one["name"]): one["in_domain"]["metrics"]["accuracy"]["value"] for one in ten["models"]}
+    value = {
+        str(one["name"]): one["in_domain"]["metrics"]["accuracy"]["value"] for one in ten["models"]
+    }
     cells = [row for row in found.rows if row[1] == "accuracy"]
     assert len(cells) == 9
     for name, _, difference, lower, upper, better in cells:
         assert float(difference) == pytest.approx(mine - value[name], abs=5e-5)
         assert float(lower) <= float(difference) <= float(upper)
-        assert (int(better.split()[0]) > 50) == (float(difference) > 0) or abs(float(difference)) < 0.01
+        assert (int(better.split()[0]) > 50) == (float(difference) > 0) or abs(
+            float(difference)
+        ) < 0.01
 
 
 def test_values_and_ranks_stand_with_their_intervals(ten: dict[str, Any]) -> None:
@@ -290,7 +340,9 @@ def test_numbers_in_tables_are_those_of_the_result(ten: dict[str, Any], ten_page
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield float(value)
 
-    known = {round(abs(one), 12) for one in numbers(ten)}  # a difference may be told from the other model
+    known = {
+        round(abs(one), 12) for one in numbers(ten)
+    }  # a difference may be told from the other model
     carried = re.findall(r'<data value="([^"]+)">', ten_page)
     assert len(carried) > 100
     assert {round(abs(float(one)), 12) for one in carried} <= known
@@ -315,15 +367,29 @@ def many(ten: dict[str, Any], copies: int) -> dict[str, Any]:
     for key in ("rankings", "rankings_out_of_domain", "rankings_target"):
         for rows in out[key].values():
             rows += [
-                {**next(row for row in rows if row["model"] == names_[k]), "model": name} for name, k in new.items()
+                {**next(row for row in rows if row["model"] == names_[k]), "model": name}
+                for name, k in new.items()
             ]
             rows.sort(key=lambda row: row["rank"])
     for model in out["models"]:
         for domain in DOMAINS:
             for case in model[domain]["failure_cases"]:
-                case |= {"seen": True, "rise": 0.1, "width": 0.5, "rises": 12, "share": 0.9, "sentence": "words " * 40}
+                case |= {
+                    "seen": True,
+                    "rise": 0.1,
+                    "width": 0.5,
+                    "rises": 12,
+                    "share": 0.9,
+                    "sentence": "words " * 40,
+                }
     out["findings"] = [
-        {"name": "auc_against_disca", "domain": domain, "share": 0.95, "models": names_[:2], "sentence": "why " * 100}
+        {
+            "name": "auc_against_disca",
+            "domain": domain,
+            "share": 0.95,
+            "models": names_[:2],
+            "sentence": "why " * 100,
+        }
         for domain in DOMAINS
         for _ in range(20)
     ]
@@ -338,7 +404,16 @@ def test_it_stays_small_with_forty_models(ten: dict[str, Any]) -> None:
     assert "Which of 40 models is better?" in told
     assert "All 40 models in short" in told
     assert len(drawn(result)) == 10
-    assert len([row for row in rows_of(specs_of(page), "curves-in-domain") if isinstance(row.get("y"), list)]) == 10
+    assert (
+        len(
+            [
+                row
+                for row in rows_of(specs_of(page), "curves-in-domain")
+                if isinstance(row.get("y"), list)
+            ]
+        )
+        == 10
+    )
     assert len(set(names(result).values())) == 40
 
 
@@ -353,7 +428,9 @@ def test_three_models_are_in_colour(ten: dict[str, Any]) -> None:
 
 
 def test_names_are_shown_as_they_are(two: dict[str, Any], two_page: str) -> None:
-    text = json.dumps(two).replace(json.dumps(two["models"][0]["name"])[1:-1], json.dumps(EVIL)[1:-1])
+    text = json.dumps(two).replace(
+        json.dumps(two["models"][0]["name"])[1:-1], json.dumps(EVIL)[1:-1]
+    )
     result = json.loads(text)
     result["warnings"] = [EVIL]
     page = render(result)
@@ -367,12 +444,26 @@ def test_names_are_shown_as_they_are(two: dict[str, Any], two_page: str) -> None
 @pytest.mark.parametrize(
     ("left_out", "gone"),
     [
-        (("out_of_domain", "rankings_out_of_domain"), ["curves-out-of-domain", "places-out-of-domain"]),
+        (
+            ("out_of_domain", "rankings_out_of_domain"),
+            ["curves-out-of-domain", "places-out-of-domain"],
+        ),
         (("target", "rankings_target"), ["curves-target"]),
         (("disca",), ["tolerances-in-domain", "first-mistakes", "fluctuations-in-domain"]),
         (("accuracy_coverage",), ["curves-in-domain", "curves-out-of-domain"]),
         (("rankings", "rankings_out_of_domain"), ["places-in-domain", "places-out-of-domain"]),
-        (("operating_points", "failure_cases", "findings", "pairs", "disagreements", "settings", "paired"), []),
+        (
+            (
+                "operating_points",
+                "failure_cases",
+                "findings",
+                "pairs",
+                "disagreements",
+                "settings",
+                "paired",
+            ),
+            [],
+        ),
         (("computation", "didma", "nidma"), []),
         (("risk_coverage",), []),
     ],
@@ -398,7 +489,9 @@ def test_little_is_enough() -> None:
 
 
 def test_costs_and_estimates_have_no_section_without_them(two: dict[str, Any]) -> None:
-    found = headings(render(only(two, "computation", "didma", "nidma", "target", "rankings_target")))
+    found = headings(
+        render(only(two, "computation", "didma", "nidma", "target", "rankings_target"))
+    )
     assert not any("cost" in one or "Estimated" in one for one in found)
     parameters = copy.deepcopy(two)
     for one in parameters["models"]:
@@ -412,13 +505,24 @@ def test_costs_and_estimates_have_no_section_without_them(two: dict[str, Any]) -
 
 def test_failure_cases_stand_in_words_and_numbers(two: dict[str, Any]) -> None:
     case = two["models"][0]["in_domain"]["failure_cases"][0]
-    case |= {"seen": True, "rise": 0.052, "share": 0.93, "sentence": "accuracy climbs from here to there"}
+    case |= {
+        "seen": True,
+        "rise": 0.052,
+        "share": 0.93,
+        "sentence": "accuracy climbs from here to there",
+    }
     told = text_of(render(two)).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"{two['models'][0]['name']} in domain start 5.2 points 93 % accuracy climbs from here to there" in told
+    assert (
+        f"{two['models'][0]['name']} in domain start 5.2 points 93 % accuracy climbs from here to there"
+        in told
+    )
 
 
 def test_models_compared_apart_are_said_to_be(two: dict[str, Any]) -> None:
-    two["paired"]["in_domain"] = {"paired": False, "why": "the files have different numbers of labelled rows"}
+    two["paired"]["in_domain"] = {
+        "paired": False,
+        "why": "the files have different numbers of labelled rows",
+    }
     two["models"][0]["in_domain"]["rows"] = 299
     told = text_of(render(two))
     assert "compared apart, because the files have different numbers of labelled rows" in told
@@ -479,7 +583,13 @@ def test_a_missing_extra_is_one_line(two: dict[str, Any], monkeypatch: pytest.Mo
 def test_a_target_that_deserves_no_trust_is_told_with_the_order() -> None:
     values = {"a": (0.8, "low"), "b": (0.6, "none")}
     models = [
-        {"name": name, "target": {"accuracy": {"value": x, "lower": x - 0.15, "upper": x + 0.15}, "trust": trust}}
+        {
+            "name": name,
+            "target": {
+                "accuracy": {"value": x, "lower": x - 0.15, "upper": x + 0.15},
+                "trust": trust,
+            },
+        }
         for name, (x, trust) in values.items()
     ]
     said = on_target({"models": models})

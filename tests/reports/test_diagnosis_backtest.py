@@ -94,8 +94,13 @@ def test_a_page_of_a_backtest_is_small_and_has_its_charts(backtest: dict[str, An
 
 
 def test_cells_are_means_over_severities_and_the_best_is_bold(backtest: dict[str, Any]) -> None:
-    assert by_family(backtest, "error")["atc", "class_prior"] == pytest.approx(0.02 * (1.25 + 1.5 + 2) / 3)
-    cells = {(c["method"], c["family"]): c for c in values(specs_of(render(backtest))["error-map"], "shade")}
+    assert by_family(backtest, "error")["atc", "class_prior"] == pytest.approx(
+        0.02 * (1.25 + 1.5 + 2) / 3
+    )
+    cells = {
+        (c["method"], c["family"]): c
+        for c in values(specs_of(render(backtest))["error-map"], "shade")
+    }
     assert cells["atc", "class prior"]["text"] == "3.2"
     assert ("agreement", "logit temperature") not in cells
     bold = {(family, method) for (method, family), c in cells.items() if c["best"]}
@@ -108,12 +113,20 @@ def test_cells_are_means_over_severities_and_the_best_is_bold(backtest: dict[str
     assert max(c["shade"] for c in cells.values()) == cells["ac", "my own"]["shade"]
 
 
-def test_the_sentence_names_the_winner_and_what_doing_nothing_costs(backtest: dict[str, Any]) -> None:
+def test_the_sentence_names_the_winner_and_what_doing_nothing_costs(
+    backtest: dict[str, Any],
+) -> None:
     text = text_of(render(backtest))
     best = next(row for row in backtest["overall"] if row["method"] == "agreement")
     source = next(row for row in backtest["overall"] if row["method"] == "source")
-    assert f"agreement was closest to the truth: off by {100 * best['error']:.1f} points on average" in text
-    assert f"reporting the reference accuracy would have been off by {100 * source['error']:.1f} points" in text
+    assert (
+        f"agreement was closest to the truth: off by {100 * best['error']:.1f} points on average"
+        in text
+    )
+    assert (
+        f"reporting the reference accuracy would have been off by {100 * source['error']:.1f} points"
+        in text
+    )
     assert "It could answer in 48 of 72 trials" in text
     assert "No simulation here changes the truth itself" in text
     assert "1 item left out" in text
@@ -138,7 +151,9 @@ def test_cells_far_below_the_level_are_marked_and_no_others(backtest: dict[str, 
     assert "about as often as they say" in text_of(render(few))
 
 
-@pytest.mark.parametrize("left", ["rows", "overall", "families", "reference", "skipped", "trials", "level"])
+@pytest.mark.parametrize(
+    "left", ["rows", "overall", "families", "reference", "skipped", "trials", "level"]
+)
 def test_a_page_of_a_backtest_does_without_a_part(backtest: dict[str, Any], left: str) -> None:
     for spoilt in ({k: v for k, v in backtest.items() if k != left}, {**backtest, left: None}):
         assert render(spoilt).startswith("<!doctype html>")
@@ -180,22 +195,39 @@ def test_findings_are_told_in_words_with_their_strength(estimate: dict[str, Any]
     text = text_of(page)
     assert "What kind of shift: label" in text
     assert "The mix of classes has changed" in text
-    assert "strong sign Change: predictions are distributed unlike the reference's. Speaks against source." in text
+    assert (
+        "strong sign Change: predictions are distributed unlike the reference's. Speaks against source."
+        in text
+    )
     assert "no sign Columns: no columns constant or out of range." in text
-    assert text.lower().count("a change of the class shares explains what is seen") == 2  # the answer and the finding
+    assert (
+        text.lower().count("a change of the class shares explains what is seen") == 2
+    )  # the answer and the finding
     assert 'class="badge high">strong sign' in page  # what speaks for a method is no alarm
     assert 'class="badge low">strong sign' in page
     assert "Only labels of the target show these" in text
 
 
 def test_a_why_of_its_own_is_said(estimate: dict[str, Any]) -> None:
-    estimate["diagnosis"] = {"kind": "none", "why": "no test sees a difference", "findings": FINDINGS[2:]}
+    estimate["diagnosis"] = {
+        "kind": "none",
+        "why": "no test sees a difference",
+        "findings": FINDINGS[2:],
+    }
     assert "Kind of shift: none: no test sees a difference." in text_of(render(estimate))
 
 
-def test_without_trust_the_sentence_says_that_nothing_can_be_known(estimate: dict[str, Any]) -> None:
+def test_without_trust_the_sentence_says_that_nothing_can_be_known(
+    estimate: dict[str, Any],
+) -> None:
     why = "inputs are new; label some target rows (`oodometer audit`)"
-    estimate["headline"] |= {"lower": 0.0, "upper": 1.0, "trust": "none", "why": why, "assumes": "none"}
+    estimate["headline"] |= {
+        "lower": 0.0,
+        "upper": 1.0,
+        "trust": "none",
+        "why": why,
+        "assumes": "none",
+    }
     estimate["warnings"] = [why, "another warning"]
     page = render(estimate)
     text = text_of(page)
@@ -210,7 +242,9 @@ def test_without_trust_the_sentence_says_that_nothing_can_be_known(estimate: dic
 
 
 @pytest.mark.parametrize("change", [{"trust": "low"}, {"lower": 0.2}, {"upper": 0.9}])
-def test_less_than_everything_is_an_ordinary_sentence(estimate: dict[str, Any], change: dict[str, Any]) -> None:
+def test_less_than_everything_is_an_ordinary_sentence(
+    estimate: dict[str, Any], change: dict[str, Any]
+) -> None:
     estimate["headline"] |= {"lower": 0.0, "upper": 1.0, "trust": "none"} | change
     text = text_of(render(estimate))
     assert "8.0 points below the reference accuracy (91.2 %" in text
@@ -222,7 +256,9 @@ def test_less_than_everything_is_an_ordinary_sentence(estimate: dict[str, Any], 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1280])
-def test_a_backtest_is_drawn_and_fits(browser: Any, backtest: dict[str, Any], tmp_path: Path, width: int) -> None:
+def test_a_backtest_is_drawn_and_fits(
+    browser: Any, backtest: dict[str, Any], tmp_path: Path, width: int
+) -> None:
     page = tmp_path / "backtest.html"
     write_report(backtest, page)
     browser.open(page, width=width, dark=width > 1000)

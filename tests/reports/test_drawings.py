@@ -11,7 +11,11 @@ from oodometer.reports.drawings import Drawing, Panel, render_drawings
 
 LINE = [{"model": m, "x": x, "y": x * x, "order": x} for m in "AB" for x in (0, 1, 2)]
 BAR = [{"model": m, "y": 1.0, "z": 2.0} for m in "AB"]
-BAND = [{"what": w, "x": x, "value": 0.5, "lower": 0.4, "upper": 0.6} for w in ("low", "gold") for x in (1, 2)]
+BAND = [
+    {"what": w, "x": x, "value": 0.5, "lower": 0.4, "upper": 0.6}
+    for w in ("low", "gold")
+    for x in (1, 2)
+]
 RANGE = [{"set": s, "lower": 0.2, "upper": 0.6} for s in "AB"]
 MARK = [{"set": s, "what": w, "value": 0.5} for s in "AB" for w in ("gold", "mean", "other")]
 X, Y, Z = (plain.axis(name, name) for name in "xyz")
@@ -44,14 +48,18 @@ def test_the_file_holds_each_panel_with_its_rows() -> None:
     spec = drawing("dots", "PQ").specification()
     assert [one["title"] for one in spec["concat"]] == ["P", "Q"]
     assert [one["data"]["values"] for one in spec["concat"]] == [BAR, BAR]
-    alone = Drawing("bounds", "All", "All.", [Panel("all", "", CHARTS["bounds"][0])]).specification()
+    alone = Drawing(
+        "bounds", "All", "All.", [Panel("all", "", CHARTS["bounds"][0])]
+    ).specification()
     assert "title" not in alone["concat"][0]
     assert "data" not in alone["concat"][0]
 
 
 def test_the_page_holds_two_panels_in_a_row() -> None:
     pytest.importorskip("vl_convert")
-    page = render_drawings("All", [drawing("lines", "PQR"), drawing("bars", "P")], lead="some words")
+    page = render_drawings(
+        "All", [drawing("lines", "PQR"), drawing("bars", "P")], lead="some words"
+    )
     assert page.count('<div class="pair">') == 3
     for place in ("lines-p", "lines-q", "lines-r", "bars-p"):
         assert f'id="chart-{place}"' in page

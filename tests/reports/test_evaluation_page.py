@@ -35,7 +35,11 @@ def found() -> dict[str, Any]:
 def test_every_metric_of_the_library_has_a_meaning() -> None:
     from oodometer.registry import find
 
-    silent = [name for name in names("metric") if getattr(find("metric", name), "gives", "number") == "number"]
+    silent = [
+        name
+        for name in names("metric")
+        if getattr(find("metric", name), "gives", "number") == "number"
+    ]
     assert silent
     assert set(silent) <= set(WORDS["metric_words"])
 
@@ -67,7 +71,11 @@ def test_thresholds_failures_and_disca_are_on_the_page(found: dict[str, Any]) ->
 
 
 def test_nothing_is_claimed_where_nothing_was_looked_for(found: dict[str, Any]) -> None:
-    bare = {key: value for key, value in found.items() if key not in ("failure_cases", "operating_points")}
+    bare = {
+        key: value
+        for key, value in found.items()
+        if key not in ("failure_cases", "operating_points")
+    }
     bare["metrics"] = {key: value for key, value in found["metrics"].items() if key != "disca"}
     told = text_of(render(bare))
     assert "failure case" not in told
@@ -77,4 +85,6 @@ def test_nothing_is_claimed_where_nothing_was_looked_for(found: dict[str, Any]) 
 
 def test_no_case_is_said_to_be_seen_where_none_was(found: dict[str, Any]) -> None:
     calm = {**found, "failure_cases": [{**case, "seen": False} for case in found["failure_cases"]]}
-    assert "None of the failure cases of the accuracy-coverage curve was found" in text_of(render(calm))
+    assert "None of the failure cases of the accuracy-coverage curve was found" in text_of(
+        render(calm)
+    )

@@ -24,7 +24,9 @@ def text(page: str) -> str:
 
 def test_what_stands_comes_first_and_every_part_is_told(history: dict[str, Any]) -> None:
     said = text(render(history))
-    assert said.index("Newest of 4 runs, 2026-03-04 05:15 UTC: 85.0 %") < said.index("Lowest in 2026-02")
+    assert said.index("Newest of 4 runs, 2026-03-04 05:15 UTC: 85.0 %") < said.index(
+        "Lowest in 2026-02"
+    )
     assert "ALARM stands in 2 chunks: 2026-02, 2026-03" in said
     assert "2026-01 300 90.0 % 85.0 % 94.0 % 88.0 % 4 ended 2026-03-04" in said
     assert "2026-02 300 72.0 % 66.0 % 78.0 % 70.0 % 3 since 2026-02-28" in said
@@ -38,7 +40,10 @@ def test_what_stands_comes_first_and_every_part_is_told(history: dict[str, Any])
 def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[str, Any]) -> None:
     months, slices, whole = history["jobs"]
     figure = charts.newest(months, 0)
-    assert figure.title.replace("\N{NO-BREAK SPACE}", " ") == "Lowest in 2026-02: 72.0 %; 2 of 3 chunks with an alarm"
+    assert (
+        figure.title.replace("\N{NO-BREAK SPACE}", " ")
+        == "Lowest in 2026-02: 72.0 %; 2 of 3 chunks with an alarm"
+    )
     assert figure.caption.endswith("Rings are alarms that stand. Grey rings are alarms that ended.")
     rows = next(one for one in figure.spec["datasets"].values() if "alarm" in one[0])
     assert [(one["value"], one["truth"], one["alarm"], one["ended"]) for one in rows] == [
@@ -46,16 +51,23 @@ def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[st
         (0.72, 0.70, True, False),
         (0.79, None, True, False),
     ]
-    assert [one.title for one in charts.changes(months, 0)] == ["2026-01", "2026-02"]  # March was seen once
+    assert [one.title for one in charts.changes(months, 0)] == [
+        "2026-01",
+        "2026-02",
+    ]  # March was seen once
     assert [one.title for one in charts.changes(slices, 1)] == ["north", "south"]
     assert charts.changes(whole, 2) == []
     of_runs = charts.newest(whole, 2)
-    assert of_runs.title.replace("\N{NO-BREAK SPACE}", " ").startswith("Lowest in run 9, 2026-03-03 05:15: 88.0 %")
+    assert of_runs.title.replace("\N{NO-BREAK SPACE}", " ").startswith(
+        "Lowest in run 9, 2026-03-03 05:15: 88.0 %"
+    )
     levels = charts.levels(months)
     assert levels == [("reference", 0.91, "var(--reference)"), ("bound", 0.8, "var(--poor)")]
 
 
-def test_many_jobs_parts_and_runs_leave_the_page_small(history: dict[str, Any], tmp_path: Path) -> None:
+def test_many_jobs_parts_and_runs_leave_the_page_small(
+    history: dict[str, Any], tmp_path: Path
+) -> None:
     months = history["jobs"][0]
     many = [{**months["runs"][0], "number": i} for i in range(1, 900)]
     parts = [
@@ -79,7 +91,8 @@ def test_many_jobs_parts_and_runs_leave_the_page_small(history: dict[str, Any], 
 def test_an_empty_history_and_older_forms(history: dict[str, Any]) -> None:
     assert "The store holds no run yet." in text(render({**history, "jobs": []}))
     rows = [
-        {**one, "start": str(100 * i), "end": str(100 * i + 100)} for i, one in enumerate(history["jobs"][0]["parts"])
+        {**one, "start": str(100 * i), "end": str(100 * i + 100)}
+        for i, one in enumerate(history["jobs"][0]["parts"])
     ]
     figure = charts.newest({**history["jobs"][0], "parts": rows}, 0)
     assert figure is not None  # chunks of rows have places 0, 1, 2 ...

@@ -21,12 +21,27 @@ from oodometer.results import values
 from oodometer.results.alarms import Fall, points_or_more
 from oodometer.results.backtest import by_family
 from oodometer.results.comparison import elsewhere, may_answer, on_target, required
-from oodometer.results.diagnosis import ColumnChange, UserColumn, column_sentences, explained_text, most_moved
+from oodometer.results.diagnosis import (
+    ColumnChange,
+    UserColumn,
+    column_sentences,
+    explained_text,
+    most_moved,
+)
 from oodometer.results.estimation import alarm_text, number, worst_parts
 from oodometer.results.evaluation import agreement
 from oodometer.results.ranking import Evidence
 from oodometer.results.stressing import Spread, stress_view
-from oodometer.results.view import Table, View, cell, cells_of, interval_of, is_numbers, p_text, with_ends
+from oodometer.results.view import (
+    Table,
+    View,
+    cell,
+    cells_of,
+    interval_of,
+    is_numbers,
+    p_text,
+    with_ends,
+)
 
 NAN = float("nan")
 HALF = {"value": 0.5, "lower": 0.25, "upper": 0.75}
@@ -41,10 +56,20 @@ def widths(*points: tuple[int, float], **more: Any) -> dict[str, Any]:
     ("results", "wanted"),
     [
         ([page.finite(x) for x in (1, None, NAN, "0.5", True)], [1.0, None, None, None, None]),
-        ([page.best({"value": 0.5}), page.best({"value": None}), page.best(None)], [{"value": 0.5}, {}, {}]),
-        ([page.digits({"lower": 0.9, "upper": high}) for high in (0.95, 0.902)] + [page.digits({})], [1, 2, 1]),
+        (
+            [page.best({"value": 0.5}), page.best({"value": None}), page.best(None)],
+            [{"value": 0.5}, {}, {}],
+        ),
+        (
+            [page.digits({"lower": 0.9, "upper": high}) for high in (0.95, 0.902)]
+            + [page.digits({})],
+            [1, 2, 1],
+        ),
         ([page.percent(0.8317), page.percent(0.8317, 0)], ["83.2 %", "83 %"]),
-        ([page.percent_range(0.791, 0.872), page.percent_range(0.791, 0.872, 0)], ["79.1–87.2 %", "79–87 %"]),
+        (
+            [page.percent_range(0.791, 0.872), page.percent_range(0.791, 0.872, 0)],
+            ["79.1–87.2 %", "79–87 %"],
+        ),
         ([page.points(-0.078), page.points(0.01)], ["7.8 points", "1.0 points"]),
         (
             [page.number(x) for x in (0.03417, 50000, None, 0.00002, 12345.678)],
@@ -53,23 +78,47 @@ def widths(*points: tuple[int, float], **more: Any) -> dict[str, Any]:
         ([page.threshold(x) for x in (0.87, 0.99997, 1.0)], ["0.870", "0.99997", "1.000"]),
         ([page.given(0.95), page.given(0.995)], ["95 %", "99.5 %"]),
         ([page.rows_text(1), page.rows_text(50000)], ["1 row", "50,000 rows"]),
-        ([page.basename(x) for x in ("/data/ref.csv", "C:\\data\\ref.csv", "-")], ["ref.csv", "ref.csv", "-"]),
-        ([page.short("a  b"), page.short("x" * 99, 5), page.short("")], ["a b", "xxxx…", "(empty)"]),
-        ([page.sentence(x) for x in (" no  shift ", "Why not?", None)], ["no shift.", "Why not?", ""]),
+        (
+            [page.basename(x) for x in ("/data/ref.csv", "C:\\data\\ref.csv", "-")],
+            ["ref.csv", "ref.csv", "-"],
+        ),
+        (
+            [page.short("a  b"), page.short("x" * 99, 5), page.short("")],
+            ["a b", "xxxx…", "(empty)"],
+        ),
+        (
+            [page.sentence(x) for x in (" no  shift ", "Why not?", None)],
+            ["no shift.", "Why not?", ""],
+        ),
         ([page.capital("the methods disagree."), page.capital("")], ["The methods disagree.", ""]),
         (
             [page.difference(x, 0.91, "the reference") for x in (0.832, 0.91)],
             ["7.8 points below the reference", "the same as the reference"],
         ),
         ([page.apart(0.8, 0.878), page.apart(0.5, 0.5)], ["−7.8 points", "0.0 points"]),
-        (page.apart(0.94762, 0.95333), "−0.5 points"),  # of 94.8 % and 95.3 %, as a reader subtracts
-        ([page.fall_text({"p": 0.86, "alarm": True, "verdict": "fell"}), page.fall_text({})], ["alarm (86 %)", ""]),
+        (
+            page.apart(0.94762, 0.95333),
+            "−0.5 points",
+        ),  # of 94.8 % and 95.3 %, as a reader subtracts
+        (
+            [page.fall_text({"p": 0.86, "alarm": True, "verdict": "fell"}), page.fall_text({})],
+            ["alarm (86 %)", ""],
+        ),
         (page.reference("guo2017").authors, "Guo et al."),
         (page.reference("nobody1900").title, ""),
-        (meaning("risk_at_coverage", {"coverage": 0.8})[-35:], "of the rows are answered; less is better"[-35:]),
+        (
+            meaning("risk_at_coverage", {"coverage": 0.8})[-35:],
+            "of the rows are answered; less is better"[-35:],
+        ),
         (meaning("mine", {"description": "my own {risk}"}), "my own {risk}"),
-        (meaning("coverage_at_risk", {})[52:], "at most so many of the answers wrong; more is better"),
-        (_word("no", -0.2, 0.4), {"word": "no", "side": "against", "shade": "0.360", "title": "no: −0.200"}),
+        (
+            meaning("coverage_at_risk", {})[52:],
+            "at most so many of the answers wrong; more is better",
+        ),
+        (
+            _word("no", -0.2, 0.4),
+            {"word": "no", "side": "against", "shade": "0.360", "title": "no: −0.200"},
+        ),
     ],
 )
 def test_of_the_page(results: Any, wanted: Any) -> None:
@@ -78,14 +127,24 @@ def test_of_the_page(results: Any, wanted: Any) -> None:
     assert plain == (wanted if isinstance(results, list) else [wanted])
 
 
-POINT = {"accuracy": 0.95, "threshold": 0.7, "coverage": {"value": 0.894, "lower": 0.8, "upper": 0.9}}
+POINT = {
+    "accuracy": 0.95,
+    "threshold": 0.7,
+    "coverage": {"value": 0.894, "lower": 0.8, "upper": 0.9},
+}
 POINT |= {"selective_accuracy": {"value": 0.978, "lower": 0.954}}
 MODELS = [{"name": "one", "in_domain": {"operating_points": [POINT]}}]
 TARGETS = [
     {"name": name, "target": {"accuracy": {"value": v, "lower": v - 0.05, "upper": v + 0.05}}}
     for name, v in (("a", 0.8), ("b", 0.6))
 ]
-CURVE = {"x": [0.5, 1.0], "y": [1.0, 0.9], "lower": [0.9, 0.8], "upper": [1.0, 1.0], "thresholds": [0.8, 0.6]}
+CURVE = {
+    "x": [0.5, 1.0],
+    "y": [1.0, 0.9],
+    "lower": [0.9, 0.8],
+    "upper": [1.0, 1.0],
+    "thresholds": [0.8, 0.6],
+}
 GAP = values.Interval(-0.02, -0.03, -0.01, 0.95, "asymptotic")
 AGE = ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, GAP, "older").to_dict()
 
@@ -172,22 +231,46 @@ def test_of_charts(result: Any, wanted: Any) -> None:
 
 def test_title_of_a_stress_test() -> None:
     rows = ((None, 0.9, 0.9), ("0.5", 0.7, 0.75))
-    points = [{"severity": s, "metrics": {"accuracy": {"value": a}}, "estimate": {"value": e}} for s, a, e in rows]
-    title = stress_title("m", {"points": points}, "Accuracy", alone=True).replace("\N{NO-BREAK SPACE}", " ")
-    assert title == "Accuracy 90.0 % without a shift, 70.0 % at 0.5; the estimate is off by up to 5.0 points"
+    points = [
+        {"severity": s, "metrics": {"accuracy": {"value": a}}, "estimate": {"value": e}}
+        for s, a, e in rows
+    ]
+    title = stress_title("m", {"points": points}, "Accuracy", alone=True).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert (
+        title
+        == "Accuracy 90.0 % without a shift, 70.0 % at 0.5; the estimate is off by up to 5.0 points"
+    )
 
 
-@pytest.mark.parametrize(("after", "words"), [(0.86, "No true fall is more than chance"), (0.8, "Deepest true fall")])
+@pytest.mark.parametrize(
+    ("after", "words"), [(0.86, "No true fall is more than chance"), (0.8, "Deepest true fall")]
+)
 def test_a_fall_is_stated_only_where_it_is_more_than_chance(after: float, words: str) -> None:
     """On the rows that both severities have; 300 rows at 0.9 tell 0.8 from it and not 0.86."""
     points = []
     for severity, accuracy in ((None, 0.9), ("0.5", after)):
-        metrics = {"accuracy": interval_of({"value": accuracy, "lower": accuracy, "upper": accuracy}).to_dict()}
+        metrics = {
+            "accuracy": interval_of(
+                {"value": accuracy, "lower": accuracy, "upper": accuracy}
+            ).to_dict()
+        }
         same = {"rows": 300, "metrics": metrics}
-        points.append({"severity": severity, "rows": 900, "metrics": metrics, "common": same, "predictions": []})
+        points.append(
+            {
+                "severity": severity,
+                "rows": 900,
+                "metrics": metrics,
+                "common": same,
+                "predictions": [],
+            }
+        )
     curve = {"kind": "casing", "points": points}
     result = {"modality": "text", "data": "a.jsonl", "models": [{"name": "m", "curves": [curve]}]}
     told = " ".join(stress_view(result).sentences)
     assert words in told
     assert "after 90.0 % without a shift, on 300 rows" in told
-    assert ("no more than chance" in stress_title("m", curve, "Accuracy", alone=True)) == (after > 0.85)
+    assert ("no more than chance" in stress_title("m", curve, "Accuracy", alone=True)) == (
+        after > 0.85
+    )

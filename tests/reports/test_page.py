@@ -55,7 +55,10 @@ class Reader(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
     def headings(self, page: str) -> list[str]:
-        return [re.sub("<[^>]+>", "", found) for found in re.findall(r"<h2[^>]*>(.*?)</h2>", page, re.DOTALL)]
+        return [
+            re.sub("<[^>]+>", "", found)
+            for found in re.findall(r"<h2[^>]*>(.*?)</h2>", page, re.DOTALL)
+        ]
 
 
 def without_runtime(page: str) -> str:
@@ -82,13 +85,22 @@ def result(request: pytest.FixtureRequest) -> dict[str, Any]:
 def test_page_is_small_and_has_every_section(estimate: dict[str, Any]) -> None:
     page = render(estimate)
     assert len(page.encode()) < LARGEST
-    assert set(Reader(page).specs) == {"methods", "risk-coverage", "reliability", "confidence", "chunks", "slices"}
+    assert set(Reader(page).specs) == {
+        "methods",
+        "risk-coverage",
+        "reliability",
+        "confidence",
+        "chunks",
+        "slices",
+    }
 
 
 def test_page_stays_small_with_many_slices_and_chunks(demo: dict[str, Any]) -> None:
     inner = demo["estimate"]
     inner["chunks"] = [inner["chunks"][i % 14] for i in range(2000)]
-    inner["slices"] = [{**inner["slices"][i % 9], "value": f"{i} " + "x" * 500} for i in range(2000)]
+    inner["slices"] = [
+        {**inner["slices"][i % 9], "value": f"{i} " + "x" * 500} for i in range(2000)
+    ]
     page = render(demo)
     assert len(page.encode()) < LARGEST
     assert "1,940</data> more rows" in page
@@ -96,9 +108,15 @@ def test_page_stays_small_with_many_slices_and_chunks(demo: dict[str, Any]) -> N
 
 def test_evaluation_of_many_classes_and_files_stays_small(evaluate: dict[str, Any]) -> None:
     names = [f"class {i} " + "n" * 200 for i in range(300)]
-    evaluate["confusion"] = {"classes": names, "counts": [[i * j % 7 for j in range(300)] for i in range(300)]}
+    evaluate["confusion"] = {
+        "classes": names,
+        "counts": [[i * j % 7 for j in range(300)] for i in range(300)],
+    }
     evaluate["per_class"] = [{"class": name, "recall": 0.5, "support": 9} for name in names]
-    files = {"command": "evaluate", "files": [{**evaluate, "name": f"file {i}.csv"} for i in range(12)]}
+    files = {
+        "command": "evaluate",
+        "files": [{**evaluate, "name": f"file {i}.csv"} for i in range(12)],
+    }
     page = render(files)
     assert len(page.encode()) < LARGEST
     assert "file 11.csv" in page
@@ -109,10 +127,22 @@ def test_page_loads_nothing(result: dict[str, Any]) -> None:
     ours = without_runtime(page)
     loading = ("src", "srcset", "poster", "background", "action", "data", "manifest", "ping")
     for tag, attrs in Reader(page).elements:
-        assert tag not in ("link", "iframe", "object", "embed", "img", "base", "form", "video", "audio")
+        assert tag not in (
+            "link",
+            "iframe",
+            "object",
+            "embed",
+            "img",
+            "base",
+            "form",
+            "video",
+            "audio",
+        )
         assert not set(attrs) & set(loading)
         assert str(attrs.get("href", "#")).startswith("#")
-    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket|importScripts|\bimport\b", ours)
+    assert not re.search(
+        r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket|importScripts|\bimport\b", ours
+    )
     assert "http" not in ours.replace('http-equiv="Content-Security-Policy"', "").replace(
         "https://vega.github.io/schema/", ""
     )
@@ -124,7 +154,11 @@ def test_page_loads_nothing(result: dict[str, Any]) -> None:
 def spoil(value: Any) -> Any:
     """The same result with every text replaced, except those that choose something."""
     if isinstance(value, dict):
-        chosen = ("command", "kind", "trust", "start", "end", "name") if "scores" not in value else ("command",)
+        chosen = (
+            ("command", "kind", "trust", "start", "end", "name")
+            if "scores" not in value
+            else ("command",)
+        )
         return {
             key: one if key in chosen and not isinstance(one, (dict, list)) else spoil(one)
             for key, one in value.items()
@@ -138,7 +172,11 @@ def test_nothing_from_a_file_breaks_the_page(result: dict[str, Any]) -> None:
     honest, spoiled = render(result), render(spoil(result))
 
     def skeleton(page: str) -> list[str]:
-        return [tag for tag, _ in Reader(page).elements if tag in ("script", "style", "img", "section", "h1")]
+        return [
+            tag
+            for tag, _ in Reader(page).elements
+            if tag in ("script", "style", "img", "section", "h1")
+        ]
 
     assert skeleton(spoiled) == skeleton(honest)
     assert len(re.findall(r"</script", without_runtime(spoiled))) == len(
@@ -154,7 +192,10 @@ def test_names_of_files_are_escaped(estimate: dict[str, Any]) -> None:
     estimate["argv"] = ["oodometer", "estimate", "a b.csv", "<i>"]
     page = render(estimate)
     assert "</title><b>" not in page
-    assert "<span>oodometer</span> <span>estimate</span> <span>&#39;a</span> <span>b.csv&#39;</span>" in page
+    assert (
+        "<span>oodometer</span> <span>estimate</span> <span>&#39;a</span> <span>b.csv&#39;</span>"
+        in page
+    )
     assert "<span>&#39;&lt;i&gt;&#39;</span>" in page
 
 
@@ -165,8 +206,27 @@ def test_half_characters_are_written(estimate: dict[str, Any], tmp_path: Path) -
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-PARTS = ["headline", "target", "reference", "estimates", "skipped", "warnings", "diagnosis", "calibration"]
-PARTS += ["risk_coverage", "reliability", "confidence", "slices", "chunks", "argv", "version", "seed", "level"]
+PARTS = [
+    "headline",
+    "target",
+    "reference",
+    "estimates",
+    "skipped",
+    "warnings",
+    "diagnosis",
+    "calibration",
+]
+PARTS += [
+    "risk_coverage",
+    "reliability",
+    "confidence",
+    "slices",
+    "chunks",
+    "argv",
+    "version",
+    "seed",
+    "level",
+]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -205,9 +265,13 @@ def test_every_number_on_the_page_is_in_the_result(result: dict[str, Any]) -> No
     known = set(numbers_in(result))
     read = Reader(render(result))
     assert len(read.numbers) > 20
-    derived = {count / sum(row) for row in result.get("confusion", {}).get("counts", []) for count in row}
+    derived = {
+        count / sum(row) for row in result.get("confusion", {}).get("counts", []) for count in row
+    }
     for value, text in read.numbers:
-        assert value in known or value in derived, f"{text!r} carries {value}, which the result does not hold"
+        assert value in known or value in derived, (
+            f"{text!r} carries {value}, which the result does not hold"
+        )
         bare = re.fullmatch(r"([\d.,e+-]+)(\s%| rows?)?", text)
         assert bare, text
         shown = float(bare[1].replace(",", ""))
@@ -218,7 +282,11 @@ def test_every_number_on_the_page_is_in_the_result(result: dict[str, Any]) -> No
 
 def _is_end_of_percent(text: str, value: float) -> bool:
     """The lower end of a range of percentages, which has no sign of its own."""
-    return re.fullmatch(r"[\d.]+", text) is not None and abs(float(text) - 100 * value) < 0.06 and 0 < value <= 1
+    return (
+        re.fullmatch(r"[\d.]+", text) is not None
+        and abs(float(text) - 100 * value) < 0.06
+        and 0 < value <= 1
+    )
 
 
 def drawn(specs: dict[str, Any], name: str, key: str) -> list[Any]:
@@ -231,8 +299,12 @@ def test_charts_draw_the_numbers_of_the_result(estimate: dict[str, Any]) -> None
     specs = Reader(render(estimate)).specs
     for key in ("value", "lower", "upper"):
         assert set(drawn(specs, "methods", key)) >= {one[key] for one in estimate["estimates"]}
-        assert set(drawn(specs, "slices", key)) >= {one["headline"][key] for one in estimate["slices"]}
-        assert set(drawn(specs, "chunks", key)) >= {one["headline"][key] for one in estimate["chunks"]}
+        assert set(drawn(specs, "slices", key)) >= {
+            one["headline"][key] for one in estimate["slices"]
+        }
+        assert set(drawn(specs, "chunks", key)) >= {
+            one["headline"][key] for one in estimate["chunks"]
+        }
     assert set(drawn(specs, "risk-coverage", "y")) >= set(estimate["risk_coverage"]["y"])
     assert set(drawn(specs, "reliability", "y")) >= set(estimate["reliability"]["accuracy"])
     assert set(drawn(specs, "confidence", "target")) >= set(estimate["confidence"]["target"])
@@ -245,14 +317,20 @@ def test_titles_state_the_finding(estimate: dict[str, Any]) -> None:
     page = render(estimate).replace("\N{NO-BREAK SPACE}", " ")
     titles = Reader(page).headings(page)
     assert "Estimated accuracy is 83.2 % \N{EM DASH} 8.0 points below the reference" in titles
-    assert "Above confidence 0.747, estimated accuracy is at least 95 %; that keeps 55 % of the rows" in titles
+    assert (
+        "Above confidence 0.747, estimated accuracy is at least 95 %; that keeps 55 % of the rows"
+        in titles
+    )
     assert "8.0 points below the reference accuracy (91.2 %" in page
     assert "None of the estimates made without labels is a guarantee" in page
 
 
 def test_references_are_spelled_out(estimate: dict[str, Any]) -> None:
     prose = Reader(render(estimate)).prose
-    assert "Garg et al., “Leveraging Unlabeled Data to Predict Out-of-Distribution Performance”, ICLR, 2022" in prose
+    assert (
+        "Garg et al., “Leveraging Unlabeled Data to Predict Out-of-Distribution Performance”, ICLR, 2022"
+        in prose
+    )
 
 
 def test_a_headline_made_from_several_methods_has_its_own_row(estimate: dict[str, Any]) -> None:
@@ -284,7 +362,9 @@ def test_unknown_command_is_refused() -> None:
         render({"command": "predict"})
 
 
-def test_missing_extra_names_the_remedy(estimate: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_the_remedy(
+    estimate: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render(estimate)
@@ -295,7 +375,9 @@ def test_numbers_of_the_fixture_make_sense(estimate: dict[str, Any]) -> None:
         assert math.isclose(sum(estimate["confidence"][histogram]), 1)
 
 
-def test_an_exact_interval_of_the_reference_is_not_sold_for_the_target(estimate: dict[str, Any]) -> None:
+def test_an_exact_interval_of_the_reference_is_not_sold_for_the_target(
+    estimate: dict[str, Any],
+) -> None:
     estimate["headline"] |= {"method": "source", "kind": "exact"}
     prose = Reader(render(estimate)).prose
     assert "nothing shows that it holds on the target" in prose
@@ -315,7 +397,9 @@ def test_severity_title_keeps_apart_where_no_trust_is_asked_for(demo: dict[str, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of addresses as Linux has it")
-def test_a_limit_on_memory_leaves_out_the_charts_alone(result: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_on_memory_leaves_out_the_charts_alone(
+    result: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """V8 would end the process; see also the hostile benchmark, which sets the limit."""
     import resource
 

@@ -25,7 +25,9 @@ EVIL = '<script>window.hit=1</script>" onmouseover="x'
 
 def model(weight: float) -> Any:
     def ask(texts: Any) -> Any:
-        parts = [(one, "") if isinstance(one, str) else one for one in texts]  # without its separator, a pair is a text
+        parts = [
+            (one, "") if isinstance(one, str) else one for one in texts
+        ]  # without its separator, a pair is a text
         p = np.array([0.5 + weight * (("good" in b) - ("bad" in a)) for a, b in parts])
         return np.stack([1 - p, p], axis=1)
 
@@ -34,9 +36,18 @@ def model(weight: float) -> Any:
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    rows = [(f"a bad film {i} {EVIL}", f"a good film {i}", i % 2) for i in range(6)] + [("plain", "a good day", 1)] * 4
-    data = {"a": [a for a, _, _ in rows], "b": [b for _, b, _ in rows], "label": [y for _, _, y in rows]}
-    pool = {"a": ["bad " * (i % 3) + "x" for i in range(40)], "b": ["good " * (i % 2) + "y" for i in range(40)]}
+    rows = [(f"a bad film {i} {EVIL}", f"a good film {i}", i % 2) for i in range(6)] + [
+        ("plain", "a good day", 1)
+    ] * 4
+    data = {
+        "a": [a for a, _, _ in rows],
+        "b": [b for _, b, _ in rows],
+        "label": [y for _, _, y in rows],
+    }
+    pool = {
+        "a": ["bad " * (i % 3) + "x" for i in range(40)],
+        "b": ["good " * (i % 2) + "y" for i in range(40)],
+    }
     told = rank(
         {"mild": model(0.2), EVIL: model(-0.3), "bold": model(0.45)},
         examples=data,
@@ -84,11 +95,16 @@ def test_nothing_bars_anybody_from_the_page(
 
 
 def test_what_to_do_next_follows_what_labels_would_tell(found: dict[str, Any]) -> None:
-    assert f"Label the {len(found['suggested'])} rows below and rank again" in text_of(render(found))
+    assert f"Label the {len(found['suggested'])} rows below and rank again" in text_of(
+        render(found)
+    )
     found["suggested"] = []
     assert "More labels would not tell the first two apart: take mild" in text_of(render(found))
     for change, words in (
-        ({"settling": {**(found.get("settling") or {}), "labels": 40, "why": ""}}, "Label about 40 rows more"),
+        (
+            {"settling": {**(found.get("settling") or {}), "labels": 40, "why": ""}},
+            "Label about 40 rows more",
+        ),
         ({"stop": {"safe": True}}, "Nothing to label: take mild."),
     ):
         assert words in text_of(render(found | change))
@@ -97,7 +113,9 @@ def test_what_to_do_next_follows_what_labels_would_tell(found: dict[str, Any]) -
 def test_the_page_of_labels_that_speak_for_none(found: dict[str, Any]) -> None:
     pairs = [{**one, "p_a_better": 0.5, "only_a": 0, "only_b": 0} for one in found["pairs"]]
     even = {one["model"]: 0.6 for one in found["ranking"]}
-    evidence = [{**one, "values": even} if one["name"] == "accuracy" else one for one in found["evidence"]]
+    evidence = [
+        {**one, "values": even} if one["name"] == "accuracy" else one for one in found["evidence"]
+    ]
     told = text_of(render({**found, "pairs": pairs, "open": True, "evidence": evidence}))
     assert "Most likely the best of 3 models open from 10 labelled rows" in told
     assert "10 labelled rows favour none of the models over the others" in told
@@ -112,7 +130,10 @@ def test_of_four_models_and_more_the_pairs_are_a_square(found: dict[str, Any]) -
     page = render({**found, "pairs": pairs})
     square = page[page.index("row beats column") : page.index("All numbers")]
     assert text_of(square).count("83 %") == text_of(square).count("17 %") == 6
-    assert 'title="d beats a with a chance of 17 %" style="background:rgba(var(--heat),0.077)"' in square
+    assert (
+        'title="d beats a with a chance of 17 %" style="background:rgba(var(--heat),0.077)"'
+        in square
+    )
 
 
 def test_nothing_of_the_texts_becomes_markup(found: dict[str, Any]) -> None:
@@ -125,18 +146,25 @@ def test_words_are_shaded_by_their_attributions(found: dict[str, Any]) -> None:
     one = drawn_examples(found)[0]
     told = found["examples"][0]
     assert [line["model"] for line in one["lines"]] == [row["model"] for row in found["ranking"]]
-    numbers = [v for m in told["models"].values() for v in [*m["values"], m["separator"]] if v is not None]
+    numbers = [
+        v for m in told["models"].values() for v in [*m["values"], m["separator"]] if v is not None
+    ]
     assert one["largest"] == max(map(abs, numbers))
     for line in one["lines"]:
         words = [piece for part in line["parts"] for piece in part if "word" in piece]
         values = told["models"][line["model"]]["values"]
         assert [piece["word"] for piece in words] == told["words"]
         for piece, value in zip(words, values, strict=True):
-            assert float(piece["shade"]) == pytest.approx(0.72 * abs(value) / one["largest"], abs=6e-4)
+            assert float(piece["shade"]) == pytest.approx(
+                0.72 * abs(value) / one["largest"], abs=6e-4
+            )
             assert piece["side"] == ("for" if value > 0 else "against")
             assert f"{abs(value):.3f}" in piece["title"]
         # The text is whole: nothing between the words is lost.
-        whole = ["".join(piece.get("gap", "") + piece.get("word", "") for piece in part) for part in line["parts"]]
+        whole = [
+            "".join(piece.get("gap", "") + piece.get("word", "") for piece in part)
+            for part in line["parts"]
+        ]
         assert whole == told["parts"]
         assert line["separator"] is not None
 
@@ -146,7 +174,12 @@ def test_words_of_a_factor_are_underlined(found: dict[str, Any]) -> None:
     assert "max-diff" in factors
     at = factors.index("max-diff")
     line = drawn_examples(found)[0]["lines"][0]
-    marked = [piece for part in line["parts"] for piece in part if f"w{at}" in piece.get("marks", "").split()]
+    marked = [
+        piece
+        for part in line["parts"]
+        for piece in part
+        if f"w{at}" in piece.get("marks", "").split()
+    ]
     assert len(marked) == 2  # the largest of either part
     page = render(found)
     assert f"main:has(#factor-{at}:checked) .w{at}" in page

@@ -36,12 +36,17 @@ def test_it_is_made_once_and_again_where_the_kept_file_is_spoiled(
     for spoiled in (whole[:-6] + b"\0" + whole[-5:], whole[:20], b"", b"// \xff\n\xff"):
         kept.write_bytes(spoiled)
         assert fresh() == fresh()
-        assert gzip.decompress(base64.b64decode(fresh())) == f"window.vega = {len(made)};\r\n'</script>'".encode()
+        assert (
+            gzip.decompress(base64.b64decode(fresh()))
+            == f"window.vega = {len(made)};\r\n'</script>'".encode()
+        )
     assert len(made) == 5
     assert list((tmp_path / "new").iterdir()) == [kept]
 
 
-def test_nothing_is_kept_where_nothing_can_be(made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_where_nothing_can_be(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a file").write_text("")
     for folder in ("", str(tmp_path / "a file" / "below")):
         monkeypatch.setenv("OODOMETER_CACHE", folder)

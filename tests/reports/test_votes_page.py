@@ -27,7 +27,9 @@ def outputs(rows: int, accuracy: float, seed: int, judges: int = 5) -> Predictio
     right, common = rng.random(rows) < accuracy, rng.random(rows)
     own = np.where(rng.random((judges, rows)) < 0.5, common, rng.random((judges, rows)))
     confidence = np.clip(0.6 + 0.25 * right + 0.1 * rng.standard_normal(rows), 0, 1)
-    return Predictions.from_arrays(votes=np.where(right, own < 0.93, own > 0.85), correct=right, confidence=confidence)
+    return Predictions.from_arrays(
+        votes=np.where(right, own < 0.93, own > 0.85), correct=right, confidence=confidence
+    )
 
 
 def as_json(found: Any) -> dict[str, Any]:
@@ -66,7 +68,10 @@ def test_the_page_of_an_estimate_shows_the_bounds() -> None:
 def test_the_truth_is_told_where_labels_are_known() -> None:
     known = as_json(estimate(outputs(400, 0.95, 0), TARGET, backtest=None))
     drawn = votes(known)
-    assert f"The accuracy, {100 * TARGET.accuracy:.1f}{SPACE}%, lies within the judges' bounds" in drawn.title
+    assert (
+        f"The accuracy, {100 * TARGET.accuracy:.1f}{SPACE}%, lies within the judges' bounds"
+        in drawn.title
+    )
     known["target"]["accuracy"]["value"] = 0.99
     outside = votes(known)
     assert "outside the judges' bounds" in outside.title
@@ -113,7 +118,9 @@ def test_words_for_agreement_and_trade_off() -> None:
     four = {"agree": 4, "width": {"value": 0.04}, "reliability": share(0.7)}
     five = {"agree": 5, "width": {"value": 0.12}, "reliability": share(0.98)}
     few = {"rows": 100, "draws": 50, **dict.fromkeys(("upper", "gold", "lower"), share(0.8))}
-    found = {"votes": {"judges": 5, "subsets": [{**few, "bounds": [five, four]}, {**few, "rows": 600}]}}
+    found = {
+        "votes": {"judges": 5, "subsets": [{**few, "bounds": [five, four]}, {**few, "rows": 600}]}
+    }
     drawn = vote_trade_off(found)
     assert drawn.title.replace(SPACE, " ") == (
         "With 4 instead of 5 judges agreeing the bounds are 8.0 points tighter and hold in 70 % instead of 98 % of "
@@ -126,7 +133,9 @@ def test_words_for_agreement_and_trade_off() -> None:
 
 def test_names_of_judges_are_only_text() -> None:
     wild = Predictions.from_arrays(
-        votes=TARGET.votes, correct=TARGET.correct, names={"judge": ["</script><b>", "b", "c", "d", "e"]}
+        votes=TARGET.votes,
+        correct=TARGET.correct,
+        names={"judge": ["</script><b>", "b", "c", "d", "e"]},
     )
     page = render(as_json(evaluate(wild)))
     assert "</script><b>" not in page
@@ -136,7 +145,9 @@ def test_names_of_judges_are_only_text() -> None:
 def test_the_audit_says_that_votes_stood_for_labels() -> None:
     row = np.random.default_rng(0).permutation(600)[:120]
     labels = {"row": row, "correct": TARGET.correct[row].astype(bool)}
-    found = as_json(audit(outputs(400, 0.95, 0), TARGET.without_labels(), labels=labels, methods=["votes"]))
+    found = as_json(
+        audit(outputs(400, 0.95, 0), TARGET.without_labels(), labels=labels, methods=["votes"])
+    )
     told = text_of(render(found))
     assert found["proxy"] == "votes"
     assert "Intervals named ppi use the labels and the judges' votes on every row." in told

@@ -24,7 +24,12 @@ def of_squad(text: str) -> str:
 
 
 @given(
-    st.lists(st.sampled_from(["the", "The", "a", "An", "Cat", "cat,", "(sat)", "on", "mat!", " ", "U.S."]), min_size=1)
+    st.lists(
+        st.sampled_from(
+            ["the", "The", "a", "An", "Cat", "cat,", "(sat)", "on", "mat!", " ", "U.S."]
+        ),
+        min_size=1,
+    )
 )
 def test_words_are_compared_as_in_squad(words: list[str]) -> None:
     text = " ".join(words)
@@ -51,7 +56,11 @@ def test_numbers_and_options_stay_apart(one: str, other: str, same: bool) -> Non
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("qrs"), st.sampled_from(["x", "X.", "y", "", "the z"])), min_size=1, max_size=30)
+    st.lists(
+        st.tuples(st.sampled_from("qrs"), st.sampled_from(["x", "X.", "y", "", "the z"])),
+        min_size=1,
+        max_size=30,
+    )
 )
 def test_agreement_is_that_of_a_loop(rows: list[tuple[str, str]]) -> None:
     questions, answers = [q for q, _ in rows], [a for _, a in rows]
@@ -63,8 +72,12 @@ def test_agreement_is_that_of_a_loop(rows: list[tuple[str, str]]) -> None:
             assert math.isnan(sure[row])
             continue
         counts = np.array([*Counter(bare).values()]) / len(bare)
-        assert sure[row] == pytest.approx(1 + (counts * np.log(counts)).sum() / math.log(len(bare)), abs=1e-9)
-        assert share[row] == pytest.approx(bare.count(normalized_answer(answer)) / len(bare) if answer else 0)
+        assert sure[row] == pytest.approx(
+            1 + (counts * np.log(counts)).sum() / math.log(len(bare)), abs=1e-9
+        )
+        assert share[row] == pytest.approx(
+            bare.count(normalized_answer(answer)) / len(bare) if answer else 0
+        )
 
 
 def test_sameness_may_be_a_function() -> None:
@@ -72,7 +85,9 @@ def test_sameness_may_be_a_function() -> None:
     lengths = dict(zip(answers, (1, 1, 2, 1), strict=True))
     share, sure = answer_agreement(answers, questions, same=lambda a, b: lengths[a] == lengths[b])
     assert share.tolist() == [0.75, 0.75, 0.25, 0.75]
-    assert sure[0] == pytest.approx(1 + (0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(4))
+    assert sure[0] == pytest.approx(
+        1 + (0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(4)
+    )
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,9 @@ def test_scores_of_a_distribution(classes: int, dtype: Any) -> None:
     ordered = np.sort(p, axis=1)
     assert max_probability(p).tolist() == ordered[:, -1].tolist()
     assert margin(p).tolist() == (ordered[:, -1] - ordered[:, -2]).tolist()
-    np.testing.assert_allclose(negative_entropy(p), -scipy.stats.entropy(p.astype(np.float64), axis=1), atol=atol)
+    np.testing.assert_allclose(
+        negative_entropy(p), -scipy.stats.entropy(p.astype(np.float64), axis=1), atol=atol
+    )
     for found in (max_probability(p), margin(p), negative_entropy(p)):
         assert found.dtype == dtype
         assert found.shape == (len(p),)
@@ -142,7 +144,9 @@ def test_the_natural_confidence_of_a_record() -> None:
         (tokens, "sequence_probability"),
     ):
         assert natural_confidence(Predictions.from_arrays(**fields)).name == name
-    with pytest.raises(NotApplicable, match=r"needs `probabilities`, `logits`, `confidence` or `token_logprobs`"):
+    with pytest.raises(
+        NotApplicable, match=r"needs `probabilities`, `logits`, `confidence` or `token_logprobs`"
+    ):
         natural_confidence(Predictions.from_classes([0, 1]))
 
 
@@ -160,7 +164,9 @@ def test_a_temperature_does_not_move_the_argmax() -> None:
     record = example_record(200, seed=5)
     cured = Temperature().fit(record)(record)
     np.testing.assert_allclose(MaxProbability()(cured), cured.probabilities.max(axis=1))
-    np.testing.assert_allclose(Margin()(cured), np.diff(np.sort(cured.probabilities, axis=1))[:, -1])
+    np.testing.assert_allclose(
+        Margin()(cured), np.diff(np.sort(cured.probabilities, axis=1))[:, -1]
+    )
 
 
 @given(data=st.data())
@@ -169,12 +175,18 @@ def test_shares_are_those_of_loops(data: st.DataObject) -> None:
     classes = st.integers(0, 2)
     base = data.draw(st.lists(classes, min_size=rows, max_size=rows))
     others = [data.draw(st.lists(classes, min_size=rows, max_size=rows)) for _ in range(models)]
-    votes = [data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(models)]
-    record = Predictions.from_arrays(prediction=base, members=others, views=others, votes=votes, classes=[0, 1, 2])
+    votes = [
+        data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(models)
+    ]
+    record = Predictions.from_arrays(
+        prediction=base, members=others, views=others, votes=votes, classes=[0, 1, 2]
+    )
     agree = [sum(o[i] == base[i] for o in others) / models for i in range(rows)]
     assert ModelAgreement()(record).tolist() == pytest.approx(agree)
     assert ViewAgreement()(record).tolist() == pytest.approx(agree)
-    assert VoteShare()(record).tolist() == pytest.approx([sum(v[i] for v in votes) / models for i in range(rows)])
+    assert VoteShare()(record).tolist() == pytest.approx(
+        [sum(v[i] for v in votes) / models for i in range(rows)]
+    )
 
 
 def test_agreement_is_with_the_judged_model_not_with_the_majority() -> None:
@@ -211,7 +223,9 @@ def test_a_member_that_is_the_judged_model_does_not_vote() -> None:
 def test_a_copy_is_told_on_the_reference_and_left_out_on_the_target() -> None:
     """On three target rows every model may agree; which is the copy was learnt from the reference."""
     fitted = ModelAgreement().fit(members_with_copy(60))
-    target = Predictions.from_arrays(prediction=[0, 1, 1], members=[[1, 0, 0], [0, 1, 1], [0, 1, 1]])
+    target = Predictions.from_arrays(
+        prediction=[0, 1, 1], members=[[1, 0, 0], [0, 1, 1], [0, 1, 1]]
+    )
     assert fitted(target).tolist() == [0.5, 0.5, 0.5]
     bare = ModelAgreement()(target)
     np.testing.assert_allclose(bare, 2 / 3, err_msg="three rows prove no copy")
@@ -234,15 +248,21 @@ def test_another_number_of_members_is_refused() -> None:
 def test_sequence_scores_are_those_of_loops(rows: list[list[float]]) -> None:
     record = Predictions.from_arrays(token_logprobs=rows)
     # an empty output is the least sure, not the surest
-    assert SequenceProbability()(record).tolist() == pytest.approx([math.exp(math.fsum(r)) if r else 0 for r in rows])
+    assert SequenceProbability()(record).tolist() == pytest.approx(
+        [math.exp(math.fsum(r)) if r else 0 for r in rows]
+    )
     means = [math.exp(math.fsum(r) / len(r)) if r else 0 for r in rows]
     assert SequenceMeanProbability()(record).tolist() == pytest.approx(means)
-    assert SequenceMinProbability()(record).tolist() == pytest.approx([math.exp(min(r)) if r else 0 for r in rows])
+    assert SequenceMinProbability()(record).tolist() == pytest.approx(
+        [math.exp(min(r)) if r else 0 for r in rows]
+    )
 
 
 def test_tokens_of_probability_0_and_1() -> None:
     """The logarithm of 1 may be rounded above 0; that of 0 is minus infinity and harms no other row."""
-    record = Predictions.from_arrays(token_logprobs=Ragged.from_rows([[1e-7, 0.0], [-np.inf, -1.0], [math.log(0.5)]]))
+    record = Predictions.from_arrays(
+        token_logprobs=Ragged.from_rows([[1e-7, 0.0], [-np.inf, -1.0], [math.log(0.5)]])
+    )
     assert SequenceProbability()(record).tolist() == pytest.approx([1.0, 0.0, 0.5])
     assert SequenceProbability()(record).max() <= 1
 
@@ -314,15 +334,21 @@ def test_the_rows_of_a_large_reference_are_thinned(monkeypatch: pytest.MonkeyPat
         assert own[i] == pytest.approx(slow_distances(rest, [features[i].tolist()], 7)[0])
 
 
-@pytest.mark.parametrize(("rows", "neighbors"), [(10, 10), (300, 25), (4_000, 25), (8_000, 13), (30_000, 5)])
-def test_a_sample_of_the_reference_has_as_many_neighbours_as_its_share(rows: int, neighbors: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "neighbors"), [(10, 10), (300, 25), (4_000, 25), (8_000, 13), (30_000, 5)]
+)
+def test_a_sample_of_the_reference_has_as_many_neighbours_as_its_share(
+    rows: int, neighbors: int
+) -> None:
     """A row's region is as large as in the whole reference, so its mean distance hardly depends on the thinning."""
     features = np.random.default_rng(rows).standard_normal((rows, 2))
     score = NeighborDistance().fit(Predictions.from_arrays(features=features))
     assert score._neighbors == neighbors
     target = np.random.default_rng(1).standard_normal((40, 2))
     whole = slow_distances(features.tolist(), target.tolist(), max(25, round(25 * rows / 20_000)))
-    assert score(Predictions.from_arrays(features=target)).mean() == pytest.approx(np.mean(whole), rel=0.2)
+    assert score(Predictions.from_arrays(features=target)).mean() == pytest.approx(
+        np.mean(whole), rel=0.2
+    )
 
 
 def test_neighbours_need_a_fit_and_as_many_features() -> None:

@@ -19,7 +19,9 @@ def cifar(data_dir: Path) -> Any:
     with lzma.open(data_dir / "images" / "test_jpegs.npz.xz") as packed:
         found = np.load(io.BytesIO(packed.read()))
     files, offset = found["jpeg"], found["offset"]
-    images = [Image.open(io.BytesIO(files[offset[i] : offset[i + 1]].tobytes())) for i in range(300)]
+    images = [
+        Image.open(io.BytesIO(files[offset[i] : offset[i + 1]].tobytes())) for i in range(300)
+    ]
     return np.stack([np.asarray(one.convert("RGB")) for one in images])
 
 
@@ -28,8 +30,12 @@ def natural_images(rows: int, height: int, width: int, channels: int = 3, seed: 
     rng = np.random.default_rng(seed)
     frequency = np.hypot(np.fft.fftfreq(height)[:, None], np.fft.fftfreq(width)[None, :])
     frequency[0, 0] = 1 / max(height, width)
-    noise = rng.standard_normal((rows, channels, height, width)) + 2 * rng.standard_normal((rows, 1, height, width))
+    noise = rng.standard_normal((rows, channels, height, width)) + 2 * rng.standard_normal(
+        (rows, 1, height, width)
+    )
     field = np.fft.ifft2(np.fft.fft2(noise) / frequency).real
-    field = (field - field.mean(axis=(2, 3), keepdims=True)) / (field.std(axis=(2, 3), keepdims=True) + 1e-9)
+    field = (field - field.mean(axis=(2, 3), keepdims=True)) / (
+        field.std(axis=(2, 3), keepdims=True) + 1e-9
+    )
     level, spread = rng.uniform(90, 150, (rows, 1, 1, 1)), rng.uniform(30, 60, (rows, 1, 1, 1))
     return np.clip(field * spread + level, 0, 255).astype(np.uint8).transpose(0, 2, 3, 1)

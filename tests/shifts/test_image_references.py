@@ -44,9 +44,13 @@ def test_gaussian_noise_is_normal(severity: int) -> None:
     grey = np.full((40, 32, 32, 3), 128, dtype=np.uint8)
     noise = shifted("gaussian_noise", severity, grey) - 128
     edges = np.arange(-60, 61, 10)
-    counts = np.histogram(noise, edges - 0.5)[0]  # whole numbers, cut from above: bin [a, b) holds a <= noise < b
+    counts = np.histogram(noise, edges - 0.5)[
+        0
+    ]  # whole numbers, cut from above: bin [a, b) holds a <= noise < b
     expected = np.diff(stats.norm.cdf(edges / spread)) * noise.size
-    assert ((counts - expected) ** 2 / np.maximum(expected, 5)).sum() < stats.chi2.ppf(0.9999, len(counts))
+    assert ((counts - expected) ** 2 / np.maximum(expected, 5)).sum() < stats.chi2.ppf(
+        0.9999, len(counts)
+    )
 
 
 @SEVERITIES
@@ -62,7 +66,9 @@ def test_shot_noise_is_poisson(severity: int, level: int) -> None:
     expected, seen = chance * found.size, np.bincount(found.astype(int), minlength=256)
     assert seen[expected < 1e-6].sum() == 0
     common = expected > 20
-    assert ((seen - expected)[common] ** 2 / expected[common]).sum() < stats.chi2.ppf(0.9999, common.sum())
+    assert ((seen - expected)[common] ** 2 / expected[common]).sum() < stats.chi2.ppf(
+        0.9999, common.sum()
+    )
 
 
 @SEVERITIES
@@ -79,7 +85,9 @@ def test_impulse_noise_is_binomial(severity: int) -> None:
 def test_defocus_is_a_disk(severity: int) -> None:
     """Worked by hand: radius 1 covers a pixel and its four neighbours, radius 1.5 a block of nine."""
     cross, block = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]) / 5, np.ones((3, 3)) / 9
-    kernel = cross if severity == 4 else block  # the smoothing of the rim is of weight 4e-6 and less
+    kernel = (
+        cross if severity == 4 else block
+    )  # the smoothing of the rim is of weight 4e-6 and less
     expected = ndimage.correlate(IMAGES.astype(float), kernel[None, :, :, None], mode="mirror")
     assert_near(shifted("defocus_blur", severity), expected)
 
@@ -97,7 +105,9 @@ def test_many_taps_are_the_same_sum() -> None:
     """Correlation by Fourier transform beside scipy's sum, with a kernel that is not symmetric."""
     images = natural_images(3, 40, 50).astype(np.float32)
     kernel = np.random.default_rng(0).uniform(0.5, 1, (9, 7))
-    expected = ndimage.correlate(images.astype(float), (kernel / kernel.sum())[None, :, :, None], mode="mirror")
+    expected = ndimage.correlate(
+        images.astype(float), (kernel / kernel.sum())[None, :, :, None], mode="mirror"
+    )
     np.testing.assert_allclose(correlated(images, kernel), expected, atol=1e-3)
 
 
@@ -112,7 +122,10 @@ def test_glass_blur_beside_the_loop(severity: int) -> None:
         for chance in bits:
             for row in range(31, 1, -1):
                 for column in range(31, 1, -1):
-                    down, right = int(chance[row, column] >> 15) - 1, int(chance[row, column] >> 7 & 1) - 1
+                    down, right = (
+                        int(chance[row, column] >> 15) - 1,
+                        int(chance[row, column] >> 7 & 1) - 1,
+                    )
                     one, other = expected[row, column], expected[row + down, column + right]
                     one[:], other[:] = other, one
         found = image[None]
@@ -122,7 +135,9 @@ def test_glass_blur_beside_the_loop(severity: int) -> None:
     blurred = ndimage.gaussian_filter(IMAGES.astype(float), (0, sigma, sigma, 0), mode="nearest")
     still = find_image_shift("glass_blur")
     edge = ndimage.gaussian_filter(np.trunc(blurred + 1e-6), (0, sigma, sigma, 0), mode="nearest")
-    assert_near(still.apply(IMAGES, severity).astype(float)[:, 0], edge[:, 0], share=0.05)  # the first row stays
+    assert_near(
+        still.apply(IMAGES, severity).astype(float)[:, 0], edge[:, 0], share=0.05
+    )  # the first row stays
 
 
 @pytest.mark.parametrize("farthest", [1, 2, 4])
@@ -147,7 +162,9 @@ def test_streaks_beside_a_sum_of_moved_images(angle: float, radius: int, sigma: 
     expected = np.zeros(IMAGES.shape)
     for i, weight in enumerate(weights / weights.sum()):
         move = [np.ceil(i * f(np.deg2rad(angle)) - 0.5) for f in (np.sin, np.cos)]
-        expected += weight * ndimage.shift(IMAGES.astype(float), (0, -move[0], -move[1], 0), order=0, mode="nearest")
+        expected += weight * ndimage.shift(
+            IMAGES.astype(float), (0, -move[0], -move[1], 0), order=0, mode="nearest"
+        )
     found = streaked(IMAGES, radius, sigma, np.full(len(IMAGES), angle, dtype=np.float32))
     np.testing.assert_allclose(found, expected, atol=0.1)
 
@@ -177,13 +194,17 @@ def test_zoom_of_large_images_is_the_same_mean(monkeypatch: pytest.MonkeyPatch) 
 @SEVERITIES
 def test_brightness_beside_colorsys(severity: int) -> None:
     more = (0.05, 0.1, 0.15, 0.2, 0.3)[severity - 1]
-    images = np.concatenate([IMAGES[:2, ::3, ::3].reshape(-1, 3), [[0, 0, 0], [255, 0, 1], [255, 255, 255]]])
+    images = np.concatenate(
+        [IMAGES[:2, ::3, ::3].reshape(-1, 3), [[0, 0, 0], [255, 0, 1], [255, 255, 255]]]
+    )
     expected = []
     for pixel in images:
         hue, saturation, value = colorsys.rgb_to_hsv(*(pixel / 255))
         expected.append(255 * np.array(colorsys.hsv_to_rgb(hue, saturation, min(value + more, 1))))
     assert_near(
-        shifted("brightness", severity, images.astype(np.uint8)[None, None])[0, 0], np.array(expected), share=0.02
+        shifted("brightness", severity, images.astype(np.uint8)[None, None])[0, 0],
+        np.array(expected),
+        share=0.02,
     )
 
 
@@ -193,21 +214,34 @@ def test_saturation_beside_colorsys(severity: int, preset: str) -> None:
     table = {"cifar-10-c": ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2))}
     table["imagenet-c"] = ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2))
     times, more = table[preset][severity - 1]
-    images = np.concatenate([IMAGES[:2, ::3, ::3].reshape(-1, 3), [[0, 0, 0], [9, 9, 9], [255, 0, 1], [255, 255, 255]]])
+    images = np.concatenate(
+        [IMAGES[:2, ::3, ::3].reshape(-1, 3), [[0, 0, 0], [9, 9, 9], [255, 0, 1], [255, 255, 255]]]
+    )
     expected = []
     for pixel in images:
         hue, saturation, value = colorsys.rgb_to_hsv(*(pixel / 255))
-        expected.append(255 * np.array(colorsys.hsv_to_rgb(hue, min(saturation * times + more, 1), value)))
-    result = find_image_shift("saturate", preset).apply(images.astype(np.uint8)[None, None], severity)[0, 0]
+        expected.append(
+            255 * np.array(colorsys.hsv_to_rgb(hue, min(saturation * times + more, 1), value))
+        )
+    result = find_image_shift("saturate", preset).apply(
+        images.astype(np.uint8)[None, None], severity
+    )[0, 0]
     assert_near(result.astype(float), np.array(expected), share=0.02)
 
 
 @SEVERITIES
 def test_speckle_noise_is_normal_and_in_proportion(severity: int) -> None:
     spread = (0.06, 0.1, 0.12, 0.16, 0.2)[severity - 1]
-    noise = np.stack([shifted("speckle_noise", severity, np.full((40, 32, 32, 3), x, np.uint8)) - x for x in (60, 120)])
+    noise = np.stack(
+        [
+            shifted("speckle_noise", severity, np.full((40, 32, 32, 3), x, np.uint8)) - x
+            for x in (60, 120)
+        ]
+    )
     assert noise.std(axis=(1, 2, 3, 4)) == pytest.approx([60 * spread, 120 * spread], rel=0.02)
-    assert stats.kstest((noise[1].ravel() + 0.5) / (120 * spread), "norm").statistic < 0.5 / (120 * spread)
+    assert stats.kstest((noise[1].ravel() + 0.5) / (120 * spread), "norm").statistic < 0.5 / (
+        120 * spread
+    )
 
 
 @SEVERITIES
@@ -239,7 +273,9 @@ def test_drops_grow_with_the_image_and_cover_the_same_share() -> None:
 def test_contrast_in_double_precision(severity: int) -> None:
     image = IMAGES / 255
     means = image.mean(axis=(1, 2), keepdims=True)
-    expected = 255 * np.clip((image - means) * (0.75, 0.5, 0.4, 0.3, 0.15)[severity - 1] + means, 0, 1)
+    expected = 255 * np.clip(
+        (image - means) * (0.75, 0.5, 0.4, 0.3, 0.15)[severity - 1] + means, 0, 1
+    )
     assert_near(shifted("contrast", severity), expected, share=0.02)
 
 
@@ -278,11 +314,16 @@ def test_elastic_looks_up_as_scipy_does(mode: Any, twice: bool) -> None:
 
     rng = np.random.default_rng(1)
     images = natural_images(2, 9, 13).astype(np.float32)
-    y, x = rng.uniform(-8, 17, (2, 9, 13)).astype(np.float32), rng.uniform(-12, 25, (2, 9, 13)).astype(np.float32)
+    y, x = (
+        rng.uniform(-8, 17, (2, 9, 13)).astype(np.float32),
+        rng.uniform(-12, 25, (2, 9, 13)).astype(np.float32),
+    )
     found = _looked_up(images, y, x, edge_twice=twice)
     for i in range(2):
         for channel in range(3):
-            expected = ndimage.map_coordinates(images[i, ..., channel], [y[i], x[i]], order=1, mode=mode)
+            expected = ndimage.map_coordinates(
+                images[i, ..., channel], [y[i], x[i]], order=1, mode=mode
+            )
             np.testing.assert_allclose(found[i, ..., channel], expected, atol=2e-3)
 
 
@@ -295,7 +336,11 @@ def test_clouds_beside_diamonds_and_squares_one_by_one() -> None:
             half = step // 2
             for y, x in np.ndindex(side // step, side // step):
                 a, b = y * step + half, x * step + half
-                corners = [height[(a + i) % side, (b + j) % side] for i in (-half, half) for j in (-half, half)]
+                corners = [
+                    height[(a + i) % side, (b + j) % side]
+                    for i in (-half, half)
+                    for j in (-half, half)
+                ]
                 height[a, b] = np.mean(corners) + amplitude**2 * one[a, b]
             for y, x in np.ndindex(side // half, side // half):
                 if (y + x) % 2:
@@ -366,10 +411,19 @@ PUBLISHED_AT_224 = {
 }
 # Why the distance does not grow from one severity to the next, measured above on the published functions too.
 NOT_GROWING = {
-    ("glass_blur", 3): "a stronger smoothing after one round of copies brings pixels back to the mean around them",
+    (
+        "glass_blur",
+        3,
+    ): "a stronger smoothing after one round of copies brings pixels back to the mean around them",
     ("glass_blur", 5): "as at 3, after two rounds",
-    ("motion_blur", 4): "sigma is 2 at both; only the radius grows, by taps whose weight is below 1e-7",
-    ("frost", 4): "the picture is darkened more (0.9 to 0.85) while the ice stays at 0.4, which brightens less in all",
+    (
+        "motion_blur",
+        4,
+    ): "sigma is 2 at both; only the radius grows, by taps whose weight is below 1e-7",
+    (
+        "frost",
+        4,
+    ): "the picture is darkened more (0.9 to 0.85) while the ice stays at 0.4, which brightens less in all",
     ("frost", 5): "as at 4: 0.85 to 0.75 takes away more light than 0.4 to 0.45 of the ice adds",
     ("elastic_transform", 2): "the skew, which moves most, falls from 0.08 to 0.07 of the side",
     ("elastic_transform", 3): "the skew falls to 0.06",
@@ -379,7 +433,9 @@ NOT_GROWING = {
 
 
 def distances(kind: str, images: Any) -> list[float]:
-    return [float(np.abs(shifted(kind, severity, images) - images).mean()) for severity in range(1, 6)]
+    return [
+        float(np.abs(shifted(kind, severity, images) - images).mean()) for severity in range(1, 6)
+    ]
 
 
 @pytest.mark.parametrize("kind", [*IMAGE_SHIFTS, *EXTRA_IMAGE_SHIFTS])
@@ -387,7 +443,13 @@ def test_distances_are_those_of_the_published_functions(kind: str, cifar: Any) -
     assert distances(kind, cifar) == pytest.approx(PUBLISHED[kind], rel=0.05)
 
 
-FEW_DRAWS = {"fog": 0.06, "frost": 0.06, "elastic_transform": 0.1, "spatter": 0.08, "motion_blur": 0.03}
+FEW_DRAWS = {
+    "fog": 0.06,
+    "frost": 0.06,
+    "elastic_transform": 0.1,
+    "spatter": 0.08,
+    "motion_blur": 0.03,
+}
 
 
 @pytest.mark.parametrize("kind", [*IMAGE_SHIFTS, *EXTRA_IMAGE_SHIFTS])
@@ -397,11 +459,19 @@ def test_distances_at_224_are_those_of_the_published_functions(kind: str, cifar:
     """
     from PIL import Image
 
-    large = [np.asarray(Image.fromarray(image).resize((224, 224), Image.Resampling.BICUBIC)) for image in cifar[:24]]
+    large = [
+        np.asarray(Image.fromarray(image).resize((224, 224), Image.Resampling.BICUBIC))
+        for image in cifar[:24]
+    ]
     images, shift = np.stack(large), find_image_shift(kind, "imagenet-c")
     seeds = range(3 if kind in FEW_DRAWS else 1)
     result = [
-        np.mean([np.abs(shift.apply(images, severity, seed=seed).astype(float) - images).mean() for seed in seeds])
+        np.mean(
+            [
+                np.abs(shift.apply(images, severity, seed=seed).astype(float) - images).mean()
+                for seed in seeds
+            ]
+        )
         for severity in range(1, 6)
     ]
     assert result == pytest.approx(PUBLISHED_AT_224[kind], rel=FEW_DRAWS.get(kind, 0.03))
@@ -445,15 +515,25 @@ IMAGENET_C = {
 @pytest.mark.parametrize("kind", IMAGENET_C)
 def test_constants_are_the_published_ones(kind: str) -> None:
     assert find_image_shift(kind, "imagenet-c").constants == IMAGENET_C[kind]
-    assert find_image_shift(kind).constants == find_image_shift(kind, "cifar-10-c").constants != IMAGENET_C[kind]
+    assert (
+        find_image_shift(kind).constants
+        == find_image_shift(kind, "cifar-10-c").constants
+        != IMAGENET_C[kind]
+    )
 
 
 def test_elastic_constants_are_parts_of_244() -> None:
     """In pixels of an image of 224, as the published script multiplies them out."""
-    table = ((488, 170.8, 24.4), (488, 19.52, 48.8), (12.2, 2.44, 4.88), (17.08, 2.44, 4.88), (29.28, 2.44, 4.88))
-    assert np.array(find_image_shift("elastic_transform", "imagenet-c").constants) * 224 == pytest.approx(
-        np.array(table)
+    table = (
+        (488, 170.8, 24.4),
+        (488, 19.52, 48.8),
+        (12.2, 2.44, 4.88),
+        (17.08, 2.44, 4.88),
+        (29.28, 2.44, 4.88),
     )
+    assert np.array(
+        find_image_shift("elastic_transform", "imagenet-c").constants
+    ) * 224 == pytest.approx(np.array(table))
 
 
 def assert_grows(kind: str, images: Any) -> None:
@@ -462,7 +542,9 @@ def assert_grows(kind: str, images: Any) -> None:
     assert falls == {severity for name, severity in NOT_GROWING if name == kind}, found
 
 
-@pytest.mark.parametrize("kind", [k for k in IMAGE_SHIFTS if k not in {name for name, _ in NOT_GROWING}])
+@pytest.mark.parametrize(
+    "kind", [k for k in IMAGE_SHIFTS if k not in {name for name, _ in NOT_GROWING}]
+)
 @pytest.mark.parametrize("size", [(32, 32), (48, 64)])
 def test_distance_grows_with_severity_on_made_images(kind: str, size: tuple[int, int]) -> None:
     assert_grows(kind, natural_images(60, *size))

@@ -25,11 +25,35 @@ from .conftest import natural_images
 
 # As the published files are named and ordered.
 CIFAR_10_C = (
-    *("gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-    *("snow", "frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression"),
+    *(
+        "gaussian_noise",
+        "shot_noise",
+        "impulse_noise",
+        "defocus_blur",
+        "glass_blur",
+        "motion_blur",
+        "zoom_blur",
+    ),
+    *(
+        "snow",
+        "frost",
+        "fog",
+        "brightness",
+        "contrast",
+        "elastic_transform",
+        "pixelate",
+        "jpeg_compression",
+    ),
 )
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
-WITHOUT_CHANCE = {"defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "jpeg_compression"}
+WITHOUT_CHANCE = {
+    "defocus_blur",
+    "zoom_blur",
+    "brightness",
+    "contrast",
+    "pixelate",
+    "jpeg_compression",
+}
 WITHOUT_CHANCE |= {"gaussian_blur", "saturate"}
 EVERY = pytest.mark.parametrize("kind", [*CIFAR_10_C, *EXTRA])
 
@@ -53,7 +77,10 @@ def test_batches_do_not_matter(kind: str) -> None:
         for severity in (1, 3, 5) if rows > 5 else (4,):
             whole = shift.apply(images, severity, seed=3, first_row=10)
             cuts = [0, 1, 2, 9, 40, 60] if rows > 5 else range(6)
-            parts = [shift.apply(images[a:b], severity, seed=3, first_row=10 + a) for a, b in itertools.pairwise(cuts)]
+            parts = [
+                shift.apply(images[a:b], severity, seed=3, first_row=10 + a)
+                for a, b in itertools.pairwise(cuts)
+            ]
             np.testing.assert_array_equal(np.concatenate(parts), whole)
             as_list = shift.apply(list(images), severity, seed=3, first_row=10)
             assert isinstance(as_list, list)
@@ -122,30 +149,43 @@ def test_any_size(
     assert not np.shares_memory(found, images)
 
 
-@pytest.mark.parametrize("kind", [k for k in CIFAR_10_C if "blur" in k or k in ("elastic_transform", "pixelate")])
+@pytest.mark.parametrize(
+    "kind", [k for k in CIFAR_10_C if "blur" in k or k in ("elastic_transform", "pixelate")]
+)
 @pytest.mark.parametrize("size", [(32, 32), (96, 80), (1, 7)])
 def test_what_only_moves_pixels_leaves_one_colour_alone(kind: str, size: tuple[int, int]) -> None:
     for level in (0, 1, 100, 201, 255):
         images = np.full((2, *size, 3), level, dtype=np.uint8)
         for severity in range(1, 6):
-            assert (find_image_shift(kind).apply(images, severity) == level).all(), (level, severity)
+            assert (find_image_shift(kind).apply(images, severity) == level).all(), (
+                level,
+                severity,
+            )
 
 
 def test_a_preset_that_there_is_not() -> None:
-    with pytest.raises(UsageError, match=r"expected a preset of cifar-10-c or imagenet-c, got 'imagenet'; choose one"):
+    with pytest.raises(
+        UsageError,
+        match=r"expected a preset of cifar-10-c or imagenet-c, got 'imagenet'; choose one",
+    ):
         find_image_shift("fog", "imagenet")
-    with pytest.raises(UsageError, match="test-plain has no constants of imagenet-c; leave the preset out"):
+    with pytest.raises(
+        UsageError, match="test-plain has no constants of imagenet-c; leave the preset out"
+    ):
         type("Plain", (Inverted,), {"name": "test-plain"})("imagenet-c")
 
 
 @pytest.mark.parametrize("severity", [0, 6, -1, 2.5, "3", None, True])
 def test_a_severity_that_there_is_not(severity: Any) -> None:
-    with pytest.raises(UsageError, match=r"expected a severity from 1 to 5 of fog, got .*; choose one"):
+    with pytest.raises(
+        UsageError, match=r"expected a severity from 1 to 5 of fog, got .*; choose one"
+    ):
         find_image_shift("fog").apply(natural_images(1, 8, 8), severity)
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("fogg", "fog"), ("gausian_noise", "gaussian_noise"), ("jpg_compression", "jpeg_comp")]
+    ("name", "near"),
+    [("fogg", "fog"), ("gausian_noise", "gaussian_noise"), ("jpg_compression", "jpeg_comp")],
 )
 def test_a_kind_that_there_is_not(name: str, near: str) -> None:
     with pytest.raises(UsageError, match=f"unknown shift '{name}'; did you mean .*{near}"):
@@ -168,9 +208,13 @@ def test_what_are_no_images(images: Any, got: str) -> None:
         find_image_shift("fog").apply(images, 1)
 
 
-@pytest.mark.parametrize("option", [{"seed": -1}, {"seed": 1.5}, {"first_row": -1}, {"first_row": "0"}])
+@pytest.mark.parametrize(
+    "option", [{"seed": -1}, {"seed": 1.5}, {"first_row": -1}, {"first_row": "0"}]
+)
 def test_numbers_that_are_none(option: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=f"expected {next(iter(option))} to be a whole number from 0 on"):
+    with pytest.raises(
+        UsageError, match=f"expected {next(iter(option))} to be a whole number from 0 on"
+    ):
         find_image_shift("fog").apply(natural_images(1, 8, 8), 1, **option)
 
 
@@ -198,7 +242,9 @@ def test_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
         SimpleNamespace(name="bad", value="plugin:Draws", load=lambda: Draws),
     ]
     monkeypatch.setattr(
-        importlib.metadata, "entry_points", lambda group: entries if group == "oodometer.shifts" else []
+        importlib.metadata,
+        "entry_points",
+        lambda group: entries if group == "oodometer.shifts" else [],
     )
     monkeypatch.setattr(registry, "_plugins_loaded", set())
     monkeypatch.setattr(registry, "_broken", {kind: {} for kind in registry.METHOD_KINDS})

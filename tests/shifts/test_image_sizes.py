@@ -15,7 +15,13 @@ from oodometer.shifts.image.blur import DefocusBlur, disk
 from oodometer.shifts.image.filters import correlated, zoom_blurred
 
 # What each kind may do to the mean of a picture of middle grey, in grey levels; noise is of mean 0, frost and snow add.
-LIGHT = {"snow": (0, 110), "frost": (-60, 110), "fog": (-60, 60), "brightness": (0, 110), "contrast": (-10, 10)}
+LIGHT = {
+    "snow": (0, 110),
+    "frost": (-60, 110),
+    "fog": (-60, 60),
+    "brightness": (0, 110),
+    "contrast": (-10, 10),
+}
 STEPS = tuple(1 + i / 100 for i in range(12))
 SIZES = [(8, 8), (9, 8), (8, 300), (400, 9), (33, 31), (64, 64), (100, 260), (257, 258), (300, 225)]
 
@@ -88,5 +94,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 @pytest.mark.parametrize("kind", ["zoom_blur", "elastic_transform", "defocus_blur"])
 def test_a_large_picture_takes_little_memory(kind: str) -> None:
     """Zoom blur took 890 MB for 512 x 512 pixels."""
-    done = subprocess.run([sys.executable, "-c", PEAK, kind], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, kind], capture_output=True, text=True, timeout=120, check=True
+    )
     assert int(done.stdout) < 60

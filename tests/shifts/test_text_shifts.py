@@ -42,7 +42,9 @@ MEANINGS = {
 
 
 def made(cls: Any, training: str = "", **options: Any) -> Any:
-    return cls(Vocabulary.of(["x", training]), synonyms=lambda word: MEANINGS.get(word, []), **options)
+    return cls(
+        Vocabulary.of(["x", training]), synonyms=lambda word: MEANINGS.get(word, []), **options
+    )
 
 
 def only(shift: Any, text: str) -> str | None:
@@ -79,12 +81,17 @@ def test_rule_3_what_occurs_in_training_is_known() -> None:
 
 def test_rule_4_the_farthest_in_edit_distance() -> None:
     found = only(made(UnknownWords), "big")
-    assert found == max(["great", "large", "mature", "bad", "prominent"], key=lambda o: Levenshtein.distance("big", o))
+    assert found == max(
+        ["great", "large", "mature", "bad", "prominent"],
+        key=lambda o: Levenshtein.distance("big", o),
+    )
     assert only(made(UnknownWords, "prominent"), "big") == "mature"
 
 
 def test_the_first_of_the_alphabet_where_several_are_as_far() -> None:
-    shift = UnknownWords(Vocabulary({"x": 1}), synonyms=lambda word: ["zzz", "yyy"] if word == "abc" else [])
+    shift = UnknownWords(
+        Vocabulary({"x": 1}), synonyms=lambda word: ["zzz", "yyy"] if word == "abc" else []
+    )
     assert only(shift, "abc") == "yyy"
 
 
@@ -123,7 +130,10 @@ def test_contractions_stay_whole_unless_their_pieces_are_asked_for() -> None:
         ),  # Persian, with a joiner
         ("\u2764\ufe0f!", ["\u2764\ufe0f", "!"]),
         ("\u0301a", ["\u0301", "a"]),  # a mark of nothing
-        ("\u6211\u559c\u6b22\u8fd9\u90e8", ["\u6211\u559c\u6b22\u8fd9\u90e8"]),  # Chinese is not divided
+        (
+            "\u6211\u559c\u6b22\u8fd9\u90e8",
+            ["\u6211\u559c\u6b22\u8fd9\u90e8"],
+        ),  # Chinese is not divided
     ],
 )
 def test_combining_marks_belong_to_their_word(text: str, expected: list[str]) -> None:
@@ -152,7 +162,13 @@ def test_importance_takes_a_fifth_from_the_least_to_the_most() -> None:
         importance=lambda turns: np.array([weights[w.text] for t in turns for w in words_of(t)]),
     )
     changed = [
-        {old for old, new in zip(text.split(), shift.apply([text], one).turns[0].split(), strict=True) if old != new}
+        {
+            old
+            for old, new in zip(
+                text.split(), shift.apply([text], one).turns[0].split(), strict=True
+            )
+            if old != new
+        }
         for one in (1, 2, 3, 4, 5)
     ]
     assert changed == [{"g"}, {"b"}, {"d", "c"}, {"f"}, {"a", "e"}]
@@ -161,24 +177,32 @@ def test_importance_takes_a_fifth_from_the_least_to_the_most() -> None:
 
 @pytest.mark.parametrize("weights", [np.ones(3), np.full(5, np.nan)])
 def test_importance_of_another_form_is_refused(weights: Any) -> None:
-    shift = ImportantWords(Vocabulary.of(["x"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: weights)
+    shift = ImportantWords(
+        Vocabulary.of(["x"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: weights
+    )
     with pytest.raises(InputError, match="an importance for each of 5 words"):
         shift.apply(["a b c d e"], 1)
 
 
 def test_a_stronger_shift_changes_what_a_milder_one_changed() -> None:
-    shift = UnknownWords(Vocabulary({"x": 1}), synonyms=lambda word: [f"{word}{word}"], function_words=True)
+    shift = UnknownWords(
+        Vocabulary({"x": 1}), synonyms=lambda word: [f"{word}{word}"], function_words=True
+    )
     text = " ".join("abcdefghij")
     before: set[int] = set()
     for severity in ("0.1", "0.3", "0.6", "1"):
         new = shift.apply([text], severity, seed=4, row=7).turns[0].split()
-        changed = {i for i, (old, now) in enumerate(zip(text.split(), new, strict=True)) if old != now}
+        changed = {
+            i for i, (old, now) in enumerate(zip(text.split(), new, strict=True)) if old != now
+        }
         assert before < changed
         assert len(changed) == int(Fraction(severity) * 10)
         before = changed
 
 
-@given(text=st.text(max_size=60), severity=st.sampled_from(["0.2", "0.5", "1"]), seed=st.integers(0, 9))
+@given(
+    text=st.text(max_size=60), severity=st.sampled_from(["0.2", "0.5", "1"]), seed=st.integers(0, 9)
+)
 def test_whatever_is_not_a_word_stays(text: str, severity: str, seed: int) -> None:
     for shift in (Casing(), TypingErrors()):
         found = shift.apply([text], severity, seed=seed)
@@ -209,7 +233,9 @@ def test_words_are_exchanged_by_their_places() -> None:
 SIX = ("a", "b", "c", "d", "e", "f", "g")
 
 
-@pytest.mark.parametrize(("severity", "left"), [("0", 6), ("1/6", 5), ("2/6", 4), (0.5, 3), ("0.99", 1), ("5/6", 1)])
+@pytest.mark.parametrize(
+    ("severity", "left"), [("0", 6), ("1/6", 5), ("2/6", 4), (0.5, 3), ("0.99", 1), ("5/6", 1)]
+)
 def test_the_first_turns_are_missing(severity: Any, left: int) -> None:
     found = InsufficientContext(turns=6).apply(SIX, severity)
     assert found.turns == SIX[-left:]
@@ -241,7 +267,10 @@ def test_severities_that_are_none(shift: Any, severity: Any) -> None:
     ("make", "words"),
     [
         (lambda: UnknownWords().apply(["big"], 1), "needs the texts that the model was trained on"),
-        (lambda: ImportantWords(Vocabulary({"x": 1})).apply(["a b c d e"], 1), "needs the importance of words"),
+        (
+            lambda: ImportantWords(Vocabulary({"x": 1})).apply(["a b c d e"], 1),
+            "needs the importance of words",
+        ),
         (lambda: KnownWords(least=0), "expected least"),
         (lambda: InsufficientContext(turns=1), "expected turns"),
     ],

@@ -56,7 +56,8 @@ def test_synonyms_of_all_meanings_and_parts_of_speech(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "bases"), [("went", ("go",)), ("goes", ("go",)), ("moving", ("move",)), ("moved", ("move",)), ("s", ())]
+    ("word", "bases"),
+    [("went", ("go",)), ("goes", ("go",)), ("moving", ("move",)), ("moved", ("move",)), ("s", ())],
 )
 def test_base_forms_of_verbs(word: str, bases: tuple[str, ...], tmp_path: Path) -> None:
     assert WordNet(write_wordnet(tmp_path / "wn")).bases(word, "verb") == bases
@@ -112,7 +113,9 @@ def test_the_published_database() -> None:
     assert {"motorcar", "automobile", "railcar", "gondola", "auto"} <= set(found.synonyms("car"))
     assert found.synonyms("cars") == found.synonyms("car")
     assert set(found.synonyms("couch")) >= {"sofa", "lounge", "frame"}
-    assert {"asleep", "benumbed"} <= set(found.synonyms("numb"))  # adjectives carry marks in the file
+    assert {"asleep", "benumbed"} <= set(
+        found.synonyms("numb")
+    )  # adjectives carry marks in the file
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +165,9 @@ def test_meanings_in_digits_are_numbers(published: WordNet) -> None:
         ("prominent", "adj", "bigger", None),  # more prominent
     ],
 )
-def test_forms_of_english(base: str, part: str, like: str, expected: str | None, published: WordNet) -> None:
+def test_forms_of_english(
+    base: str, part: str, like: str, expected: str | None, published: WordNet
+) -> None:
     assert published.inflected(base, part, like) == expected
 
 
@@ -177,7 +182,9 @@ def test_every_form_leads_back_to_its_base(part: str, published: WordNet) -> Non
     bases = [base for base in published._index[part] if base.isalpha()][::7]
     for like in likes[part]:
         forms = {base: published.inflected(base, part, like) for base in bases}
-        assert all(base in published.bases(form, part) for base, form in forms.items() if form is not None)
+        assert all(
+            base in published.bases(form, part) for base, form in forms.items() if form is not None
+        )
         if part in ("noun", "verb"):
             assert sum(form is not None for form in forms.values()) > 0.97 * len(bases)
 
@@ -218,7 +225,9 @@ def test_real_dialogues_keep_their_words_but_those_exchanged(
         pytest.skip("needs dailydialog.jsonl.xz in OODOMETER_DATA")
     with lzma.open(path, "rt", encoding="utf-8") as file:
         dialogues = [json.loads(next(file))["turns"] for _ in range(1_000)]
-    shift = cls(Vocabulary.of(turn for turns in dialogues for turn in turns), synonyms=published, **options)
+    shift = cls(
+        Vocabulary.of(turn for turns in dialogues for turn in turns), synonyms=published, **options
+    )
     exchanged = 0
     for row, turns in enumerate(dialogues[:150]):
         result = shift.apply(turns, "0.15", row=row)
@@ -245,8 +254,15 @@ def test_real_dialogues_keep_their_words_but_those_exchanged(
 
 def test_a_given_function_says_the_part_of_speech(published: WordNet) -> None:
     training = Vocabulary.of(["a car"])
-    shift = UnknownWords(training, synonyms=published, part_of_speech=lambda words: ["NOUN"] * len(words), inflect=True)
-    assert shift.apply(["cars went"], 1).why == "too few words that can be exchanged"  # no noun is "went"
+    shift = UnknownWords(
+        training,
+        synonyms=published,
+        part_of_speech=lambda words: ["NOUN"] * len(words),
+        inflect=True,
+    )
+    assert (
+        shift.apply(["cars went"], 1).why == "too few words that can be exchanged"
+    )  # no noun is "went"
     assert shift.apply(["Cars went"], 0.5).turns == ("Automobiles went",)
     short = UnknownWords(training, synonyms=published, part_of_speech=lambda words: ["noun"])
     with pytest.raises(InputError, match="a part of speech for each of 2 words, got 1"):

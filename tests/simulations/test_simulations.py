@@ -22,7 +22,12 @@ from oodometer.verbs.backtest import backtest
 
 ROWS = 1200
 DAYS = np.datetime64("2026-01-01", "us") + np.arange(ROWS) * np.timedelta64(3600 * 10**6, "us")
-POOL = replace(example_record(ROWS, seed=3, difficulty=1.4), time=DAYS, columns={"row": np.arange(ROWS)}, _cache={})
+POOL = replace(
+    example_record(ROWS, seed=3, difficulty=1.4),
+    time=DAYS,
+    columns={"row": np.arange(ROWS)},
+    _cache={},
+)
 FAMILIES = [
     "none", "class_prior", "clusters", "tilt", "confidence_tilt", "logit_noise", "logit_temperature", "groups",
     "periods",
@@ -68,7 +73,10 @@ def test_a_seed_gives_one_target(family: str, severity: float) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_pool_is_left_as_it_was(family: str) -> None:
-    before = {n: getattr(POOL, n).tobytes() for n in ("probabilities", "label", "features", "members", "time")}
+    before = {
+        n: getattr(POOL, n).tobytes()
+        for n in ("probabilities", "label", "features", "members", "time")
+    }
     for severity in create("simulation", family).severities:
         draw(family, severity, 0)
     assert before == {n: getattr(POOL, n).tobytes() for n in before}
@@ -123,7 +131,10 @@ def test_more_severe_is_further(family: str) -> None:
     """On average over draws, and no shift is nearer than the mildest (or between the signs of one that has two)."""
     severities = create("simulation", family).severities
     pool = replace(POOL, group=np.arange(ROWS) % 4, _cache={}) if family == "groups" else POOL
-    means = [np.mean([MEASURES[family](draw(family, s, seed, pool)) for seed in range(30)]) for s in severities]
+    means = [
+        np.mean([MEASURES[family](draw(family, s, seed, pool)) for seed in range(30)])
+        for s in severities
+    ]
     assert means == sorted(means)
     assert len(set(means)) == len(means)
     still = float(np.mean([MEASURES[family](draw("none", 0.0, seed, pool)) for seed in range(30)]))
@@ -174,7 +185,9 @@ def test_one_class_or_one_value_cannot_be_shifted() -> None:
     assert create("simulation", "class_prior").why_not(one)
     assert create("simulation", "tilt").why_not(one)
     assert create("simulation", "clusters").why_not(one)
-    alike = Predictions.from_arrays(correct=[1] * 200, features=np.zeros((200, 3)), group=["a"] * 200)
+    alike = Predictions.from_arrays(
+        correct=[1] * 200, features=np.zeros((200, 3)), group=["a"] * 200
+    )
     for family in ("tilt", "clusters", "groups"):
         assert create("simulation", family).why_not(alike)
 
@@ -211,7 +224,9 @@ def test_class_prior_keeps_what_a_class_looks_like() -> None:
             drawn = draw("class_prior", 1.0 if seed % 2 else 0.5, seed)
             mine = drawn.take(drawn.label == k)
             if len(mine) >= 10:
-                deviations.append((mine.accuracy - own.accuracy, *(mine.features - own.features.mean(0)).mean(0)))
+                deviations.append(
+                    (mine.accuracy - own.accuracy, *(mine.features - own.features.mean(0)).mean(0))
+                )
         spread = np.std(deviations, axis=0) / np.sqrt(len(deviations))
         assert (np.abs(np.mean(deviations, axis=0)) < 4 * spread).all()
 
@@ -234,7 +249,9 @@ def test_tilt_and_clusters_keep_the_accuracy_of_like_rows() -> None:
     rng = np.random.default_rng(701)
     x = rng.integers(5, size=6000)
     correct = rng.random(6000) < 0.5 + 0.1 * x
-    pool = Predictions.from_arrays(correct=correct, features=x[:, None].astype(float), columns={"x": x})
+    pool = Predictions.from_arrays(
+        correct=correct, features=x[:, None].astype(float), columns={"x": x}
+    )
     for family, severity in (("tilt", 0.5), ("clusters", 0.5)):
         drawn = [draw(family, severity, seed, pool) for seed in range(20)]
         inside = np.nanmean([by_value(d.columns["x"], d.verdicts) for d in drawn], axis=0)
@@ -255,7 +272,8 @@ def test_confidence_tilt_keeps_calibration() -> None:
 def test_confidence_tilt_reads_the_agreement_of_members_where_there_is_no_confidence() -> None:
     bare = Predictions.from_arrays(members=POOL.members, label=POOL.label)
     agreement = [
-        float((d.members == d.members[0]).mean()) for d in (draw("confidence_tilt", s, 0, bare) for s in (-0.5, 1.0))
+        float((d.members == d.members[0]).mean())
+        for d in (draw("confidence_tilt", s, 0, bare) for s in (-0.5, 1.0))
     ]
     assert agreement[0] > agreement[1]
 
@@ -263,7 +281,10 @@ def test_confidence_tilt_reads_the_agreement_of_members_where_there_is_no_confid
 def test_temperature_changes_confidence_as_the_formula_says_and_nothing_else() -> None:
     p = np.linspace(0.51, 0.99, 300)
     pool = Predictions.from_probabilities(
-        np.column_stack([p, 1 - p]), label=[0, 1, 0] * 100, confidence=p, columns={"row": np.arange(300)}
+        np.column_stack([p, 1 - p]),
+        label=[0, 1, 0] * 100,
+        confidence=p,
+        columns={"row": np.arange(300)},
     )
     for severity in (-0.5, -0.25, 0.25, 0.5):
         drawn = draw("logit_temperature", severity, 0, pool)
@@ -356,7 +377,9 @@ def test_draw_by_weight_prefers_heavy_rows() -> None:
 
 def test_coordinates_are_white_and_few() -> None:
     rng = np.random.default_rng(0)
-    wide = Predictions.from_arrays(features=rng.normal(size=(500, 60)) * np.arange(1, 61), correct=[1] * 500)
+    wide = Predictions.from_arrays(
+        features=rng.normal(size=(500, 60)) * np.arange(1, 61), correct=[1] * 500
+    )
     points = coordinates(wide)
     assert points.shape == (500, 20)
     assert points.std(axis=0) == pytest.approx(1)
@@ -385,7 +408,9 @@ def test_a_plugin_simulation_is_tried_by_the_backtest() -> None:
         unregister("simulation", "firsts")
 
 
-@pytest.mark.parametrize(("rows", "columns", "count"), [(100, 1, 2), (400, 3, 10), (3000, 10, 10), (500, 20, 7)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "count"), [(100, 1, 2), (400, 3, 10), (3000, 10, 10), (500, 20, 7)]
+)
 def test_clusters_are_those_of_sklearn(rows: int, columns: int, count: int) -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)

@@ -11,7 +11,9 @@ import pytest
 from oodometer.predictions import Predictions
 
 
-def make_record(rows: int, classes: tuple[int | str, ...] = ("cat", "dog", "emu"), seed: int = 0) -> Predictions:
+def make_record(
+    rows: int, classes: tuple[int | str, ...] = ("cat", "dog", "emu"), seed: int = 0
+) -> Predictions:
     rng = np.random.default_rng(seed)
     probabilities = rng.dirichlet(np.ones(len(classes)), size=rows).astype(np.float32)
     names = np.array(classes, dtype=object)

@@ -30,7 +30,9 @@ def frame(rows: int, seed: int) -> pd.DataFrame:
     """Rows with a column of each kind, a tenth of most cells empty."""
     rng = np.random.default_rng(seed)
     days = np.datetime64("2026-01-01") + rng.integers(0, 40, rows).astype("timedelta64[D]")
-    times = np.datetime64("2026-01-01T00:00:00", "us") + rng.integers(0, 60 * 24, rows) * np.timedelta64(1, "h")
+    times = np.datetime64("2026-01-01T00:00:00", "us") + rng.integers(
+        0, 60 * 24, rows
+    ) * np.timedelta64(1, "h")
     out = pd.DataFrame({"row": np.arange(rows), "confidence": rng.uniform(0, 1, rows).round(2),
         "label": rng.integers(0, 3, rows), "n": pd.array(rng.integers(-2, 4, rows), "Int64"),
         "x": rng.choice([-1.5, -0.5, 0.0, 0.1, 0.5, 0.7, 1e-5, 3.0], rows),
@@ -76,7 +78,9 @@ def _value(rng: np.random.Generator, name: str) -> tuple[str, str]:
         number = int(rng.choice(_NUMBERS))
         return str(rng.choice([str(number), f"{number}.0", f"{number}e0"])), str(number)
     if name in ("x", "confidence"):
-        right = str(rng.choice(["-1.5", "-.5", "0", "0.1", "0.5", "0.7", "1e-5", "3", "0.05", "+0.25"]))
+        right = str(
+            rng.choice(["-1.5", "-.5", "0", "0.1", "0.5", "0.7", "1e-5", "3", "0.05", "+0.25"])
+        )
         return right, right
     if name == "flag":
         truth = bool(rng.random() < 0.5)
@@ -85,12 +89,19 @@ def _value(rng: np.random.Generator, name: str) -> tuple[str, str]:
         day = f"2026-{rng.integers(1, 3):02}-{rng.integers(1, 29):02}"
         zone, clock = "", ""
         if rng.random() < 0.5:
-            clock = str(rng.choice(["T", " "])) + f"{rng.integers(0, 24):02}:00" + str(rng.choice(["", ":00", ":00.5"]))
+            clock = (
+                str(rng.choice(["T", " "]))
+                + f"{rng.integers(0, 24):02}:00"
+                + str(rng.choice(["", ":00", ":00.5"]))
+            )
             zone = str(rng.choice(["", "", "Z", "+02:00"]))
         quote = str(rng.choice(["", "'", '"']))
         right = pd.Timestamp(day + clock + zone)
         right = right if right.tz is None else right.tz_convert("UTC").tz_localize(None)
-        return f"{quote}{day}{clock}{zone}{quote}", f"@Timestamp('{right}')"  # as text, `==` of pandas holds of none
+        return (
+            f"{quote}{day}{clock}{zone}{quote}",
+            f"@Timestamp('{right}')",
+        )  # as text, `==` of pandas holds of none
     word = str(rng.choice(_WORDS if name == "word" else _WORDS[:3]))
     quoted = [f"'{word.replace(chr(39), 2 * chr(39))}'", '"' + word.replace('"', '""') + '"']
     bare = [word] if word in ("north", "south", "Süd") else []
@@ -111,13 +122,16 @@ def written(whole: pd.DataFrame, form: str, home: Path) -> Any:
     elif form == "npz":
         held = whole.drop(columns=["word", "flag"])
         arrays = {name: held[name].to_numpy(float if name == "n" else None) for name in held}
-        np.savez(path, **{name: a.astype("U") if a.dtype == object else a for name, a in arrays.items()})
+        np.savez(
+            path, **{name: a.astype("U") if a.dtype == object else a for name, a in arrays.items()}
+        )
     elif form == "folders":
         for (site, hour), rows in whole.groupby(["site", "hour"]):
             folder = home / "lake" / f"site={site}" / f"hour={hour}"
             folder.mkdir(parents=True)
             pq.write_table(
-                pa.Table.from_pandas(rows.drop(columns=["site", "hour"]), preserve_index=False), folder / "rows.parquet"
+                pa.Table.from_pandas(rows.drop(columns=["site", "hour"]), preserve_index=False),
+                folder / "rows.parquet",
             )
         return home / "lake"
     else:
@@ -133,20 +147,30 @@ def written(whole: pd.DataFrame, form: str, home: Path) -> Any:
 def _plain(value: Any) -> Any:
     if pd.isna(value):
         return None
-    return value.isoformat() if isinstance(value, pd.Timestamp) else value.item() if hasattr(value, "item") else value
+    return (
+        value.isoformat()
+        if isinstance(value, pd.Timestamp)
+        else value.item()
+        if hasattr(value, "item")
+        else value
+    )
 
 
 def rows_of(data: Any, where: str | list[str]) -> list[int] | str:
     """The rows that are left, or the line that says why there are none."""
     try:
-        return sorted(as_source(data, extra_columns=["row"], where=where).read().columns["row"].tolist())
+        return sorted(
+            as_source(data, extra_columns=["row"], where=where).read().columns["row"].tolist()
+        )
     except InputError as error:
         return [] if "expected rows where" in str(error) else str(error)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
 
-def differing(conditions: int, form: str, rows: int = 200, seed: int = 0) -> tuple[list[dict[str, Any]], int]:
+def differing(
+    conditions: int, form: str, rows: int = 200, seed: int = 0
+) -> tuple[list[dict[str, Any]], int]:
     """Conditions that leave other rows than pandas, in a form of the data; and how many leave any."""
     left = 0
     whole, wrong, rng = frame(rows, seed), [], np.random.default_rng((seed, FORMS.index(form)))
@@ -154,9 +178,13 @@ def differing(conditions: int, form: str, rows: int = 200, seed: int = 0) -> tup
         data = written(whole, form, Path(folder, form))
         for _ in range(conditions):
             ours, theirs = draw(rng, form)
-            right = whole.query(theirs, engine="python", local_dict={"Timestamp": pd.Timestamp})["row"].tolist()
+            right = whole.query(theirs, engine="python", local_dict={"Timestamp": pd.Timestamp})[
+                "row"
+            ].tolist()
             found = rows_of(data, ours)
             left += len(right) > 0
             if found != right:
-                wrong.append({"form": form, "where": ours, "query": theirs, "rows": found, "right": right})
+                wrong.append(
+                    {"form": form, "where": ours, "query": theirs, "rows": found, "right": right}
+                )
     return wrong, left

@@ -96,13 +96,24 @@ def made(record: Predictions, form: str, folder: Path, name: str) -> Any:
     if form in FILES:
         return path
     table = pq.read_table(path)
-    return table if form == "table" else table.to_pandas() if form == "pandas" else pl.from_arrow(table)
+    return (
+        table
+        if form == "table"
+        else table.to_pandas()
+        if form == "pandas"
+        else pl.from_arrow(table)
+    )
 
 
 def numbers(answer: Any) -> list[Any]:
     """All that an answer says, in order, but names and times of the run."""
     if isinstance(answer, dict):
-        return [one for name, value in answer.items() if name not in ("name", "seconds") for one in numbers(value)]
+        return [
+            one
+            for name, value in answer.items()
+            if name not in ("name", "seconds")
+            for one in numbers(value)
+        ]
     if isinstance(answer, (list, tuple)):
         return [one for value in answer for one in numbers(value)]
     return [answer]

@@ -20,7 +20,9 @@ from oodometer.store.memory import realigned
 
 from .forms import AXES, CLASSES, FORMS, in_order, made, named_record
 
-orders = st.fixed_dictionaries({axis: st.permutations(range(len(own))) for axis, own in AXES.items()})
+orders = st.fixed_dictionaries(
+    {axis: st.permutations(range(len(own))) for axis, own in AXES.items()}
+)
 RECORD = named_record(30, seed=0)
 ROWS = [[0.9, 0.1], [0.2, 0.8]]
 
@@ -28,16 +30,30 @@ ROWS = [[0.9, 0.1], [0.2, 0.8]]
 def same(found: Predictions, wanted: Predictions) -> None:
     assert found.classes == wanted.classes
     assert dict(found.names) == dict(wanted.names)
-    for name in ("probabilities", "label", "members", "member_probabilities", "views", "votes", "features"):
-        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-12, err_msg=name)
+    for name in (
+        "probabilities",
+        "label",
+        "members",
+        "member_probabilities",
+        "views",
+        "votes",
+        "features",
+    ):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(wanted, name), atol=1e-12, err_msg=name
+        )
 
 
 @settings(deadline=None, max_examples=40)
 @given(theirs=orders, wanted=orders, form=st.sampled_from(FORMS))
-def test_any_order_in_any_form_is_read_in_the_order_wanted(theirs: Any, wanted: Any, form: str) -> None:
+def test_any_order_in_any_form_is_read_in_the_order_wanted(
+    theirs: Any, wanted: Any, form: str
+) -> None:
     reference = in_order(RECORD, wanted)
     with TemporaryDirectory() as folder:
-        source = as_source(made(in_order(RECORD, theirs), form, Path(folder), "t"), axes=as_source(reference).axes)
+        source = as_source(
+            made(in_order(RECORD, theirs), form, Path(folder), "t"), axes=as_source(reference).axes
+        )
         same(source.read(), reference)
 
 
@@ -68,7 +84,10 @@ def test_wide_columns_count_as_names_and_another_number_is_refused(kind: Any) ->
     assert as_source(target, axes=axes).read().features.tolist() == [[1, 3], [2, 4]]
     for columns, got in (
         ({"feature_a": [1.0, 2.0]}, "got no feature_b"),
-        ({"feature_a": [1.0, 2.0], "feature_b": [1.0, 2.0], "feature_c": [1.0, 2.0]}, "got feature_c more"),
+        (
+            {"feature_a": [1.0, 2.0], "feature_b": [1.0, 2.0], "feature_c": [1.0, 2.0]},
+            "got feature_c more",
+        ),
     ):
         with pytest.raises(InputError, match=got):
             as_source(kind({"confidence": [0.5, 0.6], **columns}), axes=axes).read()
@@ -81,7 +100,9 @@ def test_columns_that_count_from_0_are_the_entries_of_a_list() -> None:
         read = as_source(target, axes=as_source(reference).axes).read()
         assert read.features.tolist() == [[10, 20]]
         assert read.names == {}
-    with pytest.raises(InputError, match=r"column features: expected 2 features, as in the reference, got 3"):
+    with pytest.raises(
+        InputError, match=r"column features: expected 2 features, as in the reference, got 3"
+    ):
         as_source({"features": [[1.0, 2.0, 3.0]]}, axes=as_source(lists).axes).read()
 
 
@@ -89,7 +110,9 @@ def test_columns_with_names_and_lists_without_are_not_matched_by_position() -> N
     wide = {"confidence": [0.5], "feature_b": [20.0], "feature_a": [10.0]}
     lists = {"confidence": [0.5], "features": [[10.0, 20.0]]}
     for reference, target, where in ((wide, lists, "the reference"), (lists, wide, "this one")):
-        with pytest.raises(InputError, match=f"named in every file or in none, got names .* in {where} alone"):
+        with pytest.raises(
+            InputError, match=f"named in every file or in none, got names .* in {where} alone"
+        ):
             as_source(target, axes=as_source(reference).axes).read()
     arrays = as_source({**lists, "names_feature": ["b", "a"]}).axes.in_name_order()
     read = as_source(lists, axes=arrays).read()
@@ -98,16 +121,26 @@ def test_columns_with_names_and_lists_without_are_not_matched_by_position() -> N
 
 def test_lists_of_classes_without_names() -> None:
     wide = as_source({"prob_b": [0.1, 0.8], "prob_a": [0.9, 0.2]})
-    with pytest.raises(InputError, match=r"lists whose classes have names \(b, a\), got lists without names"):
+    with pytest.raises(
+        InputError, match=r"lists whose classes have names \(b, a\), got lists without names"
+    ):
         as_source({"probabilities": ROWS}, axes=wide.axes).read()
     with pytest.raises(InputError, match="lists without names"):
         as_source(Predictions.from_probabilities(ROWS), axes=wide.axes)
     named = as_source(wide, classes=["a", "b"])  # a user said in which order lists are
-    assert read_predictions({"probabilities": ROWS}, axes=named.axes.in_name_order()).probabilities.tolist() == ROWS
+    assert (
+        read_predictions(
+            {"probabilities": ROWS}, axes=named.axes.in_name_order()
+        ).probabilities.tolist()
+        == ROWS
+    )
     arrays = as_source({"probabilities": ROWS, "classes": ["b", "a"]}).axes.in_name_order()
     for unnamed in ({"probabilities": ROWS}, Predictions.from_probabilities(ROWS)):
         record = read_predictions(unnamed, axes=arrays)
-        assert (record.classes, record.probabilities.tolist()) == (("a", "b"), [[0.1, 0.9], [0.8, 0.2]])
+        assert (record.classes, record.probabilities.tolist()) == (
+            ("a", "b"),
+            [[0.1, 0.9], [0.8, 0.2]],
+        )
 
 
 def test_wide_classes_that_are_numbers_tell_the_entries_of_lists() -> None:
@@ -147,24 +180,36 @@ def test_names_of_another_number_or_of_other_columns_are_refused(form: str, tmp_
         return tmp_path / "t.npz"
 
     with pytest.raises(
-        InputError, match="column classes: expected 2 class names, as many as lists have entries, got 3"
+        InputError,
+        match="column classes: expected 2 class names, as many as lists have entries, got 3",
     ):
         as_source(put({"probabilities": ROWS, "classes": ["a", "b", "c"]})).read()
     with pytest.raises(
-        InputError, match="column names_feature: expected 2 distinct names, one for each feature, got 1"
+        InputError,
+        match="column names_feature: expected 2 distinct names, one for each feature, got 1",
     ):
         as_source(put({"features": ROWS, "names_feature": ["a"]})).read()
-    with pytest.raises(InputError, match=r"expected classes that are those of the columns \(a, b\), got x, y"):
+    with pytest.raises(
+        InputError, match=r"expected classes that are those of the columns \(a, b\), got x, y"
+    ):
         as_source(put({"prob_a": [0.9, 0.2], "prob_b": [0.1, 0.8], "classes": ["x", "y"]})).read()
-    with pytest.raises(InputError, match="column classes: expected distinct class names, got a name twice"):
+    with pytest.raises(
+        InputError, match="column classes: expected distinct class names, got a name twice"
+    ):
         as_source(put({"probabilities": ROWS, "classes": ["a", "a"]})).read()
 
 
 def test_records_whose_names_differ_are_not_joined() -> None:
     a = Predictions.from_arrays(features=ROWS, names={"feature": ("x", "y")})
     for other, said in (
-        (Predictions.from_arrays(features=ROWS, names={"feature": ("y", "x")}), "named x, y, in this order, got y, x"),
-        (Predictions.from_arrays(features=[[1.0], [2.0]]), "expected 2 features, as in the first record, got 1"),
+        (
+            Predictions.from_arrays(features=ROWS, names={"feature": ("y", "x")}),
+            "named x, y, in this order, got y, x",
+        ),
+        (
+            Predictions.from_arrays(features=[[1.0], [2.0]]),
+            "expected 2 features, as in the first record, got 1",
+        ),
     ):
         with pytest.raises(InputError, match=said):
             Predictions.concat([a, other])

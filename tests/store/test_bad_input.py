@@ -93,8 +93,12 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "content", "row", "column", "words"), FILES, ids=[f[0] for f in FILES])
-def test_bad_text(put: Put, name: str, content: str | bytes, row: int | None, column: str | None, words: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "row", "column", "words"), FILES, ids=[f[0] for f in FILES]
+)
+def test_bad_text(
+    put: Put, name: str, content: str | bytes, row: int | None, column: str | None, words: str
+) -> None:
     error = refused(put(name, content))
     assert error.row == row
     assert error.column == column
@@ -128,7 +132,9 @@ TABLES: dict[str, tuple[dict[str, Any], int | None, str | None, str]] = {
 def test_bad_table(tmp_path: Path, case: str, before: int) -> None:
     columns, row, column, words = TABLES[case]
     table = pa.table(columns)
-    if before and row is not None and row > 1:  # rows are counted from the file's start, whatever the batch
+    if (
+        before and row is not None and row > 1
+    ):  # rows are counted from the file's start, whatever the batch
         table = pa.concat_tables([table.slice(0, row - 1)] * before + [table.slice(row - 1)])
         row = (row - 1) * before + 1
     pq.write_table(table, tmp_path / "p.parquet", row_group_size=2)
@@ -142,7 +148,9 @@ def test_bad_table(tmp_path: Path, case: str, before: int) -> None:
 
 def test_rows_in_parts_are_counted_from_the_files_start(tmp_path: Path) -> None:
     probabilities = [[0.9, 0.1]] * 50 + [[0.9, 0.9]] + [[0.9, 0.1]] * 49
-    pq.write_table(pa.table({"probabilities": probabilities}), tmp_path / "p.parquet", row_group_size=10)
+    pq.write_table(
+        pa.table({"probabilities": probabilities}), tmp_path / "p.parquet", row_group_size=10
+    )
     parts = open_predictions(tmp_path / "p.parquet").parts(target_rows=20)
     assert len(parts) == 5
     with pytest.raises(InputError, match="row 51: column probabilities"):
@@ -165,12 +173,20 @@ def test_same_column_twice_in_parquet(tmp_path: Path) -> None:
 def test_cut_off(tmp_path: Path, form: str, keep: int) -> None:
     from oodometer.store import write_predictions
 
-    path = write_predictions(Predictions.from_probabilities([[0.9, 0.1]] * 50), tmp_path / f"p.{form}")
+    path = write_predictions(
+        Predictions.from_probabilities([[0.9, 0.1]] * 50), tmp_path / f"p.{form}"
+    )
     path.write_bytes(path.read_bytes()[:keep])
     error = refused(path)
     assert (error.row, error.column) == (None, None)
-    assert error.expected == f"a whole and readable {form} file" or "other bytes at the start" in str(error.got)
-    assert error.remedy in ("it may be cut off or damaged: write it again", "check what the file is")
+    assert (
+        error.expected == f"a whole and readable {form} file"
+        or "other bytes at the start" in str(error.got)
+    )
+    assert error.remedy in (
+        "it may be cut off or damaged: write it again",
+        "check what the file is",
+    )
 
 
 def test_column_names_of_parquet_that_are_no_text(tmp_path: Path) -> None:
@@ -228,7 +244,9 @@ def test_npz_axes(tmp_path: Path) -> None:
     assert "at least one row" in str(refused(tmp_path / "rows.npz"))
 
 
-@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+@pytest.mark.skipif(
+    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all"
+)
 def test_no_permission(put: Put) -> None:
     path = put("p.csv", HEAD + GOOD)
     path.chmod(0)
@@ -237,7 +255,9 @@ def test_no_permission(put: Put) -> None:
 
 def test_permission_error_is_told(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put("p.csv", HEAD + GOOD)
-    monkeypatch.setattr(Path, "open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(
+        Path, "open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
+    )
     assert "permission denied" in str(refused(path))
 
 
@@ -269,7 +289,10 @@ def test_classes_that_do_not_fit_the_reference(put: Put, tmp_path: Path) -> None
 
 def test_wrong_use(put: Put) -> None:
     path = put("p.csv", HEAD + GOOD)
-    with pytest.raises(UsageError, match=r"no column y to rename to label; its columns are prob_cat, prob_dog, label"):
+    with pytest.raises(
+        UsageError,
+        match=r"no column y to rename to label; its columns are prob_cat, prob_dog, label",
+    ):
         open_predictions(path, mapping={"y": "label"})
     with pytest.raises(UsageError, match="no column age"):
         open_predictions(path, extra_columns=["age"])
@@ -287,13 +310,19 @@ def test_wrong_use(put: Put) -> None:
 
 
 def test_read_predictions_names_the_file_too(put: Put) -> None:
-    with pytest.raises(InputError, match=r"p\.csv: row 1: column prob_dog: expected a number, got 'x'"):
+    with pytest.raises(
+        InputError, match=r"p\.csv: row 1: column prob_dog: expected a number, got 'x'"
+    ):
         read_predictions(put("p.csv", HEAD + "1,x,cat\n"))
 
 
-def test_probabilities_of_one_positive_class_in_a_file_are_told_their_column(tmp_path: Path) -> None:
+def test_probabilities_of_one_positive_class_in_a_file_are_told_their_column(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "p.npz"
     np.savez(path, probabilities=np.array([0.2, 0.9]))
-    with pytest.raises(InputError, match="the probability of one positive class alone belongs in prob_<class>"):
+    with pytest.raises(
+        InputError, match="the probability of one positive class alone belongs in prob_<class>"
+    ):
         as_source(path).read()
     assert as_source(path, mapping={"probabilities": "prob_1"}).read().predicted.tolist() == [0, 1]

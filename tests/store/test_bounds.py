@@ -25,7 +25,9 @@ ROWS = {
     "text.csv.gz": f'confidence,input\n0.5,a\n0.5,"{LONG}"\n0.5,a\n',
     "number.csv.gz": f"confidence,input\n0.5,a\n0.5{'0' * (3 << 20)},b\n",
     "open.csv.gz": 'confidence,input\n0.5,a\n0.5,"' + "x,y\n" * (1 << 20),
-    "text.jsonl.gz": '{"confidence": 0.5, "input": "a"}\n' + json.dumps({"confidence": 0.5, "input": 6 * LONG}) + "\n",
+    "text.jsonl.gz": '{"confidence": 0.5, "input": "a"}\n'
+    + json.dumps({"confidence": 0.5, "input": 6 * LONG})
+    + "\n",
 }
 
 
@@ -45,16 +47,22 @@ def test_long_rows(put: Put, name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_bound_that_is_no_number(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OODOMETER_MAX_ROW_MB", "much")
-    with pytest.raises(UsageError, match="OODOMETER_MAX_ROW_MB is a number of megabytes such as 64, got 'much'"):
+    with pytest.raises(
+        UsageError, match="OODOMETER_MAX_ROW_MB is a number of megabytes such as 64, got 'much'"
+    ):
         open_predictions(put("a.jsonl", '{"confidence": 0.5}\n')).read()
 
 
 def test_packed_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.npz"
-    np.savez_compressed(path, features=np.zeros((400_000, 1)), prediction=np.zeros(400_000, np.int8))
+    np.savez_compressed(
+        path, features=np.zeros((400_000, 1)), prediction=np.zeros(400_000, np.int8)
+    )
     assert read_predictions(path).rows == 400_000
     monkeypatch.setenv("OODOMETER_MAX_UNPACKED_MB", "1")
-    with pytest.raises(InputError, match="column features: expected at most 1 MB when unpacked, got 3 MB"):
+    with pytest.raises(
+        InputError, match="column features: expected at most 1 MB when unpacked, got 3 MB"
+    ):
         read_predictions(path)
     np.savez_compressed(path, features=np.random.default_rng(0).random((400_000, 1)))
     assert read_predictions(path).rows == 400_000, "numbers that a model gave are no bomb"
@@ -62,21 +70,31 @@ def test_packed_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_array_with_an_endless_header(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("label.npy", b"\x93NUMPY\x02\x00" + (10_000_000).to_bytes(4, "little") + b" " * 10_000_000)
+        archive.writestr(
+            "label.npy",
+            b"\x93NUMPY\x02\x00" + (10_000_000).to_bytes(4, "little") + b" " * 10_000_000,
+        )
     with pytest.raises(InputError, match="whole and readable npz"):
         read_predictions(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
-def test_long_lists_in_parquet(tmp_path: Path, dictionary: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lists_in_parquet(
+    tmp_path: Path, dictionary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cells = pa.array(np.zeros(1_000_000))
     table = pa.table(
-        {"features": pa.ListArray.from_arrays(pa.array([0, 1_000_000], pa.int32()), cells), "prediction": [1]}
+        {
+            "features": pa.ListArray.from_arrays(pa.array([0, 1_000_000], pa.int32()), cells),
+            "prediction": [1],
+        }
     )
     pq.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=dictionary)
     assert read_predictions(tmp_path / "a.parquet").rows == 1
     monkeypatch.setenv("OODOMETER_MAX_UNPACKED_MB", "2")
-    with pytest.raises(InputError, match="column features: expected at most 2 MB when unpacked, got 7 MB"):
+    with pytest.raises(
+        InputError, match="column features: expected at most 2 MB when unpacked, got 7 MB"
+    ):
         read_predictions(tmp_path / "a.parquet")
 
 
@@ -118,7 +136,9 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
     assert int(done.stdout) < 100_000  # kB
 
 
-def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_no_memory(tmp_path: Path) -> None:
+def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_no_memory(
+    tmp_path: Path,
+) -> None:
     """Python gives `read` all the memory that it is asked for before it looks how much there is."""
     path = tmp_path / "a.arrow"
     table = pa.table({"confidence": [0.9, 0.8], "correct": [1, 0]})
@@ -132,7 +152,9 @@ def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_n
         ""
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); check_messages(sys.argv[1])"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

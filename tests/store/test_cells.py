@@ -48,7 +48,11 @@ def test_masked_labels_apart_from_the_target() -> None:
     p, y = np.tile(P, (40, 1)), np.tile([0, 1, 0], 40)
     labels = {"label": np.ma.array(y, mask=np.arange(120) >= 60)}
     found = estimate(
-        {"probabilities": p, "label": y}, {"probabilities": p}, labels=labels, methods=["ac"], diagnosis=False
+        {"probabilities": p, "label": y},
+        {"probabilities": p},
+        labels=labels,
+        methods=["ac"],
+        diagnosis=False,
     )
     assert found.target["labelled"] == 60
 
@@ -64,7 +68,9 @@ def test_a_masked_number_is_null(field: str) -> None:
 
 
 def test_masked_rows_in_a_list() -> None:
-    with pytest.raises(InputError, match="row 1: column probabilities: expected a number, got null"):
+    with pytest.raises(
+        InputError, match="row 1: column probabilities: expected a number, got null"
+    ):
         Predictions.from_probabilities([np.ma.array([0.9, 0.1], mask=[True, False])])
 
 
@@ -80,8 +86,17 @@ def test_the_masked_end_of_a_row_of_tokens_is_padding() -> None:
 def test_a_blank_line_in_one_column_is_an_empty_cell(put: Put, end: str) -> None:
     lines = ["", "", "label", "a", "", "b", "", "", "a", "", ""]
     assert told(open_predictions(put("l.csv", end.join(lines))).read()) == [0, -1, 1, -1, -1, 0]
-    assert told(open_predictions(put("l.csv", end.join(lines[2:9]))).read()) == [0, -1, 1, -1, -1, 0]
-    assert told(open_predictions(put("l.csv", end.join(["label", "a", '""', "b", '""']))).read()) == [0, -1, 1, -1]
+    assert told(open_predictions(put("l.csv", end.join(lines[2:9]))).read()) == [
+        0,
+        -1,
+        1,
+        -1,
+        -1,
+        0,
+    ]
+    assert told(
+        open_predictions(put("l.csv", end.join(["label", "a", '""', "b", '""']))).read()
+    ) == [0, -1, 1, -1]
 
 
 def test_a_blank_line_among_more_columns_is_no_row(put: Put) -> None:
@@ -136,7 +151,9 @@ def test_names_deeper_in_an_object_or_in_a_text_are_no_columns(put: Put) -> None
 def test_a_name_twice_in_an_object(put: Put, before: int) -> None:
     first = LONG.replace('"x"', '"label": 1, "x"') * before
     path = put("d.jsonl", first + '{"prediction": 1, "label": 1, "label": 0}\n')
-    with pytest.raises(InputError, match=f"row {before + 1}: column label: expected every name once"):
+    with pytest.raises(
+        InputError, match=f"row {before + 1}: column label: expected every name once"
+    ):
         open_predictions(path).read()
 
 
@@ -144,7 +161,11 @@ def test_a_name_twice_in_an_object(put: Put, before: int) -> None:
     ("name", "content", "column"),
     [
         ("a.jsonl", '{"confidence": 0.5}\n{"confidence": true}\n', "confidence"),
-        ("a.jsonl", '{"probabilities": [0.5, 0.5]}\n{"probabilities": [true, 0]}\n', "probabilities"),
+        (
+            "a.jsonl",
+            '{"probabilities": [0.5, 0.5]}\n{"probabilities": [true, 0]}\n',
+            "probabilities",
+        ),
         ("a.jsonl", '{"token_logprobs": [-1]}\n{"token_logprobs": [false]}\n', "token_logprobs"),
         ("a.jsonl", '{"label": 1.0, "prediction": 1}\n{"label": true, "prediction": 1}\n', "label"),
         ("a.csv", "confidence\n0.5\ntrue\n", "confidence"),
@@ -164,8 +185,12 @@ def test_a_verdict_is_no_probability_but_may_be_a_feature(tmp_path: Path) -> Non
         with pytest.raises(InputError, match=r"expected (a number|numbers), got"):
             Predictions.from_arrays(**given)
     np.savez(tmp_path / "a.npz", features=P > 0.5, prediction=[0, 1, 0])
-    wide = pa.table({"prediction": [0, 1, 0], "feature_a": P[:, 0] > 0.5, "feature_b": P[:, 1] > 0.5})
-    lists = pa.table({"prediction": [0, 1, 0], "features": [[True, False], [False, True], [True, False]]})
+    wide = pa.table(
+        {"prediction": [0, 1, 0], "feature_a": P[:, 0] > 0.5, "feature_b": P[:, 1] > 0.5}
+    )
+    lists = pa.table(
+        {"prediction": [0, 1, 0], "features": [[True, False], [False, True], [True, False]]}
+    )
     for data in (tmp_path / "a.npz", wide, lists, {"prediction": [0, 1, 0], "features": P > 0.5}):
         features = read_predictions(data).features
         assert features.tolist() == [[1, 0], [0, 1], [1, 0]]
@@ -175,23 +200,37 @@ def test_arrays_of_another_byte_order(tmp_path: Path) -> None:
     given = {"probabilities": P.astype(">f8"), "label": np.array([0, 1, 1], ">i4"),
              "features": P.astype(">f4"), "members": np.array([[0, 1, 1]], ">u2")}  # fmt: skip
     np.savez(tmp_path / "a.npz", **given)
-    for record in (read_predictions(given), read_predictions(tmp_path / "a.npz"), Predictions.from_arrays(**given)):
+    for record in (
+        read_predictions(given),
+        read_predictions(tmp_path / "a.npz"),
+        Predictions.from_arrays(**given),
+    ):
         assert told(record) == [0, 1, 1]
         assert record.probabilities.tolist() == P.tolist()
         assert record.probabilities.dtype.isnative
 
 
-PAIRS = {"counted": ("0", "1"), "named": ("False", "True"), "small": ("false", "true"), "large": ("FALSE", "TRUE")}
+PAIRS = {
+    "counted": ("0", "1"),
+    "named": ("False", "True"),
+    "small": ("false", "true"),
+    "large": ("FALSE", "TRUE"),
+}
 
 
 @pytest.mark.parametrize("names", PAIRS.values(), ids=PAIRS)
 def test_true_and_false_as_labels(put: Put, names: tuple[str, str]) -> None:
     a, b = (f"prob_{name}" for name in names)
     for cell in ("True", "TRUE", "true"):
-        path = put("b.csv", f"{a},{b},label\n.4,.6,{cell}\n.6,.4,{'False' if cell == 'True' else 'false'}\n.5,.5,\n")
+        path = put(
+            "b.csv",
+            f"{a},{b},label\n.4,.6,{cell}\n.6,.4,{'False' if cell == 'True' else 'false'}\n.5,.5,\n",
+        )
         assert told(read_predictions(path)) == [1, 0, -1]
     rows = [{a: 0.4, b: 0.6, "label": label} for label in (True, False, None)]
-    assert told(read_predictions(put("b.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))) == [1, 0, -1]
+    assert told(
+        read_predictions(put("b.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
+    ) == [1, 0, -1]
     assert told(read_predictions(pa.Table.from_pylist(rows))) == [1, 0, -1]
     labels = np.array([True, False, None], dtype=object)
     assert told(Predictions.from_probabilities(P, label=labels, classes=names)) == [1, 0, -1]
@@ -237,12 +276,17 @@ def test_a_flipped_bit_in_an_npz_is_seen(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     source = open_predictions(path)
     assert source.read().rows == 50_000
-    for array, column in ((p[40_000, 1:2], "probabilities"), (p.argmax(axis=1)[40_000:40_032], "members")):
+    for array, column in (
+        (p[40_000, 1:2], "probabilities"),
+        (p.argmax(axis=1)[40_000:40_032], "members"),
+    ):
         at = data.find(array.tobytes())
         broken = data.copy()
         broken[at] ^= 1
         path.write_bytes(broken)
-        with pytest.raises(InputError, match=f"column {column}: expected the array as it was written"):
+        with pytest.raises(
+            InputError, match=f"column {column}: expected the array as it was written"
+        ):
             read_predictions(path)
 
 
@@ -282,7 +326,12 @@ def test_a_feature_may_be_an_indicator_in_every_format(tmp_path: Path, form: str
 
 @pytest.mark.parametrize("column", ["confidence", "feature_new"])
 def test_an_indicator_is_one_in_every_row_and_no_other_number_is_one(put: Put, column: str) -> None:
-    rows = [["confidence", "correct", "feature_new"], ["0.9", "1", "True"], ["0.8", "1", "False"], ["0.7", "0", "True"]]
+    rows = [
+        ["confidence", "correct", "feature_new"],
+        ["0.9", "1", "True"],
+        ["0.8", "1", "False"],
+        ["0.7", "0", "True"],
+    ]
     place = rows[0].index(column)
     for row in rows[1:3]:
         row[place] = "True"
@@ -291,7 +340,10 @@ def test_an_indicator_is_one_in_every_row_and_no_other_number_is_one(put: Put, c
     expected, row = ("a number", 1) if column == "confidence" else ("true or false, as in row 1", 3)
     with pytest.raises(InputError, match=f"row {row}: column {column}: expected {expected}"):
         read_predictions(path)
-    lines = [json.dumps(dict(zip(rows[0], map(json.loads, map(str.lower, row)), strict=True))) for row in rows[1:]]
+    lines = [
+        json.dumps(dict(zip(rows[0], map(json.loads, map(str.lower, row)), strict=True)))
+        for row in rows[1:]
+    ]
     with pytest.raises(InputError, match=f"row {row}: column {column}: expected a number"):
         read_predictions(put("a.jsonl", "\n".join(lines)))
 

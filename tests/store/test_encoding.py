@@ -75,7 +75,13 @@ def test_auto_takes_what_can_be_an_input_and_says_why_not(reference: str) -> Non
 def test_features_are_those_of_plain_numpy(reference: str) -> None:
     source = with_features([as_source(reference)], None, "colour,age,note")[0][0]
     record = source.read()
-    assert record.names["feature"][:5] == ("colour=blue", "colour=green", "colour: other", "colour: missing", "age")
+    assert record.names["feature"][:5] == (
+        "colour=blue",
+        "colour=green",
+        "colour: other",
+        "colour: missing",
+        "age",
+    )
     features = record.features
     rows = [cells(i) for i in range(ROWS)]
     colours = np.array([row[3] for row in rows])
@@ -97,7 +103,11 @@ def test_unseen_values_are_other_and_the_order_of_columns_and_the_format_say_not
     names = "colour,age,prediction"
     csv = write(folder / "other.csv", rows, names)
     parquet = folder / "other.parquet"
-    table = {"age": pa.array([30.0, None, 20.5]), "prediction": [0, 1, 1], "colour": ["purple", "blue", None]}
+    table = {
+        "age": pa.array([30.0, None, 20.5]),
+        "prediction": [0, 1, 1],
+        "colour": ["purple", "blue", None],
+    }
     pq.write_table(pa.table(table), parquet)
     read_ = []
     for target in (
@@ -124,7 +134,9 @@ def test_batches_and_parts_give_the_same_as_the_whole(folder: Path, reference: s
 def test_a_record_in_memory_is_encoded_alike(reference: str) -> None:
     encoding = learnt(reference, "colour,age")
     record = read(reference, extra_columns=["colour", "age"])
-    again = as_source(Predictions.from_classes(record.prediction, columns=record.columns)).encoded(encoding)
+    again = as_source(Predictions.from_classes(record.prediction, columns=record.columns)).encoded(
+        encoding
+    )
     source = as_source(reference).encoded(encoding)
     assert np.array_equal(again.read().features, source.read().features)
 
@@ -134,7 +146,11 @@ def test_a_record_in_memory_is_encoded_alike(reference: str) -> None:
     [
         ("age", "old", "row 2: column age: expected a number, as in the reference, got 'old'"),
         ("age", "inf", "row 2: column age: expected a finite number, got inf"),
-        ("member", "maybe", "row 2: column member: expected true or false, as in the reference, got 'maybe'"),
+        (
+            "member",
+            "maybe",
+            "row 2: column member: expected true or false, as in the reference, got 'maybe'",
+        ),
     ],
 )
 def test_cells_of_another_type_are_one_line_with_file_row_and_column(
@@ -153,13 +169,19 @@ def test_numbers_where_the_reference_has_names_are_an_error(folder: Path, refere
     rows = [[*row[:3], str(i), *row[4:]] for i, row in enumerate(cells(i) for i in range(4))]
     path = write(folder / "codes.csv", rows)
     _, target = with_features([as_source(reference)], as_source(path), "colour")
-    with pytest.raises(InputError, match=r"column colour: expected categories such as 'red', 'blue'.*got 0"):
+    with pytest.raises(
+        InputError, match=r"column colour: expected categories such as 'red', 'blue'.*got 0"
+    ):
         target.read()
 
 
-def test_a_column_that_the_target_lacks_is_named_with_its_file(folder: Path, reference: str) -> None:
+def test_a_column_that_the_target_lacks_is_named_with_its_file(
+    folder: Path, reference: str
+) -> None:
     path = write(folder / "lacks.csv", [["0", "red"]], "prediction,colour")
-    with pytest.raises(InputError, match=rf"{path}: column age: expected the column, which is one of the features"):
+    with pytest.raises(
+        InputError, match=rf"{path}: column age: expected the column, which is one of the features"
+    ):
         with_features([as_source(reference)], as_source(path), "age,colour")
     _, target = with_features([as_source(reference)], as_source(path), "auto")
     assert [user.name for user in target.encoding.users] == ["colour"]

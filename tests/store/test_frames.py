@@ -27,21 +27,29 @@ def read(data: Any, **options: Any) -> tuple[Any, Any]:
     return record.label.tolist(), record.columns["age"].tolist() if record.columns else None
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, dict], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, dict], ids=lambda m: m.__name__
+)
 def test_wide_frames(make: Callable[[Any], Any]) -> None:
     assert read(make(WIDE), extra_columns=["age"]) == ([0, -1], [31, 45])
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=lambda m: m.__name__
+)
 def test_list_columns(make: Callable[[Any], Any]) -> None:
     assert read(make({"probabilities": ROWS, "label": [1, 0]})) == ([1, 0], None)
-    assert read(make({"probabilities": ROWS, "y": ["b", "a"]}), classes=["a", "b"], mapping={"y": "label"})[0] == [1, 0]
+    assert read(
+        make({"probabilities": ROWS, "y": ["b", "a"]}), classes=["a", "b"], mapping={"y": "label"}
+    )[0] == [1, 0]
 
 
 def test_pandas_kinds() -> None:
-    assert read(pd.DataFrame({"probabilities": [np.array(r) for r in ROWS], "label": pd.Categorical(["1", "0"])}))[
-        0
-    ] == [1, 0]
+    assert read(
+        pd.DataFrame(
+            {"probabilities": [np.array(r) for r in ROWS], "label": pd.Categorical(["1", "0"])}
+        )
+    )[0] == [1, 0]
     frame = pd.DataFrame({"prediction": [1, 2], "label": [1.0, np.nan]}, index=["x", "y"])
     record = read_predictions(frame)
     assert record.label.tolist() == [0, -1]
@@ -72,7 +80,10 @@ def test_mapping_of_arrays_has_the_axes_of_npz() -> None:
 
 def test_data_sets_by_their_manner() -> None:
     class DataSet:
-        features: ClassVar = {"label": SimpleNamespace(names=["a", "b"]), "prob_a": SimpleNamespace()}
+        features: ClassVar = {
+            "label": SimpleNamespace(names=["a", "b"]),
+            "prob_a": SimpleNamespace(),
+        }
 
         def with_format(self, form: str) -> DataSet:
             return self
@@ -95,7 +106,10 @@ def test_sources_and_records_pass_through() -> None:
     assert as_source(source) is source
     assert source.read() is record
     turned = as_source(source, classes=["b", "a"]).read()
-    assert (turned.probabilities.tolist(), turned.label.tolist()) == ([[0.1, 0.9], [0.8, 0.2]], [1, 0])
+    assert (turned.probabilities.tolist(), turned.label.tolist()) == (
+        [[0.1, 0.9], [0.8, 0.2]],
+        [1, 0],
+    )
     again = as_source(as_source(pa.table(WIDE)), classes=["b", "a"]).read()
     assert again.probabilities.tolist() == [[0.1, 0.9], [0.8, 0.2]]
     with pytest.raises(InputError, match="no class 'c'"):
@@ -113,7 +127,9 @@ def feed(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"label,prediction\n1,2\n", b' \n{"label": 1, "prediction": 2}\n'], ids=["csv", "jsonl"]
+    "content",
+    [b"label,prediction\n1,2\n", b' \n{"label": 1, "prediction": 2}\n'],
+    ids=["csv", "jsonl"],
 )
 def test_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(content, monkeypatch)
@@ -130,7 +146,9 @@ def test_bad_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_odd_frames() -> None:
-    with pytest.raises(InputError, match="row 2: column prediction: expected cells of one type, got 1 and 'a'"):
+    with pytest.raises(
+        InputError, match="row 2: column prediction: expected cells of one type, got 1 and 'a'"
+    ):
         as_source(pd.DataFrame({"prediction": [1, "a"]}))
     with pytest.raises(InputError, match="distinct column names"):
         as_source(pd.DataFrame([[1, 2]], columns=["label", "label"]))
@@ -138,12 +156,16 @@ def test_odd_frames() -> None:
         as_source(pl.DataFrame({"label": []}))
     with pytest.raises(InputError, match="row 2: column probabilities: expected 2 entries"):
         as_source({"probabilities": [[1, 0], [1]]})
-    with pytest.raises(InputError, match="row 2: column label: expected values of one type, got 1 and 'a'"):
+    with pytest.raises(
+        InputError, match="row 2: column label: expected values of one type, got 1 and 'a'"
+    ):
         as_source({"label": np.array([1, "a"], dtype=object)})
     with pytest.raises(InputError, match="column prediction: expected 2 entries"):
         as_source({"label": [1, 2], "prediction": [1]})
     with pytest.raises(UsageError, match="object holds no predictions"):
         as_source(object())
-    assert as_source(pd.Series([1, 2])).fields == ("label",)  # of pandas, which has an index to join by
+    assert as_source(pd.Series([1, 2])).fields == (
+        "label",
+    )  # of pandas, which has an index to join by
     with pytest.raises(UsageError, match="Series holds no predictions"):  # scores are no classes
         as_source(pd.Series([0.25, 0.75], name="prob_cat"))

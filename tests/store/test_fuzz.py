@@ -83,7 +83,11 @@ def test_noise(form: str, content: bytes, headed: bool) -> None:
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_packed_text_that_is_cut_names_the_file(tmp_path: Path, form: str, packing: str) -> None:
     """Behind its first block too, which opening reads."""
-    row = "0.{:06},0.5,cat\n" if form == "csv" else '{{"prob_cat": 0.{:06}, "prob_dog": 0.5, "label": "cat"}}\n'
+    row = (
+        "0.{:06},0.5,cat\n"
+        if form == "csv"
+        else '{{"prob_cat": 0.{:06}, "prob_dog": 0.5, "label": "cat"}}\n'
+    )
     text = HEADS["csv"].decode() * (form == "csv") + "".join(map(row.format, range(150_000)))
     whole = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}[packing](text.encode())
     path = tmp_path / f"p.{form}.{packing}"
@@ -96,7 +100,11 @@ def test_packed_text_that_is_cut_names_the_file(tmp_path: Path, form: str, packi
 
 
 CELLS = """cat|0.5|1|0||"|"a"|nan|1e999|[1,2]|[|{}|null|true|-1|é| |1_0|2026-01-31"""
-NAMES = [*FIELDS, *(f"{field.prefix}{end}" for field in FIELDS.values() if field.prefix for end in "ab"), "x"]
+NAMES = [
+    *FIELDS,
+    *(f"{field.prefix}{end}" for field in FIELDS.values() if field.prefix for end in "ab"),
+    "x",
+]
 CELL = st.sampled_from(CELLS.split("|"))
 NAME = st.sampled_from(NAMES)
 
@@ -112,7 +120,11 @@ def test_csv_of_likely_cells(header: list[str], rows: list[list[str]], delimiter
 
 
 VALUE = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 10**20) | st.floats() | st.sampled_from(["cat", "", "1", "2026-01-31"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 10**20)
+    | st.floats()
+    | st.sampled_from(["cat", "", "1", "2026-01-31"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAME, inner, max_size=2),
     max_leaves=4,
 )

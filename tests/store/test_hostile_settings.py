@@ -31,7 +31,9 @@ def test_underflow_is_no_error() -> None:
     assert str(after) == str(before)
 
 
-@pytest.mark.parametrize("error", [MemoryError(), pa.ArrowMemoryError("malloc of size 164480 failed")])
+@pytest.mark.parametrize(
+    "error", [MemoryError(), pa.ArrowMemoryError("malloc of size 164480 failed")]
+)
 def test_a_lack_of_memory_is_called_so(error: Exception) -> None:
     text = str(explained(error, "big.parquet", "parquet"))
     assert text.startswith("big.parquet: expected memory to read it, got out of memory (")
@@ -39,7 +41,9 @@ def test_a_lack_of_memory_is_called_so(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
-def test_a_lack_of_memory_while_text_is_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_memory_while_text_is_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / name
     row = {"label": 0, "prediction": 0}
     path.write_text("label,prediction\n0,0\n" if name == "t.csv" else json.dumps(row) + "\n")
@@ -62,8 +66,15 @@ def test_sparse_arrays_are_refused_in_one_line() -> None:
 
 def test_half_of_a_pair_in_an_id(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text("".join(json.dumps({"id": name, "label": 0, "prediction": 0}) + "\n" for name in ("a", "b\ud800")))
-    with pytest.raises(InputError, match="row 2: column id: expected text that UTF-8 can hold, got 'b"):
+    path.write_text(
+        "".join(
+            json.dumps({"id": name, "label": 0, "prediction": 0}) + "\n"
+            for name in ("a", "b\ud800")
+        )
+    )
+    with pytest.raises(
+        InputError, match="row 2: column id: expected text that UTF-8 can hold, got 'b"
+    ):
         oodometer.evaluate(path)
     with pytest.raises(InputError, match="column id: expected text that UTF-8 can hold"):
         as_source({"id": ["a", "b\ud800"], "label": [0, 0], "prediction": [0, 1]})

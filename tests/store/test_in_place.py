@@ -25,7 +25,12 @@ def rich(rows: int = 100, **more: Any) -> Predictions:
 
 
 def same(a: Predictions, b: Predictions) -> None:
-    assert (a.fields, a.classes, sorted(a.columns), len(a)) == (b.fields, b.classes, sorted(b.columns), len(b))
+    assert (a.fields, a.classes, sorted(a.columns), len(a)) == (
+        b.fields,
+        b.classes,
+        sorted(b.columns),
+        len(b),
+    )
     for name in a.fields:
         one, other = getattr(a, name), getattr(b, name)
         assert one.dtype == other.dtype, name
@@ -98,7 +103,9 @@ def test_nothing_is_placed_where_it_is_not_wanted() -> None:
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "npz"])
 @pytest.mark.parametrize("unlabelled", [0, 3])
-def test_a_reference_read_from_a_file_is_the_record(tmp_path: Any, suffix: str, unlabelled: int) -> None:
+def test_a_reference_read_from_a_file_is_the_record(
+    tmp_path: Any, suffix: str, unlabelled: int
+) -> None:
     rows = 300_000 if suffix == "parquet" else 500  # several parts, or one
     rng = np.random.default_rng(5)
     p = rng.dirichlet(np.ones(2), rows).astype(np.float32)

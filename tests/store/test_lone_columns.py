@@ -73,7 +73,11 @@ def test_arrays_of_one_axis(given: str) -> None:
 def test_a_logit_is_that_against_the_other_class() -> None:
     z = np.array([0.3, -2.0])
     want = 1 / (1 + np.exp(-z))
-    for read in (read_predictions({"logit_1": z}), read_predictions({"logits": z}), Predictions.from_logits(z)):
+    for read in (
+        read_predictions({"logit_1": z}),
+        read_predictions({"logits": z}),
+        Predictions.from_logits(z),
+    ):
         np.testing.assert_allclose(read.probabilities[:, 1], want)
     zero = read_predictions({"logit_0": z})
     np.testing.assert_allclose(zero.probabilities[:, 0], want)
@@ -111,16 +115,27 @@ def test_both_columns_and_one_give_the_same_estimate() -> None:
         {"prob_0": 1 - p, "prob_1": p, "label": label}, {"prob_0": 1 - far, "prob_1": far}, methods=["doc", "cbpe"],
         backtest=None,
     )  # fmt: skip
-    one = oodometer.estimate({"p": p, "label": label}, {"p": far}, positive="p", methods=["doc", "cbpe"], backtest=None)
+    one = oodometer.estimate(
+        {"p": p, "label": label}, {"p": far}, positive="p", methods=["doc", "cbpe"], backtest=None
+    )
     assert [e.value for e in both.estimates] == pytest.approx([e.value for e in one.estimates])
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "percents": ({"prob_1": [90.0, 20.0]}, "row 1: column prob_1: .* got 90; these look like percents"),
+    "percents": (
+        {"prob_1": [90.0, 20.0]},
+        "row 1: column prob_1: .* got 90; these look like percents",
+    ),
     "below 0": ({"prob_1": [0.5, -0.2]}, "row 2: column prob_1: .* got -0.2; if these are logits"),
     "not a number": ({"prob_1": [0.5, np.nan]}, "row 2: column prob_1: expected a finite number"),
-    "no such class": ({"prob_yes": [0.5, 0.2], "label": [0, 1]}, "two classes, 'yes' and another one, got 0, 1, 'yes'"),
-    "no other class": ({"prob_yes": [0.5, 0.2]}, "two classes, 'yes' and another one, got 'yes'; name both, --classes"),
+    "no such class": (
+        {"prob_yes": [0.5, 0.2], "label": [0, 1]},
+        "two classes, 'yes' and another one, got 0, 1, 'yes'",
+    ),
+    "no other class": (
+        {"prob_yes": [0.5, 0.2]},
+        "two classes, 'yes' and another one, got 'yes'; name both, --classes",
+    ),
     "a third class": ({"prob_1": [0.5, 0.2], "label": [1, 2]}, "row 2: column label: .* got 2"),
 }
 
@@ -135,7 +150,9 @@ def test_bad_columns_are_named(case: str) -> None:
 def test_one_column_of_three_classes_is_too_few() -> None:
     with pytest.raises(InputError, match="a column for each of the 3 classes"):
         read_predictions({"prob_a": P}, classes=["a", "b", "c"])
-    with pytest.raises(InputError, match="the probability of one of the classes a, b, got that of 'c'"):
+    with pytest.raises(
+        InputError, match="the probability of one of the classes a, b, got that of 'c'"
+    ):
         read_predictions({"prob_c": P}, classes=["a", "b"])
 
 

@@ -28,7 +28,9 @@ def record(rows: int = sum(ROWS), seed: int = 0) -> Predictions:
     p = rng.dirichlet([1.0, 1.0, 0.5], rows)
     label = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)
     site = np.array(["north", "south"])[rng.integers(0, 2, rows)]
-    return Predictions.from_probabilities(p, label=label, columns={"site": site, "key": np.arange(rows)})
+    return Predictions.from_probabilities(
+        p, label=label, columns={"site": site, "key": np.arange(rows)}
+    )
 
 
 def parted(whole: Predictions, folder: Path, form: str) -> Path:
@@ -68,7 +70,9 @@ def test_a_folder_is_one_file_with_all_rows(form: str, tmp_path: Path) -> None:
         assert source.rows == sum(ROWS)
         parts = pickle.loads(pickle.dumps(source.parts(100)))
         pieces = [batch for part in parts for batch in part.batches(rows=64)]
-        assert [p.first_row for p in pieces] == np.cumsum([0, *[len(p) for p in pieces[:-1]]]).tolist()
+        assert [p.first_row for p in pieces] == np.cumsum(
+            [0, *[len(p) for p in pieces[:-1]]]
+        ).tolist()
         assert Predictions.concat([p.slice(0, len(p)) for p in pieces]).accuracy == whole.accuracy
         if form != "npz":
             assert source.keys("key").to_pylist() == [str(row) for row in range(sum(ROWS))]
@@ -89,8 +93,14 @@ def numbers(answer: Any) -> list[float]:
 
 def test_an_estimate_on_folders_is_that_on_files(tmp_path: Path) -> None:
     reference, target = record(seed=1), record(seed=2)
-    both = [parted(reference, tmp_path / "reference", "parquet"), parted(target, tmp_path / "target", "parquet")]
-    files = [write_predictions(reference, tmp_path / "r.parquet"), write_predictions(target, tmp_path / "t.parquet")]
+    both = [
+        parted(reference, tmp_path / "reference", "parquet"),
+        parted(target, tmp_path / "target", "parquet"),
+    ]
+    files = [
+        write_predictions(reference, tmp_path / "r.parquet"),
+        write_predictions(target, tmp_path / "t.parquet"),
+    ]
     on_folders, on_files = (
         estimate(*data, by="site", backtest=None, workers=2).to_dict()
         for data in (both, files)  # type: ignore[misc]
@@ -115,7 +125,9 @@ def test_folders_name_columns(tmp_path: Path) -> None:
     batch = next(iter(source.raw(["zone", "day"])))
     assert batch.column("zone").null_count == batch.num_rows
     assert as_source(str(tmp_path / "day=2026-11-02" / "**" / "*.parquet")).rows is not None
-    shown = estimate(record(), tmp_path, every="1d", mapping={"day": "time"}, backtest=None).to_dict()
+    shown = estimate(
+        record(), tmp_path, every="1d", mapping={"day": "time"}, backtest=None
+    ).to_dict()
     assert [chunk["start"][:10] for chunk in shown["chunks"]] == list(days)
 
 
@@ -156,7 +168,9 @@ def test_an_error_names_the_file_and_the_row_in_it(tmp_path: Path) -> None:
 def test_mixed_types_are_placed_in_their_file(tmp_path: Path) -> None:
     put(tmp_path, "a.parquet", {"prediction": [0, 1], "label": [0, 1]})
     put(tmp_path, "b.parquet", {"prediction": ["x", "y"], "label": ["x", "y"]})
-    assert refused(tmp_path).startswith(f"{tmp_path}/b.parquet: row 1: column prediction: expected classes of one type")
+    assert refused(tmp_path).startswith(
+        f"{tmp_path}/b.parquet: row 1: column prediction: expected classes of one type"
+    )
 
 
 def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
@@ -166,7 +180,10 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     assert message.startswith(
         f"{second}: column label: expected the columns of the other files, such as {first}, got no"
     )
-    assert "write all files with the same columns, or name those that have them by a pattern" in message
+    assert (
+        "write all files with the same columns, or name those that have them by a pattern"
+        in message
+    )
     put(tmp_path, "b.parquet", {**GOOD, "prob_c": [0.0, 0.0]})
     assert refused(tmp_path).startswith(
         f"{first}: column prob_c: expected the columns of the other files, such as {second}"
@@ -205,7 +222,9 @@ def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         as_source([])
     put(tmp_path, "a.parquet", {k: v[:0] for k, v in GOOD.items()}, row_group_size=1)
-    assert refused(tmp_path) == f"{tmp_path}: expected at least one row, got none; check what wrote it"
+    assert (
+        refused(tmp_path) == f"{tmp_path}: expected at least one row, got none; check what wrote it"
+    )
     put(tmp_path, "b.parquet", GOOD)
     assert as_source(tmp_path).read().rows == 2
     for name in ("a", "b"):
@@ -215,13 +234,20 @@ def test_nothing_there(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("prob_a,prob_b\n1,0\n")
     assert as_source(tmp_path).read().rows == 1
     (tmp_path / "b.csv").write_text("")
-    assert refused(tmp_path).startswith(f"{tmp_path}/b.csv: expected predictions, got an empty file")
+    assert refused(tmp_path).startswith(
+        f"{tmp_path}/b.csv: expected predictions, got an empty file"
+    )
 
 
 def test_a_file_with_magic_in_its_name_is_that_file(tmp_path: Path) -> None:
     write_predictions(record(5), tmp_path / "run[1].parquet")
     assert as_source(tmp_path / "run[1].parquet").read().rows == 5
-    assert as_source((tmp_path / "run[1].parquet").as_uri().replace("%5B", "[").replace("%5D", "]")).read().rows == 5
+    assert (
+        as_source((tmp_path / "run[1].parquet").as_uri().replace("%5B", "[").replace("%5D", "]"))
+        .read()
+        .rows
+        == 5
+    )
 
 
 def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
@@ -229,7 +255,9 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
     second = put(tmp_path, "b.parquet", GOOD)
     source = as_source(tmp_path)
     second.unlink()
-    with pytest.raises(InputError, match=r"b\.parquet: expected a file that stays the same while it is read"):
+    with pytest.raises(
+        InputError, match=r"b\.parquet: expected a file that stays the same while it is read"
+    ):
         source.read()
     shutil.copy(tmp_path / "a.parquet", second)
     with pytest.raises(InputError, match="stays the same"):
@@ -255,7 +283,9 @@ def test_a_link_that_leads_back_is_gone_through_once(tmp_path: Path) -> None:
     (home / "self").symlink_to(home)
     (home / "inner" / "up").symlink_to(home)
     for data in (home, f"{home}/**/*.csv", f"{home}/**"):
-        with pytest.warns(UserWarning, match=r"lake/\S+ and 1 more: a link to a folder that is read already"):
+        with pytest.warns(
+            UserWarning, match=r"lake/\S+ and 1 more: a link to a folder that is read already"
+        ):
             assert keys_of(data) == list(range(20))
     assert keys_of(f"{home}/*/*.csv") == list(range(20))
 
@@ -303,13 +333,21 @@ def test_a_link_to_a_folder_elsewhere_is_read(tmp_path: Path) -> None:
 def test_a_folder_and_a_column_that_say_two_things_are_named(form: str, tmp_path: Path) -> None:
     whole = record(20)
     for day, site in (("2026-11-01", "north"), ("2026-11-02", "south")):
-        day_column = np.full(20, np.datetime64(f"{day}T00:00", "us") if form != "csv" else f"{day}T12:00", dtype=object)
+        day_column = np.full(
+            20,
+            np.datetime64(f"{day}T00:00", "us") if form != "csv" else f"{day}T12:00",
+            dtype=object,
+        )
         columns = {"site": np.full(20, site, dtype=object), "day": day_column, "n": np.full(20, 7)}
         kept = replace(whole, columns=columns)
         (tmp_path / "lake" / f"day={day}" / f"site={site}" / "n=07").mkdir(parents=True)
-        write_predictions(kept, tmp_path / "lake" / f"day={day}" / f"site={site}" / "n=07" / f"a.{form}")
+        write_predictions(
+            kept, tmp_path / "lake" / f"day={day}" / f"site={site}" / "n=07" / f"a.{form}"
+        )
     assert as_source(tmp_path / "lake", where="site = north").read().rows == 20
-    (tmp_path / "lake" / "day=2026-11-02" / "site=south").rename(tmp_path / "lake" / "day=2026-11-02" / "site=east")
+    (tmp_path / "lake" / "day=2026-11-02" / "site=south").rename(
+        tmp_path / "lake" / "day=2026-11-02" / "site=east"
+    )
     said = rf"site=east/n=07/a\.{form}: the folder says site=east and the column site says 'south'; the column counts"
     with pytest.warns(UserWarning, match=said):
         source = as_source(tmp_path / "lake", where="site = south")

@@ -29,7 +29,9 @@ Rows = list[dict[str, Any]]
 FORMATS = ("csv", "printed", "parquet", "jsonl", "arrow", "pandas", "polars", "dict", "folder")
 
 
-def rows_of(cell: Callable[[Any], Any], name: str, label: Callable[[int], Any] = CLASSES.__getitem__) -> Rows:
+def rows_of(
+    cell: Callable[[Any], Any], name: str, label: Callable[[int], Any] = CLASSES.__getitem__
+) -> Rows:
     return [{"label": label(int(k)), name: cell(p)} for k, p in zip(TRUTH, P, strict=True)]
 
 
@@ -49,12 +51,19 @@ WIDE: dict[str, Rows] = {
     "hugging_face": rows_of(pairs, "output"),
     "hugging_face_of_one": rows_of(lambda p: [pairs(p)], "output"),
     "bigquery": rows_of(lambda p: pairs(p, "label", "prob"), "predicted_label_probs"),
-    "vertex": rows_of(lambda p: {"classes": list(CLASSES), "scores": p.tolist()}, "predicted_label"),
+    "vertex": rows_of(
+        lambda p: {"classes": list(CLASSES), "scores": p.tolist()}, "predicted_label"
+    ),
     "zero_shot": rows_of(
-        lambda p: {"labels": [CLASSES[k] for k in ordered(p)], "scores": p[ordered(p)].tolist()}, "answer"
+        lambda p: {"labels": [CLASSES[k] for k in ordered(p)], "scores": p[ordered(p)].tolist()},
+        "answer",
     ),
     "map": rows_of(lambda p: dict(zip(CLASSES, p.tolist(), strict=True)), "scores"),
-    "spark": rows_of(lambda p: {"type": 1, "size": None, "indices": None, "values": p.tolist()}, "probability", int),
+    "spark": rows_of(
+        lambda p: {"type": 1, "size": None, "indices": None, "values": p.tolist()},
+        "probability",
+        int,
+    ),
     "lists": rows_of(lambda p: p.tolist(), "probability", float),
 }
 BEST: dict[str, Rows] = {
@@ -76,7 +85,10 @@ def given(rows: Rows, form: str, folder: Path) -> Any:
             with path.open("w", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(rows[0])
-                cells: Any = [[json.dumps(v) if isinstance(v, list | dict) else v for v in r.values()] for r in rows]
+                cells: Any = [
+                    [json.dumps(v) if isinstance(v, list | dict) else v for v in r.values()]
+                    for r in rows
+                ]
                 writer.writerows(cells)
             return path
         case "parquet":
@@ -128,15 +140,24 @@ def test_best_class(tool: str, form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "printed"])
 @pytest.mark.parametrize("sign", ["%", " %"])
 def test_percents(form: str, sign: str, tmp_path: Path) -> None:
-    texts = [{f"prob_{name}": f"{100 * x:.3f}{sign}" for name, x in zip(CLASSES, p, strict=True)} for p in P]
+    texts = [
+        {f"prob_{name}": f"{100 * x:.3f}{sign}" for name, x in zip(CLASSES, p, strict=True)}
+        for p in P
+    ]
     rows = [{"label": CLASSES[k], **cells} for k, cells in zip(TRUTH, texts, strict=True)]
     assert np.allclose(in_order(as_source(given(rows, form, tmp_path)).read()), P, atol=1e-4)
 
 
 def test_maps_of_arrow(tmp_path: Path) -> None:
-    cells = pa.array([list(zip(CLASSES, p.tolist(), strict=True)) for p in P], pa.map_(pa.string(), pa.float64()))
+    cells = pa.array(
+        [list(zip(CLASSES, p.tolist(), strict=True)) for p in P], pa.map_(pa.string(), pa.float64())
+    )
     labels = pa.array([CLASSES[k] for k in TRUTH])
-    pq.write_table(pa.table({"label": labels, "proba": cells}).slice(0), tmp_path / "m.parquet", row_group_size=7)
+    pq.write_table(
+        pa.table({"label": labels, "proba": cells}).slice(0),
+        tmp_path / "m.parquet",
+        row_group_size=7,
+    )
     assert np.allclose(in_order(as_source(tmp_path / "m.parquet").read()), P)
 
 
@@ -157,20 +178,34 @@ def test_what_stands_beside_counts() -> None:
     rows = [{**row, "prob_cat": 1.0, "prob_dog": 0.0, "prob_eel": 0.0} for row in WIDE["map"]]
     assert in_order(as_source(pd.DataFrame(rows)).read())[:, 0].tolist() == [1.0] * 60
     rows = [{**row, "topics": {"a": 0.5, "b": 0.5}} for row in WIDE["map"]]
-    assert in_order(as_source(pd.DataFrame(rows)).read()).shape == (60, 3)  # scores, which is named as answers are
+    assert in_order(as_source(pd.DataFrame(rows)).read()).shape == (
+        60,
+        3,
+    )  # scores, which is named as answers are
 
 
 def test_a_name_decides_between_two() -> None:
-    rows = [{"label": "cat", "a": {"cat": 0.5, "dog": 0.5}, "b": {"cat": 0.9, "dog": 0.1}} for _ in range(30)]
-    with pytest.raises(InputError, match=r"one column of answers, got a, b; name the one .* mapping="):
+    rows = [
+        {"label": "cat", "a": {"cat": 0.5, "dog": 0.5}, "b": {"cat": 0.9, "dog": 0.1}}
+        for _ in range(30)
+    ]
+    with pytest.raises(
+        InputError, match=r"one column of answers, got a, b; name the one .* mapping="
+    ):
         as_source(pd.DataFrame(rows))
     record = as_source(pd.DataFrame(rows), mapping={"b": "probabilities"}).read()
     assert in_order(record)[0].tolist() == [0.9, 0.1]
 
 
 BAD: list[tuple[Any, str]] = [
-    ([{"label": "cow", "score": 1.0}], r"the 3 classes of the first rows \(cat, dog, eel\), got 'cow'"),
-    ([{"label": "cat", "score": 1.0}], r"the 3 classes of the first rows \(cat, dog, eel\), got no dog"),
+    (
+        [{"label": "cow", "score": 1.0}],
+        r"the 3 classes of the first rows \(cat, dog, eel\), got 'cow'",
+    ),
+    (
+        [{"label": "cat", "score": 1.0}],
+        r"the 3 classes of the first rows \(cat, dog, eel\), got no dog",
+    ),
     (pairs(P[0]) + pairs(P[0])[:1], r"each class once, got (cat|dog|eel) 2 times"),
     (None, r"an answer, got null \(an empty cell\)"),
     ([{"label": None, "score": 1.0}], "a class beside every score"),
@@ -192,7 +227,9 @@ def test_text_that_is_none_is_named(tmp_path: Path) -> None:
     path = given(WIDE["hugging_face"] * 20, "csv", tmp_path)
     with path.open("a") as file:
         file.write("cat,[{label: cat\n")
-    with pytest.raises(InputError, match=r"row 1201: column output: expected an answer .* got '\[\{label: cat'"):
+    with pytest.raises(
+        InputError, match=r"row 1201: column output: expected an answer .* got '\[\{label: cat'"
+    ):
         as_source(path).read()
 
 
@@ -203,15 +240,21 @@ UNREAD = (["a", "b"], {"type": "x", "n": [1]}, {"cat": 0.9, "dog": 0.9}, [{"name
 @pytest.mark.parametrize("cell", UNREAD)
 def test_what_is_no_answer_is_refused_with_its_cell(cell: Any, form: str, tmp_path: Path) -> None:
     rows = [{"label": "cat", "probability": cell} for _ in range(30)]
-    with pytest.raises(InputError, match=r"row 1: column probability: expected an answer such as .* got"):
+    with pytest.raises(
+        InputError, match=r"row 1: column probability: expected an answer such as .* got"
+    ):
         as_source(given(rows, form, tmp_path))
-    as_source(given([{**row, "prediction": "dog"} for row in rows], form, tmp_path)).read()  # that is answer enough
+    as_source(
+        given([{**row, "prediction": "dog"} for row in rows], form, tmp_path)
+    ).read()  # that is answer enough
 
 
 def test_parts_conditions_and_slices(tmp_path: Path) -> None:
     rows = [{**row, "site": "AB"[i % 2]} for i, row in enumerate(WIDE["hugging_face"])]
     for form in ("csv", "parquet", "jsonl"):
-        source: Any = as_source(given(rows, form, tmp_path), where="site == A", extra_columns=["site"])
+        source: Any = as_source(
+            given(rows, form, tmp_path), where="site == A", extra_columns=["site"]
+        )
         assert np.allclose(in_order(source.read()), P[::2])
         parts = [batch for part in source.parts(10) for batch in part.batches()]
         assert sum(map(len, parts)) == 30
@@ -219,19 +262,29 @@ def test_parts_conditions_and_slices(tmp_path: Path) -> None:
         assert result["accuracy"].value == (P.argmax(axis=1) == TRUTH).mean()
 
 
-@pytest.mark.parametrize("form", ["{}", "probability.{}", "proba({})", "p[{}]", "prob={}", "predictions.scores.{}"])
+@pytest.mark.parametrize(
+    "form", ["{}", "probability.{}", "proba({})", "p[{}]", "prob={}", "predictions.scores.{}"]
+)
 def test_names_of_wide_columns(form: str) -> None:
-    columns: dict[str, Sequence[Any]] = {form.format(name): p for name, p in zip(CLASSES, P.T, strict=True)}
+    columns: dict[str, Sequence[Any]] = {
+        form.format(name): p for name, p in zip(CLASSES, P.T, strict=True)
+    }
     result = oodometer.evaluate(pd.DataFrame({"label": [CLASSES[k] for k in TRUTH], **columns}))
     assert result["accuracy"].value == (P.argmax(axis=1) == TRUTH).mean()
     assert result["brier"].value > 0
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "dict"])  # whose arrays have one order of classes
+@pytest.mark.parametrize(
+    "form", [form for form in FORMATS if form != "dict"]
+)  # whose arrays have one order of classes
 def test_lists_of_classes_beside_lists_of_their_probabilities(form: str, tmp_path: Path) -> None:
     """SageMaker gives both, the likeliest class first."""
     rows: Rows = [
-        {"label": CLASSES[k], "labels": [CLASSES[i] for i in ordered(p)], "probabilities": sorted(p.tolist())[::-1]}
+        {
+            "label": CLASSES[k],
+            "labels": [CLASSES[i] for i in ordered(p)],
+            "probabilities": sorted(p.tolist())[::-1],
+        }
         for k, p in zip(TRUTH, P, strict=True)
     ]
     record = oodometer.read(given(rows, form, tmp_path))
@@ -246,5 +299,7 @@ def test_a_list_of_fewer_classes_than_probabilities_is_named(form: str, tmp_path
         for k, p in zip([*TRUTH] * 20, [*P] * 20, strict=True)
     ]
     rows[1100]["labels"] = ["cat", "dog"]  # behind the rows that say what the columns hold
-    with pytest.raises(InputError, match=r"row 1101: column probabilities: expected as many scores as labels"):
+    with pytest.raises(
+        InputError, match=r"row 1101: column probabilities: expected as many scores as labels"
+    ):
         oodometer.read(given(rows, form, tmp_path))

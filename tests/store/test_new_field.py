@@ -54,7 +54,9 @@ NEW = {
 def _wider(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, field in NEW.items():
         monkeypatch.setitem(FIELDS, name, field)
-        if field.prefix and field.axis:  # what is worked out from the table where the store is imported
+        if (
+            field.prefix and field.axis
+        ):  # what is worked out from the table where the store is imported
             monkeypatch.setitem(columns.WIDE, field.prefix, name)
             monkeypatch.setitem(columns.AXES, name, field.axis)
             monkeypatch.setitem(axes._FIELD, field.axis, name)
@@ -83,12 +85,16 @@ def test_it_is_written_and_read(form: str, tmp_path: Path) -> None:
     assert_same(record, opened.read(FIELDS))
     assert not opened.read().has("tags"), "it is read on request"
     pieces = [pickle.loads(pickle.dumps(part)) for part in opened.parts(target_rows=5)]
-    assert_same(record, Predictions.concat([b for part in pieces for b in part.batches(FIELDS, rows=2)]))
+    assert_same(
+        record, Predictions.concat([b for part in pieces for b in part.batches(FIELDS, rows=2)])
+    )
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=lambda m: m.__name__)
 def test_it_is_read_from_tables(make: Callable[[Any], Any]) -> None:
-    found = as_source(make({"prediction": [0, 1], "delays": [[0.5], [1.0, 2.0]], "seconds": [1, 2]})).read()
+    found = as_source(
+        make({"prediction": [0, 1], "delays": [[0.5], [1.0, 2.0]], "seconds": [1, 2]})
+    ).read()
     assert isinstance(found, Wider)
     assert found.delays.lengths.tolist() == [1, 2]
     assert found.seconds.tolist() == [1, 2]
@@ -96,7 +102,9 @@ def test_it_is_read_from_tables(make: Callable[[Any], Any]) -> None:
 
 def test_every_field_of_lists_may_be_wide() -> None:
     """CSV writes what has one axis beside that of the samples as a column for each entry, which needs names."""
-    assert {name for name, field in FIELDS.items() if len(field.axes) == 2 and not field.prefix} == set()
+    assert {
+        name for name, field in FIELDS.items() if len(field.axes) == 2 and not field.prefix
+    } == set()
 
 
 def test_it_is_cut_joined_and_told_apart() -> None:

@@ -32,13 +32,16 @@ GOOD = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }"
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(0, 255)), max_size=4), st.sampled_from([1, 2, 3, 9])
+    st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(0, 255)), max_size=4),
+    st.sampled_from([1, 2, 3, 9]),
 )
 @example([(0, ord("("))], 1)
 @example([(1, ord("\n"))], 1)
 @example([(10, ord("9"))], 2)
 @example([(len(GOOD) - 5, ord("-"))], 1)
-def test_a_damaged_header_is_never_a_traceback(changes: list[tuple[int, int]], version: int) -> None:
+def test_a_damaged_header_is_never_a_traceback(
+    changes: list[tuple[int, int]], version: int
+) -> None:
     header = bytearray(GOOD)
     for at, byte in changes:
         header[at] = byte
@@ -71,7 +74,9 @@ def test_headers_that_numpy_itself_stumbles_over(tmp_path: Path) -> None:
 
 def test_a_name_that_the_directory_has_otherwise_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "predictions.npz"
-    np.savez(path, confidence=np.full(9, 0.5), correct=np.ones(9, dtype=bool), feature_age=np.zeros(9))
+    np.savez(
+        path, confidence=np.full(9, 0.5), correct=np.ones(9, dtype=bool), feature_age=np.zeros(9)
+    )
     content = path.read_bytes()
     at = content.rindex(b"feature_age.npy")
     path.write_bytes(content[:at] + content[at:].replace(b"feature_age.npy", b"feature_age.~py"))

@@ -20,8 +20,14 @@ from oodometer.errors import InputError
 from oodometer.predictions import Predictions
 from oodometer.store import as_source, places, write_predictions
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("moto") is None, reason="moto is not installed")
-KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("moto") is None, reason="moto is not installed"
+)
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "key",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
 
 
 def record(seed: int) -> Predictions:
@@ -67,7 +73,12 @@ def bucket(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pafs
 def test_one_file_a_folder_and_a_pattern(form: str, bucket: Any) -> None:
     one = as_source(f"s3://lake/{form}/day=2026-11-01/part.{form}").read()
     np.testing.assert_array_equal(one.probabilities, record(0).probabilities)
-    for url in (f"s3://lake/{form}", f"s3://lake/{form}/", f"s3://lake/{form}/*/*.{form}", f"s3://lake/**/*.{form}"):
+    for url in (
+        f"s3://lake/{form}",
+        f"s3://lake/{form}/",
+        f"s3://lake/{form}/*/*.{form}",
+        f"s3://lake/**/*.{form}",
+    ):
         source = as_source(url, extra_columns=["day"])
         both = source.read()
         expected = np.vstack([record(0).probabilities, record(1).probabilities])  # type: ignore[list-item]
@@ -77,13 +88,24 @@ def test_one_file_a_folder_and_a_pattern(form: str, bucket: Any) -> None:
 
 
 def test_an_estimate_is_that_on_files(bucket: Any, tmp_path: Path) -> None:
-    there = estimate("s3://lake/parquet/day=2026-11-01", "s3://lake/parquet/day=2026-11-02/part.parquet", backtest=None)
+    there = estimate(
+        "s3://lake/parquet/day=2026-11-01",
+        "s3://lake/parquet/day=2026-11-02/part.parquet",
+        backtest=None,
+    )
     here = estimate(tmp_path / "0.parquet", tmp_path / "1.parquet", backtest=None)
     assert there.headline == here.headline
 
 
 def test_from_the_shell_with_processes(server: str, bucket: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "oodometer", "estimate", "s3://lake/parquet/day=2026-11-01", "s3://lake/parquet"]
+    command = [
+        sys.executable,
+        "-m",
+        "oodometer",
+        "estimate",
+        "s3://lake/parquet/day=2026-11-01",
+        "s3://lake/parquet",
+    ]
     env = {**os.environ, **KEYS, "AWS_ENDPOINT_URL": server}
     done = subprocess.run(
         [*command, "--by", "day", "--engine", "processes", "--workers", "2"],
@@ -99,7 +121,9 @@ def test_from_the_shell_with_processes(server: str, bucket: Any, tmp_path: Path)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_a_night_fetches_only_new_text(form: str, bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_night_fetches_only_new_text(
+    form: str, bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fetched: list[str] = []
     real = places._copied.__wrapped__
 
@@ -129,7 +153,9 @@ def test_what_is_not_there(bucket: Any) -> None:
         "s3://lake/none.parquet: expected predictions files in the folder (.parquet, .pq, .csv, .tsv, .jsonl, .ndjson, "
         ".json, .arrow, .feather, .ipc, .npz), got none; check the path and the endings"
     )
-    assert "expected a file that the pattern matches, got none" in refused("s3://lake/parquet/*/*.csv")
+    assert "expected a file that the pattern matches, got none" in refused(
+        "s3://lake/parquet/*/*.csv"
+    )
     message = refused("s3://nowhere/a")
     assert message == (
         "s3://nowhere/a: expected a place that can be read, got no such bucket; check its name, and the endpoint "
@@ -144,7 +170,9 @@ def test_a_bucket_without_permission(bucket: Any, monkeypatch: pytest.MonkeyPatc
             "When getting information for key 'x' in bucket 'lake': AWS Error ACCESS_DENIED during HeadObject"
         )
 
-    monkeypatch.setattr(places, "_file_system", lambda *_: (type("Denied", (), {"get_file_info": denied})(), "lake"))
+    monkeypatch.setattr(
+        places, "_file_system", lambda *_: (type("Denied", (), {"get_file_info": denied})(), "lake")
+    )
     assert refused("s3://lake/x.parquet") == (
         "s3://lake/x.parquet: expected a place that can be read, got permission denied; check the keys and what they "
         "may read (s3: AWS_ACCESS_KEY_ID, AWS_PROFILE)"

@@ -63,25 +63,37 @@ def test_classes_are_integers_where_all_are_written_so(put: Put) -> None:
     assert open_predictions(put("a.csv", "prob_2,prob_0\n1,0\n")).classes == (2, 0)
     assert open_predictions(put("b.csv", "prob_2,prob_x\n1,0\n")).classes == ("2", "x")
     assert open_predictions(put("c.csv", "label,prediction\n10,9\n9.0,9\n")).classes == (9, 10)
-    assert open_predictions(put("d.csv", "label,prediction\nTrue,False\n")).classes == ("False", "True")
+    assert open_predictions(put("d.csv", "label,prediction\nTrue,False\n")).classes == (
+        "False",
+        "True",
+    )
     assert open_predictions(put("e.csv", "label,member_a\nx,y\n,z\n")).classes == ("x", "y", "z")
 
 
 def test_whole_floats_are_integers(tmp_path: Path, put: Put) -> None:
-    assert labels(read_predictions(put("a.csv", "prob_0,prob_1,label\n1,0,1.0\n1,0,nan\n"))) == [1, None]
+    assert labels(read_predictions(put("a.csv", "prob_0,prob_1,label\n1,0,1.0\n1,0,nan\n"))) == [
+        1,
+        None,
+    ]
     pq.write_table(pa.table({"label": [1.0, None], "prediction": [1, 2]}), tmp_path / "p.parquet")
     assert labels(read_predictions(tmp_path / "p.parquet")) == [1, None]
 
 
 def test_truth_as_people_write_it(put: Put) -> None:
-    record = read_predictions(put("a.csv", "confidence,correct\n0.5,True\n0.5,no\n0.5,\n0.5,1\n0.5, false\n"))
+    record = read_predictions(
+        put("a.csv", "confidence,correct\n0.5,True\n0.5,no\n0.5,\n0.5,1\n0.5, false\n")
+    )
     assert record.correct.tolist() == [1, 0, -1, 1, 0]
 
 
 def test_boolean_labels_match_classes_by_name(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"prob_False": [0.9], "prob_True": [0.1], "label": [True]}), tmp_path / "p.parquet")
+    pq.write_table(
+        pa.table({"prob_False": [0.9], "prob_True": [0.1], "label": [True]}), tmp_path / "p.parquet"
+    )
     assert labels(read_predictions(tmp_path / "p.parquet")) == ["True"]
-    pq.write_table(pa.table({"prob_0": [0.9], "prob_1": [0.1], "label": [True]}), tmp_path / "q.parquet")
+    pq.write_table(
+        pa.table({"prob_0": [0.9], "prob_1": [0.1], "label": [True]}), tmp_path / "q.parquet"
+    )
     assert labels(read_predictions(tmp_path / "q.parquet")) == [1]
 
 
@@ -104,7 +116,9 @@ def test_type_of_a_further_column_does_not_depend_on_the_batch(put: Put) -> None
 
 
 def test_fields_asked_for_and_their_stand_ins(tmp_path: Path) -> None:
-    table = pa.table({"logits": [[1.0, 0.0]], "label": [0], "input": ["hello"], "features": [[1.0, 2.0]]})
+    table = pa.table(
+        {"logits": [[1.0, 0.0]], "label": [0], "input": ["hello"], "features": [[1.0, 2.0]]}
+    )
     pq.write_table(table, tmp_path / "p.parquet")
     source = open_predictions(tmp_path / "p.parquet")
     assert source.fields == ("label", "probabilities", "logits", "features", "input")
@@ -146,7 +160,9 @@ def test_jsonl_of_many_blocks(tmp_path: Path) -> None:
 
 
 def test_jsonl_floats_after_integers(put: Put) -> None:
-    record = read_predictions(put("a.jsonl", '{"label": 1, "prediction": 1}\n{"label": 2.0, "prediction": 1}\n'))
+    record = read_predictions(
+        put("a.jsonl", '{"label": 1, "prediction": 1}\n{"label": 2.0, "prediction": 1}\n')
+    )
     assert labels(record) == [1, 2]
 
 
@@ -155,15 +171,23 @@ def test_npz_packed_and_in_column_order(tmp_path: Path) -> None:
     members = np.array([[0, 1, 1], [0, 0, 1]])
     np.savez_compressed(tmp_path / "a.npz", probabilities=probabilities, members=members)
     np.savez(tmp_path / "b.npz", probabilities=np.asfortranarray(probabilities), members=members)
-    np.savez(tmp_path / "c.npz", prob_0=probabilities[:, 0], prob_1=probabilities[:, 1], members=members)
+    np.savez(
+        tmp_path / "c.npz", prob_0=probabilities[:, 0], prob_1=probabilities[:, 1], members=members
+    )
     for name in "abc":
-        record = Predictions.concat(list(open_predictions(tmp_path / f"{name}.npz").batches(rows=2)))
+        record = Predictions.concat(
+            list(open_predictions(tmp_path / f"{name}.npz").batches(rows=2))
+        )
         assert record.probabilities.tolist() == probabilities.tolist()
         assert record.members.tolist() == members.tolist()
 
 
 def test_npz_padded_log_probabilities(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", token_logprobs=[[-1.0, np.nan], [-2.0, -3.0], [np.nan, np.nan]], correct=[1, 0, 1])
+    np.savez(
+        tmp_path / "a.npz",
+        token_logprobs=[[-1.0, np.nan], [-2.0, -3.0], [np.nan, np.nan]],
+        correct=[1, 0, 1],
+    )
     ragged = read_predictions(tmp_path / "a.npz").token_logprobs
     assert ragged.lengths.tolist() == [1, 2, 0]
 
@@ -205,7 +229,9 @@ def test_column_names_with_dots(tmp_path: Path) -> None:
 
 
 def test_member_names_stay(put: Put) -> None:
-    record = read_predictions(put("a.csv", "member_small,member_big,vote_judge,feature_0\na,b,1,0.5\n"))
+    record = read_predictions(
+        put("a.csv", "member_small,member_big,vote_judge,feature_0\na,b,1,0.5\n")
+    )
     assert dict(record.names) == {"model": ("small", "big"), "judge": ("judge",)}
 
 
@@ -232,12 +258,21 @@ def test_a_pass_holds_a_few_batches_of_many_rows(tmp_path: Path) -> None:
 
 def test_import_loads_no_library_of_formats() -> None:
     code = "import sys, oodometer.store; print(sorted({'pyarrow', 'pandas', 'polars', 'narwhals'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 def test_a_path_in_a_footer_that_is_no_text_is_not_needed(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"candidate_scores": [[0.1, 0.2], [0.3, 0.4, 1.0]], "label": [0, 2]}), path)
+    pq.write_table(
+        pa.table({"candidate_scores": [[0.1, 0.2], [0.3, 0.4, 1.0]], "label": [0, 2]}), path
+    )
     content, name = path.read_bytes(), b"candidate_scores"
-    path.write_bytes(content[: content.rindex(name)] + b"\xff" + content[content.rindex(name) + 1 :])
+    path.write_bytes(
+        content[: content.rindex(name)] + b"\xff" + content[content.rindex(name) + 1 :]
+    )
     assert read_predictions(path).label.tolist() == [0, 2]

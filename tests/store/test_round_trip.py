@@ -30,7 +30,9 @@ def plain(value: Any) -> Any:
 def assert_same(a: Predictions, b: Predictions) -> None:
     for name in FIELDS:
         assert plain(getattr(a, name)) == plain(getattr(b, name)), name
-    assert {k: v.tolist() for k, v in a.columns.items()} == {k: v.tolist() for k, v in b.columns.items()}
+    assert {k: v.tolist() for k, v in a.columns.items()} == {
+        k: v.tolist() for k, v in b.columns.items()
+    }
     assert a.classes == b.classes
     assert a.names == b.names
 
@@ -99,8 +101,14 @@ def test_parts_of_a_record() -> None:
 
 def test_list_column_without_names_stays_a_list(tmp_path: Path) -> None:
     record = Predictions.from_probabilities([[0.5, 0.25, 0.25]])
-    assert open_predictions(write_predictions(record, tmp_path / "p.parquet")).columns == ("probabilities",)
-    assert open_predictions(write_predictions(record, tmp_path / "p.csv")).columns == ("prob_0", "prob_1", "prob_2")
+    assert open_predictions(write_predictions(record, tmp_path / "p.parquet")).columns == (
+        "probabilities",
+    )
+    assert open_predictions(write_predictions(record, tmp_path / "p.csv")).columns == (
+        "prob_0",
+        "prob_1",
+        "prob_2",
+    )
 
 
 # Names that a person might give a class; NPZ cannot hold a trailing NUL, CSV no lone surrogate.
@@ -123,14 +131,26 @@ def records(draw: st.DrawFn) -> Predictions:
     fields: dict[str, Any] = {"probabilities": probabilities}
     unknown_is_told = "" not in classes
     optional = {
-        "label": st.lists(cell | st.none() if unknown_is_told else cell, min_size=rows, max_size=rows),
+        "label": st.lists(
+            cell | st.none() if unknown_is_told else cell, min_size=rows, max_size=rows
+        ),
         "members": st.lists(st.lists(cell, min_size=rows, max_size=rows), min_size=1, max_size=3),
         "confidence": st.lists(st.floats(0, 1), min_size=rows, max_size=rows),
-        "features": st.lists(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=rows, max_size=rows),
-        "token_logprobs": st.lists(st.lists(st.floats(-1e300, 0), max_size=3), min_size=rows, max_size=rows),
+        "features": st.lists(
+            st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=rows, max_size=rows
+        ),
+        "token_logprobs": st.lists(
+            st.lists(st.floats(-1e300, 0), max_size=3), min_size=rows, max_size=rows
+        ),
         "correct": st.lists(st.booleans() | st.none(), min_size=rows, max_size=rows),
-        "votes": st.lists(st.lists(st.booleans(), min_size=rows, max_size=rows), min_size=1, max_size=3),
-        "input": st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=rows, max_size=rows),
+        "votes": st.lists(
+            st.lists(st.booleans(), min_size=rows, max_size=rows), min_size=1, max_size=3
+        ),
+        "input": st.lists(
+            st.text(st.characters(codec="utf-8", exclude_characters="\0")),
+            min_size=rows,
+            max_size=rows,
+        ),
         "group": st.lists(st.sampled_from(["a", "b", "", "x y"]), min_size=rows, max_size=rows),
     }
     for name, values in optional.items():
@@ -163,7 +183,9 @@ def test_classes_are_matched_by_name(record: Predictions, order: Any) -> None:
     classes = [record.classes[i] for i in shuffled]
     with tempfile.TemporaryDirectory() as folder:
         for form in FORMATS:
-            read = read_predictions(write_predictions(record, Path(folder) / f"p.{form}"), classes=classes)
+            read = read_predictions(
+                write_predictions(record, Path(folder) / f"p.{form}"), classes=classes
+            )
             assert read.probabilities.tolist() == record.probabilities[:, shuffled].tolist()
             if record.label is not None and read.label is not None:
                 assert [classes[i] if i >= 0 else None for i in read.label] == [

@@ -22,7 +22,11 @@ from oodometer.predictions import Predictions
 from oodometer.store import read_predictions
 
 Table = dict[str, list[Any]]
-KINDS: dict[str, tuple[Any, ...]] = {"names": ("ant", "bee"), "counted": (0, 1), "verdicts": (False, True)}
+KINDS: dict[str, tuple[Any, ...]] = {
+    "names": ("ant", "bee"),
+    "counted": (0, 1),
+    "verdicts": (False, True),
+}
 
 
 @st.composite
@@ -31,10 +35,16 @@ def tables(draw: st.DrawFn) -> Table:
     classes = KINDS[draw(st.sampled_from(sorted(KINDS)))]
     rows = draw(st.integers(1, 8))
     digits = draw(st.integers(1, 6))
-    first = [round(v, digits) for v in draw(st.lists(st.floats(0, 1), min_size=rows, max_size=rows))]
+    first = [
+        round(v, digits) for v in draw(st.lists(st.floats(0, 1), min_size=rows, max_size=rows))
+    ]
     label = draw(st.lists(st.sampled_from(classes) | st.none(), min_size=rows, max_size=rows))
     label[draw(st.integers(0, rows - 1))] = classes[1]
-    table: Table = {f"prob_{classes[0]}": first, f"prob_{classes[1]}": [1 - v for v in first], "label": label}
+    table: Table = {
+        f"prob_{classes[0]}": first,
+        f"prob_{classes[1]}": [1 - v for v in first],
+        "label": label,
+    }
     if draw(st.booleans()):
         del table[f"prob_{classes[0]}"], table[f"prob_{classes[1]}"]
         label[-1] = classes[0]  # both classes occur, and no blank line ends a file
@@ -66,7 +76,9 @@ def forms(table: Table, folder: Path) -> dict[str, Any]:
         "european.csv": as_csv(table, ";", ",", True),
         "a.tsv": as_csv(table, "\t", ".", True),
         "a.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
-        "sparse.jsonl": "".join(json.dumps({k: v for k, v in r.items() if v is not None}) + "\n" for r in rows),
+        "sparse.jsonl": "".join(
+            json.dumps({k: v for k, v in r.items() if v is not None}) + "\n" for r in rows
+        ),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -79,7 +91,9 @@ def forms(table: Table, folder: Path) -> dict[str, Any]:
     out["pandas"] = pd.DataFrame(table, columns=list(table))
     label = table["label"]
     known = next(cell for cell in label if cell is not None)
-    hidden = np.ma.array([known if cell is None else cell for cell in label], mask=[cell is None for cell in label])
+    hidden = np.ma.array(
+        [known if cell is None else cell for cell in label], mask=[cell is None for cell in label]
+    )
     rest = {name: np.array(cells, ">f8") for name, cells in table.items() if name != "label"}
     out["masked arrays"] = {**rest, "label": hidden}
     out["arrays"] = {**rest, "label": np.array(label, dtype=object)}
@@ -99,18 +113,30 @@ def told(record: Predictions) -> Any:
 @settings(max_examples=60, deadline=None)
 def test_every_form_gives_the_same(table: Table) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        found = {name: told(read_predictions(data)) for name, data in forms(table, Path(folder)).items()}
+        found = {
+            name: told(read_predictions(data)) for name, data in forms(table, Path(folder)).items()
+        }
     assert found == dict.fromkeys(found, found["parquet"])
     labels, probabilities = found["parquet"]
-    wanted = [None if c is None else str(int(c)) if isinstance(c, bool) else str(c) for c in table["label"]]
+    wanted = [
+        None if c is None else str(int(c)) if isinstance(c, bool) else str(c)
+        for c in table["label"]
+    ]
     assert labels == wanted
     columns = [cells for name, cells in table.items() if name != "label"]
     assert probabilities == ([list(row) for row in zip(*columns, strict=True)] if columns else None)
 
 
-@given(classes=st.integers(2, 40), digits=st.integers(1, 6), single=st.booleans(), seed=st.integers(0, 2**32 - 1))
+@given(
+    classes=st.integers(2, 40),
+    digits=st.integers(1, 6),
+    single=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
 @settings(max_examples=60, deadline=None)
-def test_rounding_is_forgiven_and_nothing_else(classes: int, digits: int, single: bool, seed: int) -> None:
+def test_rounding_is_forgiven_and_nothing_else(
+    classes: int, digits: int, single: bool, seed: int
+) -> None:
     """Rounded rows pass where rounding moves no sum by more than a tenth; other rows as far off do not."""
     rng = np.random.default_rng(seed)
     exact = rng.dirichlet(np.ones(classes), 50)

@@ -62,11 +62,15 @@ def test_what_is_known_of_a_file_is_known_of_this_content_alone(tmp_path: Path) 
     known.put("s3://b/a.csv", Stamp(10, 99), "rows", 7)
     assert known.get("s3://b/a.csv", Stamp(10, 99), "rows") == 7
     assert known.get("s3://b/a.csv", Stamp(10, 100), "rows") is None
-    assert read_artifact(write_artifact(tmp_path / "answers.json", "answers", [0.5]), "answers") == [0.5]
+    assert read_artifact(
+        write_artifact(tmp_path / "answers.json", "answers", [0.5]), "answers"
+    ) == [0.5]
 
 
 def test_bombs_and_pickles_are_refused() -> None:
-    with pytest.raises(InputError, match=r"a\.npz: column features: expected at most 1024 MB when unpacked, got "):
+    with pytest.raises(
+        InputError, match=r"a\.npz: column features: expected at most 1024 MB when unpacked, got "
+    ):
         check_unpacked(10**6, 2 * 10**9, "a.npz", "features")
     with pytest.raises(InputError, match=r"got the ending \.pkl; pickle is never read"):
         format_of(Path("model.pkl"))

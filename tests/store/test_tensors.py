@@ -25,7 +25,9 @@ def test_a_dense_tensor_is_read_whatever_its_type(kind: str, gradient: bool) -> 
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
-@pytest.mark.parametrize("make", [lambda t: t.to("meta"), lambda t: t.to_sparse(), lambda t: t.to_sparse_csr()])
+@pytest.mark.parametrize(
+    "make", [lambda t: t.to("meta"), lambda t: t.to_sparse(), lambda t: t.to_sparse_csr()]
+)
 def test_a_tensor_without_numbers_of_its_own_is_refused(make: Any) -> None:
     with pytest.raises(InputError, match=r"column probabilities: expected a (dense )?tensor"):
         read({"probabilities": make(torch.tensor(P)), "label": [0, 0, 1]})

@@ -125,8 +125,15 @@ def test_ranges_of_a_file_are_the_file(form: str, tmp_path: Path) -> None:
     joined, alone = Predictions.concat([one.slice(0, len(one)) for one in pieces]), source.read()
     np.testing.assert_array_equal(joined.probabilities, alone.probabilities)
     for name in ("site", "words"):
-        assert joined.columns[name].tolist() == alone.columns[name].tolist() == whole.columns[name].tolist()
-    assert pick_rows(source, np.array([299, 41])).table.column("key").to_pylist() in ([299, 41], ["299", "41"])
+        assert (
+            joined.columns[name].tolist()
+            == alone.columns[name].tolist()
+            == whole.columns[name].tolist()
+        )
+    assert pick_rows(source, np.array([299, 41])).table.column("key").to_pylist() in (
+        [299, 41],
+        ["299", "41"],
+    )
 
 
 @pytest.mark.usefixtures("fine")
@@ -137,7 +144,10 @@ def test_an_error_in_a_range_names_the_row_of_the_file(form: str, tmp_path: Path
         "jsonl": ['{"prob_a": 0.25, "prob_b": 0.75, "site": "x"}'] * 200,
     }[form]
     good = lines[-1]
-    for bad, said in (("0.5", "row 150: "), ("oops", "row 150: column prob_a: expected a number, got 'oops'")):
+    for bad, said in (
+        ("0.5", "row 150: "),
+        ("oops", "row 150: column prob_a: expected a number, got 'oops'"),
+    ):
         text = good.replace("0.25", bad if form == "csv" or bad == "0.5" else f'"{bad}"')
         path = tmp_path / f"a.{form}"
         path.write_text("\n".join([*lines[:-51], text, *lines[-50:]]))
@@ -162,7 +172,9 @@ def test_a_file_whose_rows_were_counted_wrongly_is_refused(tmp_path: Path) -> No
     source = as_source(path)
     piece = source.pieces[0]  # type: ignore[attr-defined]
     source._counted = (replace(piece, reader=replace(piece.reader, rows=51)),)  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match=r"a\.csv: expected 51 rows, as they were counted before, got 50"):
+    with pytest.raises(
+        InputError, match=r"a\.csv: expected 51 rows, as they were counted before, got 50"
+    ):
         list(source.parts()[0].batches())
 
 
@@ -173,7 +185,9 @@ def test_an_object_a_line_all_the_way_down(tmp_path: Path) -> None:
     for bad in (f"{line} {line}", line.replace(", ", ",\n")):
         path = tmp_path / "a.jsonl"
         path.write_text("\n".join([line] * (rows + 9)) + f"\n{bad}\n{line}\n")
-        with pytest.raises(InputError, match=rf"a\.jsonl: row {rows + 10}: expected a JSON object on the line"):
+        with pytest.raises(
+            InputError, match=rf"a\.jsonl: row {rows + 10}: expected a JSON object on the line"
+        ):
             as_source(path).read()
 
 
@@ -189,9 +203,13 @@ def lake(folder: Path, form: str, rows: tuple[int, ...] = (300, 1, 250)) -> tupl
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize(
-    "asked", [{"every": "100rows"}, {"by": "site"}, {"labels": "position"}, {"labels": "row"}], ids=str
+    "asked",
+    [{"every": "100rows"}, {"by": "site"}, {"labels": "position"}, {"labels": "row"}],
+    ids=str,
 )
-def test_a_folder_is_the_file_whatever_counts_rows(form: str, asked: dict[str, Any], tmp_path: Path) -> None:
+def test_a_folder_is_the_file_whatever_counts_rows(
+    form: str, asked: dict[str, Any], tmp_path: Path
+) -> None:
     reference = write_predictions(record(900, 1), tmp_path / "reference.parquet")
     folder, single = lake(tmp_path, form)
     truth = np.random.default_rng(4).integers(0, 3, 551)
@@ -210,11 +228,15 @@ def test_a_folder_is_the_file_whatever_counts_rows(form: str, asked: dict[str, A
 
 @pytest.mark.parametrize("where", [None, "key >= 0"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_a_file_that_vanishes_before_it_is_counted(form: str, where: str | None, tmp_path: Path) -> None:
+def test_a_file_that_vanishes_before_it_is_counted(
+    form: str, where: str | None, tmp_path: Path
+) -> None:
     folder, _ = lake(tmp_path, form)
     source = as_source(folder, where=where)
     (folder / f"1.{form}").unlink()
-    with pytest.raises(InputError, match=rf"1\.{form}: expected a file that stays the same while it is read"):
+    with pytest.raises(
+        InputError, match=rf"1\.{form}: expected a file that stays the same while it is read"
+    ):
         source.parts()
 
 
@@ -229,22 +251,32 @@ def test_each_file_is_a_part_and_empty_ones_are_none(tmp_path: Path) -> None:
 def values(data: Any, column: str) -> list[Any]:
     source = as_source(data, extra_columns=[column])
     read = source.read().columns[column].tolist()
-    assert [v for part in source.parts() for b in part.batches() for v in b.columns[column].tolist()] == read
+    assert [
+        v for part in source.parts() for b in part.batches() for v in b.columns[column].tolist()
+    ] == read
     return read
 
 
 def test_a_column_is_cast_alike_in_all_files(tmp_path: Path) -> None:
     """What a cell is may not depend on the file that it is in."""
     head, ends = "prob_a,prob_b,site", {"a": ["1", "2"], "b": ["3", "4"]}
-    cases = ((["3", "4"], [1, 2, 3, 4]), (["3.5", "4"], [1.0, 2.0, 3.5, 4.0]), (["x", "04"], ["1", "2", "x", "04"]))
+    cases = (
+        (["3", "4"], [1, 2, 3, 4]),
+        (["3.5", "4"], [1.0, 2.0, 3.5, 4.0]),
+        (["x", "04"], ["1", "2", "x", "04"]),
+    )
     for cells_of_b, wanted in cases:
         for name, own in {**ends, "b": cells_of_b}.items():
-            (tmp_path / f"{name}.csv").write_text("\n".join([head, *(f"0.5,0.5,{cell}" for cell in own)]))
+            (tmp_path / f"{name}.csv").write_text(
+                "\n".join([head, *(f"0.5,0.5,{cell}" for cell in own)])
+            )
         found = values(tmp_path, "site")
         assert found == wanted
         assert [type(one) for one in found] == [type(one) for one in wanted]
         single = tmp_path / "all.txt"
-        single.write_text("\n".join([head, *(f"0.5,0.5,{cell}" for cell in (*ends["a"], *cells_of_b))]))
+        single.write_text(
+            "\n".join([head, *(f"0.5,0.5,{cell}" for cell in (*ends["a"], *cells_of_b))])
+        )
         one = as_source(single.rename(tmp_path.parent / "all.csv"), extra_columns=["site"]).read()
         assert one.columns["site"].tolist() == wanted
 
@@ -257,19 +289,25 @@ def test_a_column_of_another_type_in_a_later_file_is_refused(tmp_path: Path) -> 
         for read in (lambda s: s.read(), lambda s: [list(part.batches()) for part in s.parts()]):
             with pytest.raises(OodometerError) as caught:
                 read(as_source(tmp_path, extra_columns=["site"]))
-            assert str(caught.value).startswith(f"{tmp_path}/b.jsonl: row 2: column site: expected values of one type")
+            assert str(caught.value).startswith(
+                f"{tmp_path}/b.jsonl: row 2: column site: expected values of one type"
+            )
     (tmp_path / "a.jsonl").write_text(line % "1")
     (tmp_path / "b.jsonl").write_text(line % "2.5")
     assert values(tmp_path, "site") == [1, 2.5]
 
 
-def test_a_column_of_another_type_in_a_later_block_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_column_of_another_type_in_a_later_block_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from oodometer.store import jsonl
 
     monkeypatch.setattr(jsonl, "_BLOCK", 64)
     line = '{"prob_a": 0.5, "prob_b": 0.5, "site": %s}\n'
     (tmp_path / "a.jsonl").write_text(line % '"1"' * 5 + line % "1" * 5)
-    with pytest.raises(InputError, match=r"a\.jsonl: row 6: column site: expected values of one type"):
+    with pytest.raises(
+        InputError, match=r"a\.jsonl: row 6: column site: expected values of one type"
+    ):
         as_source(tmp_path / "a.jsonl", extra_columns=["site"]).read()
 
 
@@ -278,6 +316,8 @@ def test_what_opening_found_is_recalled(tmp_path: Path) -> None:
     made = CsvReader.open(str(path))
     assert CsvReader.from_facts(str(path), made.facts()) == made
     other = tmp_path / "a.jsonl"
-    other.write_text('{"probabilities": [0.5, 0.5], "votes": [[1, 0]], "x": null, "n": 1, "t": "a", "b": true}\n')
+    other.write_text(
+        '{"probabilities": [0.5, 0.5], "votes": [[1, 0]], "x": null, "n": 1, "t": "a", "b": true}\n'
+    )
     lines = JsonlReader.open(str(other))
     assert JsonlReader.from_facts(str(other), lines.facts()) == lines

@@ -82,7 +82,12 @@ def test_what_is_written_is_read(writer: str, moments: list[datetime]) -> None:
     assert got[1:].tolist() == [micros(moment) // step * step for moment in moments]
     large = pa.array([*map(write, moments)], pa.large_string())
     assert time_cells(large, "time").astype(np.int64).tolist() == got[1:].tolist()
-    if all(1.8e9 > micros(moment) / 10**6 > 1e9 for moment in moments) and writer in ("s", "ms", "us", "ns"):
+    if all(1.8e9 > micros(moment) / 10**6 > 1e9 for moment in moments) and writer in (
+        "s",
+        "ms",
+        "us",
+        "ns",
+    ):
         numbers = pa.array([int(write(moment)) for moment in moments])
         assert time_cells(numbers, "time").astype(np.int64).tolist() == got[1:].tolist()
 
@@ -98,23 +103,41 @@ def test_mixed_offsets_are_converted(pairs: list[tuple[datetime, timezone]], zon
     moments=st.lists(st.datetimes(datetime(1880, 1, 1), datetime(2300, 1, 1)), min_size=1),
     zone=st.sampled_from(ZONES[1:]),
 )
-@example(moments=[datetime(1999, 10, 31, 1, fold=1)], zone="America/New_York")  # an hour that comes twice
+@example(
+    moments=[datetime(1999, 10, 31, 1, fold=1)], zone="America/New_York"
+)  # an hour that comes twice
 def test_the_clock_of_a_zone_is_that_of_zoneinfo(moments: list[datetime], zone: str) -> None:
     times, place = np.array(moments, "datetime64[us]"), ZoneInfo(zone)
     shown = [moment.replace(tzinfo=UTC).astimezone(place) for moment in moments]
     assert clock(times, zone).tolist() == [moment.replace(tzinfo=None) for moment in shown]
     # A clock does not show whether an hour comes for the first or the second time (fold): the first is taken
-    back = [moment.replace(tzinfo=place, fold=0).astimezone(UTC).replace(tzinfo=None) for moment in moments]
+    back = [
+        moment.replace(tzinfo=place, fold=0).astimezone(UTC).replace(tzinfo=None)
+        for moment in moments
+    ]
     assert instants(times, zone).tolist() == back
 
 
-@given(moments=st.lists(MOMENTS, min_size=1, max_size=10), zone=st.sampled_from(ZONES[1:]), typed=st.booleans())
-@example(moments=[datetime(2007, 2, 25, 2)], zone="America/Sao_Paulo", typed=False)  # the second 23:00 of that night
-def test_times_without_a_zone_are_those_of_its_clock(moments: list[datetime], zone: str, typed: bool) -> None:
+@given(
+    moments=st.lists(MOMENTS, min_size=1, max_size=10),
+    zone=st.sampled_from(ZONES[1:]),
+    typed=st.booleans(),
+)
+@example(
+    moments=[datetime(2007, 2, 25, 2)], zone="America/Sao_Paulo", typed=False
+)  # the second 23:00 of that night
+def test_times_without_a_zone_are_those_of_its_clock(
+    moments: list[datetime], zone: str, typed: bool
+) -> None:
     place = ZoneInfo(zone)
-    there = [moment.replace(tzinfo=UTC).astimezone(place).replace(tzinfo=None, fold=0) for moment in moments]
+    there = [
+        moment.replace(tzinfo=UTC).astimezone(place).replace(tzinfo=None, fold=0)
+        for moment in moments
+    ]
     cells = pa.array(there if typed else [moment.isoformat(" ") for moment in there])
-    expected = [moment.replace(tzinfo=place).astimezone(UTC).replace(tzinfo=None) for moment in there]
+    expected = [
+        moment.replace(tzinfo=place).astimezone(UTC).replace(tzinfo=None) for moment in there
+    ]
     assert time_cells(cells, "time", TimeFormat(zone)).tolist() == expected
 
 
@@ -123,7 +146,9 @@ def test_typed_times_with_a_zone_are_instants_and_floored(unit: str) -> None:
     moment = datetime(1969, 12, 31, 23, 59, 59)
     cells = pa.array([moment, None]).cast(pa.timestamp(unit, tz="Europe/Berlin"))
     assert time_cells(cells, "time", TimeFormat("Asia/Kolkata"))[0].item() == moment
-    assert time_cells(pa.array([-1], pa.timestamp("ns")), "time")[0] == np.datetime64("1969-12-31T23:59:59.999999")
+    assert time_cells(pa.array([-1], pa.timestamp("ns")), "time")[0] == np.datetime64(
+        "1969-12-31T23:59:59.999999"
+    )
     assert time_cells(pa.array([20_000], pa.date32()), "time")[0] == np.datetime64("2024-10-04")
 
 
@@ -137,7 +162,9 @@ def written(folder: Path, form: str, cells: list[Any], name: str = "t") -> Path:
     elif form == "jsonl":
         path.write_text("".join(json.dumps({"prob_1": 0.5, "time": cell}) + "\n" for cell in cells))
     else:
-        pq.write_table(pa.table({"prob_1": [0.5] * len(cells), "time": cells}), path, row_group_size=7)
+        pq.write_table(
+            pa.table({"prob_1": [0.5] * len(cells), "time": cells}), path, row_group_size=7
+        )
     return path
 
 
@@ -148,10 +175,14 @@ def test_a_text_is_the_same_instant_in_every_format(form: str, writer: str, tmp_
     moments = [datetime(2026, 1, 5, 10, 11, 12) + k * timedelta(days=1, hours=1) for k in range(30)]
     source = as_source(written(tmp_path, form, [write(moment) for moment in moments]))
     want = [micros(moment) // step * step for moment in moments]
-    assert [t for batch in source.batches(rows=4) for t in batch.time.astype(np.int64).tolist()] == want
+    assert [
+        t for batch in source.batches(rows=4) for t in batch.time.astype(np.int64).tolist()
+    ] == want
     assert source.read(["time"]).time.astype(np.int64).tolist() == want
     if form == "jsonl" and writer in ("s", "ms", "us", "ns", "s with a fraction"):  # as numbers
-        numbers = written(tmp_path, form, [json.loads(write(moment)) for moment in moments], "numbers")
+        numbers = written(
+            tmp_path, form, [json.loads(write(moment)) for moment in moments], "numbers"
+        )
         assert as_source(numbers).read(["time"]).time.astype(np.int64).tolist() == want
     left = as_source(source.path, where="time >= 2026-01-20").read(["time"])
     assert left.rows == sum(moment >= datetime(2026, 1, 20) for moment in moments)
@@ -162,7 +193,9 @@ def test_the_whole_column_tells_days_from_months(form: str, tmp_path: Path) -> N
     """What decides stands far down, or in another file; where nothing does, the remedies work."""
     early, late = [f"{day:02d}/02/2026" for day in range(1, 13)], ["13/02/2026"]
     february = as_source(written(tmp_path, form, [*early, *late])).read(["time"]).time
-    assert february.astype("M8[D]").tolist() == [datetime(2026, 2, day).date() for day in range(1, 14)]
+    assert february.astype("M8[D]").tolist() == [
+        datetime(2026, 2, day).date() for day in range(1, 14)
+    ]
     lake = tmp_path / "lake"
     lake.mkdir()
     written(lake, form, early, "a"), written(lake, form, late, "b")
@@ -172,19 +205,24 @@ def test_the_whole_column_tells_days_from_months(form: str, tmp_path: Path) -> N
     assert as_source(american).read(["time"]).time[2] == np.datetime64("2026-03-02")
     torn = written(tmp_path, form, [*early, *late, "02/13/2026"], "torn")
     with pytest.raises(
-        InputError, match=r"torn\.\w+: row 14: column time: .* such as 31/01/2026 12:00, got '02/13/2026'"
+        InputError,
+        match=r"torn\.\w+: row 14: column time: .* such as 31/01/2026 12:00, got '02/13/2026'",
     ):
         as_source(torn).read(["time"])
     open_ = written(tmp_path, form, early, "open")
     with pytest.raises(
-        InputError, match=r"row 1: column time: .*--map time=time:day/month or --map time=time:month/day"
+        InputError,
+        match=r"row 1: column time: .*--map time=time:day/month or --map time=time:month/day",
     ):
         as_source(open_).read(["time"])
     assert as_source(open_).read(["probabilities"]).rows == 12  # nobody asks
     for order, month in (("day/month", 2), ("month/day", 12)):
         ordered = as_source(open_, mapping={"time": f"time:{order}"}, where="time >= 2026-02-01")
         assert ordered.read(["time"]).time[-1].item().month == month
-    with pytest.raises(UsageError, match=r"expected mapping=.*\"time:day/month\".*, time:month/day or time:UTC, got"):
+    with pytest.raises(
+        UsageError,
+        match=r"expected mapping=.*\"time:day/month\".*, time:month/day or time:UTC, got",
+    ):
         as_source(open_, mapping={"time": "time:%d/%m"})
 
 
@@ -217,20 +255,32 @@ def test_a_bad_time_names_file_row_and_column(form: str, case: str, tmp_path: Pa
 def test_times_with_and_without_a_zone_stand_together_where_one_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "csv", ["2026-01-31T10:00Z", "2026-01-31T11:00"])
     assert np.unique(as_source(path, timezone="Europe/Berlin").read(["time"]).time).size == 1
-    for options in ({"timezone": "UTC"}, {"mapping": {"time": "time:UTC"}, "timezone": "Europe/Berlin"}):
-        assert as_source(path, **options).read(["time"]).time[1] == np.datetime64("2026-01-31T11:00")
+    for options in (
+        {"timezone": "UTC"},
+        {"mapping": {"time": "time:UTC"}, "timezone": "Europe/Berlin"},
+    ):
+        assert as_source(path, **options).read(["time"]).time[1] == np.datetime64(
+            "2026-01-31T11:00"
+        )
 
 
 def test_a_time_that_no_clock_showed_is_refused(tmp_path: Path) -> None:
     """It was written in another zone; a day that has no midnight is a day all the same."""
     path = written(tmp_path, "csv", ["2026-03-29 01:30", "2026-03-29 02:30"])
     with pytest.raises(
-        InputError, match=r"t\.csv: row 2: column time: .*clock of Europe/Berlin showed.*--map time=time:UTC"
+        InputError,
+        match=r"t\.csv: row 2: column time: .*clock of Europe/Berlin showed.*--map time=time:UTC",
     ):
         as_source(path, timezone="Europe/Berlin").read(["time"])
     for options in ({}, {"mapping": {"time": "time:UTC"}, "timezone": "Europe/Berlin"}):
-        assert as_source(path, **options).read(["time"]).time[1] == np.datetime64("2026-03-29T02:30")
-    day = as_source(written(tmp_path, "csv", ["2018-11-04"], "d"), timezone="America/Sao_Paulo").read(["time"]).time
+        assert as_source(path, **options).read(["time"]).time[1] == np.datetime64(
+            "2026-03-29T02:30"
+        )
+    day = (
+        as_source(written(tmp_path, "csv", ["2018-11-04"], "d"), timezone="America/Sao_Paulo")
+        .read(["time"])
+        .time
+    )
     assert day[0] == np.datetime64("2018-11-04T03:00")
 
 
@@ -240,7 +290,9 @@ def test_zones_that_are_none() -> None:
         "Berlin": "Europe/Berlin",
         "Europe/Berlim": "Europe/Berlin",
     }.items():
-        with pytest.raises(UsageError, match=rf"there is no time zone '{name}'; did you mean {hint}\?"):
+        with pytest.raises(
+            UsageError, match=rf"there is no time zone '{name}'; did you mean {hint}\?"
+        ):
             check_zone(name)
     for name in ("Mars", "../etc/passwd", "", "Europe"):
         with pytest.raises(UsageError, match="there is no time zone"):
@@ -269,9 +321,13 @@ def test_a_million_times_take_about_a_second() -> None:
 
     import pyarrow.compute as pc
 
-    cells = pc.strftime(pa.array(np.datetime64("2026-01-05", "s") + np.arange(300_000) * 60), "%m/%d/%Y %H:%M:%S")
+    cells = pc.strftime(
+        pa.array(np.datetime64("2026-01-05", "s") + np.arange(300_000) * 60), "%m/%d/%Y %H:%M:%S"
+    )
     begin = time.process_time()
-    format = settled(TimeFormat("Asia/Kolkata"), [cells.slice(at, 65_536) for at in range(0, 300_000, 65_536)])
+    format = settled(
+        TimeFormat("Asia/Kolkata"), [cells.slice(at, 65_536) for at in range(0, 300_000, 65_536)]
+    )
     assert np.unique(time_cells(cells, "time", format)).size == 300_000
     assert time.process_time() - begin < 5
 
@@ -286,15 +342,25 @@ def hourly(first: str, hours: int) -> dict[str, Any]:
     return {"probabilities": [[0.9, 0.1]] * hours, "time": [f"{t}Z" for t in times]}
 
 
-@pytest.mark.parametrize(("day", "rows", "offsets"), [("2026-03-29", 23, "12"), ("2026-10-25", 25, "21")])
+@pytest.mark.parametrize(
+    ("day", "rows", "offsets"), [("2026-03-29", 23, "12"), ("2026-10-25", 25, "21")]
+)
 def test_days_of_a_zone_have_23_and_25_hours(day: str, rows: int, offsets: str) -> None:
-    options: dict[str, Any] = {"every": "day", "timezone": "Europe/Berlin", "methods": ["ac"], "backtest": None}
+    options: dict[str, Any] = {
+        "every": "day",
+        "timezone": "Europe/Berlin",
+        "methods": ["ac"],
+        "backtest": None,
+    }
     start = np.datetime64(day, "us") - np.timedelta64(int(offsets[0]), "h")
     found = estimate(REFERENCE, hourly(str(start), 48), **options)
     assert (found.chunks[0].name, found.chunks[0].rows) == (day, rows)
     place = found.to_dict()["chunks"][0]
     assert place["timezone"] == "Europe/Berlin"
-    ends = (f"{day}T00:00:00+0{offsets[0]}:00", f"{np.datetime64(day) + 1}T00:00:00+0{offsets[1]}:00")
+    ends = (
+        f"{day}T00:00:00+0{offsets[0]}:00",
+        f"{np.datetime64(day) + 1}T00:00:00+0{offsets[1]}:00",
+    )
     assert (place["start"], place["end"]) == ends
     assert "chunk (Europe/Berlin)" in str(found)
     hours = estimate(REFERENCE, hourly(str(start), 48), **(options | {"every": "1h"}))
@@ -303,7 +369,9 @@ def test_days_of_a_zone_have_23_and_25_hours(day: str, rows: int, offsets: str) 
 
 
 def test_a_fitted_file_keeps_the_zone(tmp_path: Path) -> None:
-    Oodometer(timezone="Asia/Kolkata", methods=["ac"], backtest=None).fit(REFERENCE).save(tmp_path / "m.oodo")
+    Oodometer(timezone="Asia/Kolkata", methods=["ac"], backtest=None).fit(REFERENCE).save(
+        tmp_path / "m.oodo"
+    )
     fitted, target = Oodometer.load(tmp_path / "m.oodo"), hourly("2026-01-05T18:00", 3)
     assert fitted.timezone == "Asia/Kolkata"
     assert [c.rows for c in fitted.estimate(target, every="day").chunks] == [1, 2]
@@ -315,11 +383,18 @@ def test_runs_of_another_zone_are_not_mixed(tmp_path: Path) -> None:
     from oodometer import history
 
     target = hourly("2026-01-05T18:00", 12)
-    options: dict[str, Any] = {"every": "day", "store": tmp_path / "s.sqlite", "job": "j", "fail_below": 0.99}
+    options: dict[str, Any] = {
+        "every": "day",
+        "store": tmp_path / "s.sqlite",
+        "job": "j",
+        "fail_below": 0.99,
+    }
     options |= {"methods": ["ac"], "backtest": None, "alarms": "new"}
     first = estimate(REFERENCE, target, **options)
     assert first.alarms
-    assert not estimate(REFERENCE, target | {"time": [*target["time"]]}, **options, margin=0.02).alarms
+    assert not estimate(
+        REFERENCE, target | {"time": [*target["time"]]}, **options, margin=0.02
+    ).alarms
     other = estimate(REFERENCE, target, timezone="Europe/Berlin", **options)
     assert other.alarms  # its days are others, so that their alarms are new
     parts = history(tmp_path / "s.sqlite", job="j")["j"].of("chunk")

@@ -35,9 +35,15 @@ def given(columns: dict[str, Any], form: str, folder: Path) -> Any:
 @pytest.mark.parametrize("column", ["label", "prediction"])
 @pytest.mark.parametrize("rows", [1_200, 6_000])
 def test_ids_are_no_classes(column: str, rows: int, form: str, tmp_path: Path) -> None:
-    columns: dict[str, Any] = {"label": ["cat", "dog"] * (rows // 2), "prediction": ["dog"] * rows, column: IDS[:rows]}
+    columns: dict[str, Any] = {
+        "label": ["cat", "dog"] * (rows // 2),
+        "prediction": ["dog"] * rows,
+        column: IDS[:rows],
+    }
     words = f"column {column}: expected classes, at most 4,096 of them, got {rows:,} different values in {rows:,} rows"
-    with pytest.raises(InputError, match=f"{words}: these look like ids; name the column") as caught:
+    with pytest.raises(
+        InputError, match=f"{words}: these look like ids; name the column"
+    ) as caught:
         as_source(given(columns, form, tmp_path)).read()
     assert f"--map COLUMN={column}" in str(caught.value)
     with pytest.raises(InputError, match=words):
@@ -46,20 +52,26 @@ def test_ids_are_no_classes(column: str, rows: int, form: str, tmp_path: Path) -
 
 def test_more_classes_than_a_table_has_room_for() -> None:
     columns = {"label": IDS * 3, "prediction": IDS * 3}
-    with pytest.raises(InputError, match="6,000 different values in 18,000 rows: a table of classes by classes"):
+    with pytest.raises(
+        InputError, match="6,000 different values in 18,000 rows: a table of classes by classes"
+    ):
         Predictions.from_arrays(label=columns["label"], prediction=columns["prediction"])
 
 
 def test_what_other_columns_hold_is_no_id() -> None:
     """Written answers hardly come twice, and are right where they are those of the label."""
-    record = as_source(pd.DataFrame({"label": IDS[:1_500], "prediction": [*IDS[:1_000], *["?"] * 500]})).read()
+    record = as_source(
+        pd.DataFrame({"label": IDS[:1_500], "prediction": [*IDS[:1_000], *["?"] * 500]})
+    ).read()
     assert np.isclose(record.accuracy, 2 / 3)
 
 
 def test_labels_of_a_target_that_are_ids() -> None:
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1], 1_500)
-    reference = pd.DataFrame({"label": rng.integers(2, size=1_500), "prob_0": p[:, 0], "prob_1": p[:, 1]})
+    reference = pd.DataFrame(
+        {"label": rng.integers(2, size=1_500), "prob_0": p[:, 0], "prob_1": p[:, 1]}
+    )
     target = pd.DataFrame({"label": IDS[:1_500], "prob_0": p[:, 0], "prob_1": p[:, 1]})
     with pytest.raises(InputError, match="label"):
         oodometer.estimate(reference, target)

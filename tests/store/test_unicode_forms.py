@@ -37,7 +37,10 @@ def given(columns: dict[str, Any], form: str, folder: Path) -> Any:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_labels_and_predictions(form: str, tmp_path: Path) -> None:
-    columns = {"label": [COMPOSED, APART, COMPOSED, "thé"], "prediction": [APART, COMPOSED, "thé", "thé"]}
+    columns = {
+        "label": [COMPOSED, APART, COMPOSED, "thé"],
+        "prediction": [APART, COMPOSED, "thé", "thé"],
+    }
     record = as_source(given(columns, form, tmp_path)).read()
     assert record.classes == (COMPOSED, "thé")
     assert record.accuracy == 0.75
@@ -46,7 +49,11 @@ def test_labels_and_predictions(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("column", [COMPOSED, APART])
 def test_columns_of_classes(column: str, form: str, tmp_path: Path) -> None:
-    columns = {"label": [COMPOSED, APART, "thé"], f"prob_{column}": [0.9, 0.2, 0.3], "prob_thé": [0.1, 0.8, 0.7]}
+    columns = {
+        "label": [COMPOSED, APART, "thé"],
+        f"prob_{column}": [0.9, 0.2, 0.3],
+        "prob_thé": [0.1, 0.8, 0.7],
+    }
     for classes in (None, [COMPOSED, "thé"], [APART, "thé"]):
         record = as_source(given(columns, form, tmp_path), classes=classes).read()
         assert record.classes == (COMPOSED, "thé")
@@ -54,17 +61,26 @@ def test_columns_of_classes(column: str, form: str, tmp_path: Path) -> None:
 
 
 def test_one_form_of_a_class_beside_another_is_a_column_too_many() -> None:
-    columns = {"label": ["thé"], f"prob_{COMPOSED}": [0.5], f"prob_{APART}": [0.4], "prob_thé": [0.1]}
+    columns = {
+        "label": ["thé"],
+        f"prob_{COMPOSED}": [0.5],
+        f"prob_{APART}": [0.4],
+        "prob_thé": [0.1],
+    }
     with pytest.raises(oodometer.InputError, match="distinct column names"):
         as_source(pd.DataFrame(columns))
 
 
 def test_names_that_a_user_types() -> None:
-    record = Predictions.from_arrays(label=[APART, "thé"], prediction=[COMPOSED, COMPOSED], classes=[APART, "thé"])
+    record = Predictions.from_arrays(
+        label=[APART, "thé"], prediction=[COMPOSED, COMPOSED], classes=[APART, "thé"]
+    )
     assert record.classes == (COMPOSED, "thé")
     assert record.accuracy == 0.5
     columns = {"label": [COMPOSED, "thé"] * 40, "prediction": [COMPOSED, "thé", "thé", "thé"] * 20}
-    by_form = [oodometer.evaluate(pd.DataFrame(columns), positive=f"={name}") for name in (COMPOSED, APART)]
+    by_form = [
+        oodometer.evaluate(pd.DataFrame(columns), positive=f"={name}") for name in (COMPOSED, APART)
+    ]
     assert [result["recall"].value for result in by_form] == [0.5, 0.5]
 
 
@@ -72,6 +88,9 @@ def test_answers_in_one_cell() -> None:
     cells = [{name: 0.7, "thé": 0.3} for name in (COMPOSED, COMPOSED)]
     record = as_source(pd.DataFrame({"label": [APART, "thé"], "scores": cells})).read()
     assert record.classes == (COMPOSED, "thé")
-    pairs = [[{"label": name, "score": 0.7}, {"label": "thé", "score": 0.3}] for name in (COMPOSED, APART)]
+    pairs = [
+        [{"label": name, "score": 0.7}, {"label": "thé", "score": 0.3}]
+        for name in (COMPOSED, APART)
+    ]
     record = as_source(pd.DataFrame({"label": [APART, "thé"], "output": pairs})).read()
     assert record.accuracy == 0.5

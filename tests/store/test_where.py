@@ -65,7 +65,9 @@ def write(whole: pa.Table, path: Path) -> Path:
         from oodometer.store import csv_file, jsonl
 
         with path.open("wb") as file:
-            (csv_file if form == "csv" else jsonl).write(file, whole.schema, iter(whole.to_batches()))
+            (csv_file if form == "csv" else jsonl).write(
+                file, whole.schema, iter(whole.to_batches())
+            )
     return path
 
 
@@ -81,7 +83,9 @@ CASES: dict[str, tuple[list[str], Any]] = {
 
 
 def _between(_: Any) -> Any:
-    first, last = (pa.scalar(datetime.datetime(2026, 11, day, hour)) for day, hour in ((5, 0), (6, 12)))
+    first, last = (
+        pa.scalar(datetime.datetime(2026, 11, day, hour)) for day, hour in ((5, 0), (6, 12))
+    )
     return (pc.field("time") >= first) & (pc.field("time") < last)
 
 
@@ -98,7 +102,10 @@ def test_what_is_left_is_the_file_of_these_rows(form: str, case: str, tmp_path: 
     left = whole.filter(expression(whole))
     assert 0 < len(left) < len(whole)
     path, other = write(whole, tmp_path / f"a.{form}"), write(left, tmp_path / "left" / f"a.{form}")
-    source, alone = as_source(path, extra_columns=["key"], where=where), as_source(other, extra_columns=["key"])
+    source, alone = (
+        as_source(path, extra_columns=["key"], where=where),
+        as_source(other, extra_columns=["key"]),
+    )
     read = source.read()
     keys = left.column("key").to_pylist()
     assert read.columns["key"].tolist() == keys
@@ -115,12 +122,18 @@ def test_what_is_left_is_the_file_of_these_rows(form: str, case: str, tmp_path: 
 def test_an_answer_is_that_of_the_file_of_these_rows(form: str, tmp_path: Path) -> None:
     reference = write(table(900, 1), tmp_path / "reference.parquet")
     whole = table()
-    where, left = ["age > 20", "site != south"], whole.filter((pc.field("age") > 20) & (pc.field("site") != "south"))
+    where, left = (
+        ["age > 20", "site != south"],
+        whole.filter((pc.field("age") > 20) & (pc.field("site") != "south")),
+    )
     for number in range(3):
         write(whole.slice(200 * number, 200), tmp_path / "lake" / f"{number}.{form}")
     single = write(left, tmp_path / f"left.{form}")
     options: dict[str, Any] = {"backtest": None, "every": "100rows"}
-    one, two = (estimate(reference, tmp_path / "lake", where=where, workers=n, **options).to_dict() for n in (1, 2))
+    one, two = (
+        estimate(reference, tmp_path / "lake", where=where, workers=n, **options).to_dict()
+        for n in (1, 2)
+    )
     other = estimate(reference, single, **options).to_dict()
     assert numbers(one) == numbers(two)
     for mine, theirs in zip(numbers(one), numbers(other), strict=True):
@@ -128,13 +141,16 @@ def test_an_answer_is_that_of_the_file_of_these_rows(form: str, tmp_path: Path) 
     assert one["target"]["name"] == f"{tmp_path / 'lake'} where age > 20 and site != south"
     assert evaluate(tmp_path / "lake", where=where).to_dict()["rows"] == len(left)
     kinds = [
-        diagnose(reference, data, where=asked).kind for data, asked in ((single, None), (tmp_path / "lake", where))
+        diagnose(reference, data, where=asked).kind
+        for data, asked in ((single, None), (tmp_path / "lake", where))
     ]
     assert kinds[0] == kinds[1]
 
 
 @pytest.mark.parametrize(
-    "make", [lambda t: t, lambda t: t.to_pandas(), lambda t: as_source(t).read()], ids=["table", "frame", "record"]
+    "make",
+    [lambda t: t, lambda t: t.to_pandas(), lambda t: as_source(t).read()],
+    ids=["table", "frame", "record"],
 )
 def test_frames_and_records(make: Callable[[Any], Any]) -> None:
     found = as_source(make(table()), where=["label = 1"])
@@ -180,7 +196,9 @@ def test_row_groups_that_cannot_hold_such_rows_are_not_read(
         read.clear()
         source.read()
     else:
-        with pytest.raises(InputError, match=r"a\.parquet: expected rows where age > 1000, got none"):
+        with pytest.raises(
+            InputError, match=r"a\.parquet: expected rows where age > 1000, got none"
+        ):
             source.parts()
     assert set(read) == groups
 
@@ -204,7 +222,8 @@ def test_folders_that_hold_no_such_row_are_not_opened(form: str, tmp_path: Path)
     with pytest.raises(OodometerError, match="day=2026-11-01"):
         as_source(home).read()
     with pytest.raises(
-        InputError, match="expected rows where day = x, got none in 10 files, by the names of their fol"
+        InputError,
+        match="expected rows where day = x, got none in 10 files, by the names of their fol",
     ):
         as_source(home, where="day = x")
 
@@ -222,7 +241,9 @@ def test_numbers_of_folders_are_numbers(tmp_path: Path) -> None:
     for hour in (1, 9, 10):
         write(table(20), tmp_path / f"hour={hour}" / "part.parquet")
     assert as_source(tmp_path, where="hour >= 9").read().rows == 40
-    with pytest.raises(UsageError, match="the column hour holds numbers, got 'x' in the condition 'hour = x'"):
+    with pytest.raises(
+        UsageError, match="the column hour holds numbers, got 'x' in the condition 'hour = x'"
+    ):
         as_source(tmp_path, where="hour = x").read()
     write(table(20), tmp_path / "hour=night" / "part.parquet")
     assert as_source(tmp_path, where="hour = '9'").read().rows == 20
@@ -240,7 +261,10 @@ def test_a_column_of_the_file_counts_more_than_its_folder(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("nope = 1", "there is no column nope for the condition 'nope = 1'; its columns are prob_0"),
+        (
+            "nope = 1",
+            "there is no column nope for the condition 'nope = 1'; its columns are prob_0",
+        ),
         ("agee > 1", "did you mean age? its columns"),
         ("age > old", "the column age holds numbers, got 'old' in the condition 'age > old'"),
         ("age > '5'", "the column age holds numbers, got '5'"),
@@ -254,7 +278,10 @@ def test_a_column_of_the_file_counts_more_than_its_folder(tmp_path: Path) -> Non
 @pytest.mark.parametrize("form", FORMS)
 def test_what_cannot_be_asked_is_one_line(form: str, where: str, said: str, tmp_path: Path) -> None:
     path = write(table(), tmp_path / f"a.{form}")
-    for ask in (lambda: as_source(path, where=where).read(), lambda: as_source(path, where=where).parts()):
+    for ask in (
+        lambda: as_source(path, where=where).read(),
+        lambda: as_source(path, where=where).parts(),
+    ):
         with pytest.raises(OodometerError) as caught:
             ask()
         assert str(caught.value).startswith(f"{path}: ")
@@ -263,7 +290,8 @@ def test_what_cannot_be_asked_is_one_line(form: str, where: str, said: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "text", ["", "age", "age >", "> 5", "age in ()", "age in (1,)", "age = 1, 2", "age = 'x", "a ~ b"]
+    "text",
+    ["", "age", "age >", "> 5", "age in ()", "age in (1,)", "age = 1, 2", "age = 'x", "a ~ b"],
 )
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(UsageError, match='expected a condition such as "day >= 2026-11-01"'):
@@ -292,7 +320,9 @@ def dated(path: Path, written: Callable[[datetime.date], Any] = str) -> Path:
     """120 rows, seven a day from the first of January."""
     days = [written(day) for day in DAYS.to_pylist()]
     path.parent.mkdir(parents=True, exist_ok=True)
-    return write(pa.table({"confidence": np.full(120, 0.5), "row": np.arange(120), "day": days}), path)
+    return write(
+        pa.table({"confidence": np.full(120, 0.5), "row": np.arange(120), "day": days}), path
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -310,7 +340,10 @@ def test_days_are_compared_as_days(
         (f"day >= {quote}2026-01-10{quote} and day < {quote}2026-01-12{quote}", range(63, 77)),
         (f"day = {quote}2026-01-10{quote}", range(63, 70)),
         (f"day in ({quote}2026-01-10T00:00{quote}, 2026-01-11)", range(63, 77)),
-        (f"day >= {quote}2026-01-10T01:00+01:00{quote} and day < '2026-01-11 01:00+01:00'", range(63, 70)),
+        (
+            f"day >= {quote}2026-01-10T01:00+01:00{quote} and day < '2026-01-11 01:00+01:00'",
+            range(63, 70),
+        ),
         (f"day != {quote}2026-01-01{quote}", range(7, 120)),
     ):
         found = as_source(path, extra_columns=["row"], where=where).read().columns["row"]
@@ -327,16 +360,23 @@ def test_a_day_in_another_form_is_refused(form: str, value: str, tmp_path: Path)
     for written in (str, lambda d: d):
         path = dated(tmp_path / f"a.{form}", written)
         for sign in (">=", "<", "!=") if value != "soon" else (">=", "<"):
-            with pytest.raises(UsageError, match=r"the column day holds .*, got .* in the condition .day"):
+            with pytest.raises(
+                UsageError, match=r"the column day holds .*, got .* in the condition .day"
+            ):
                 as_source(path, where=f"day {sign} {value}").read()
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_days_in_a_column_of_another_form_are_refused(form: str, tmp_path: Path) -> None:
     path = dated(tmp_path / f"a.{form}", lambda d: d.strftime("%d.%m.%Y"))
-    with pytest.raises(InputError, match=r"row 1: column day: expected a date or time in ISO 8601.*got '01.01.2026'"):
+    with pytest.raises(
+        InputError,
+        match=r"row 1: column day: expected a date or time in ISO 8601.*got '01.01.2026'",
+    ):
         as_source(path, where="day >= 2026-01-10").read()
-    with pytest.raises(UsageError, match=r"day holds texts that are no dates in ISO 8601, got '10\.01\.2026'"):
+    with pytest.raises(
+        UsageError, match=r"day holds texts that are no dates in ISO 8601, got '10\.01\.2026'"
+    ):
         as_source(path, where="day >= 10.01.2026").read()
     assert as_source(path, where="day = 10.01.2026").read().rows == 7
     mixed = dated(tmp_path / f"b.{form}", lambda d: "unknown" if d.day == 5 else str(d))
@@ -350,7 +390,9 @@ def test_days_in_a_column_of_another_form_are_refused(form: str, tmp_path: Path)
 def test_a_column_is_not_compared_with_a_column(form: str, tmp_path: Path) -> None:
     path = write(table(), tmp_path / f"a.{form}")
     for where in ("site != label", "prob_0 > prob_1"):
-        with pytest.raises(UsageError, match=r"is a column, and a condition compares a column with values"):
+        with pytest.raises(
+            UsageError, match=r"is a column, and a condition compares a column with values"
+        ):
             as_source(path, where=where)
     assert as_source(path, where="site != 'label'").read().rows == 600
     record = as_source(path, extra_columns=["key"]).read()
@@ -361,7 +403,12 @@ def test_a_column_is_not_compared_with_a_column(form: str, tmp_path: Path) -> No
 def test_numbers_above_those_with_a_sign(tmp_path: Path) -> None:
     cells = pa.array([0, 1, 2**63, 2**64 - 1], pa.uint64())
     path = write(pa.table({"confidence": np.full(4, 0.5), "u": cells}), tmp_path / "a.parquet")
-    for where, rows in (("u > 5", 2), (f"u = {2**64 - 1}", 1), (f"u >= {2**63}", 2), (f"u in (1, {2**63})", 2)):
+    for where, rows in (
+        ("u > 5", 2),
+        (f"u = {2**64 - 1}", 1),
+        (f"u >= {2**63}", 2),
+        (f"u in (1, {2**63})", 2),
+    ):
         assert as_source(path, where=where).read().rows == rows, where
 
 
@@ -398,7 +445,9 @@ def test_generated_conditions_leave_the_rows_that_pandas_leaves(form: str) -> No
 def test_written_in_other_ways() -> None:
     told = [
         (one.column, one.sign, *(v.text for v in one.values))
-        for one in parse_where(["a==1", "a <> 1", '"my column"<=-1.5e3', "b IN ('it''s', \"x\")", " in = out "])
+        for one in parse_where(
+            ["a==1", "a <> 1", '"my column"<=-1.5e3', "b IN ('it''s', \"x\")", " in = out "]
+        )
     ]
     assert told == [
         ("a", "equal", "1"),
@@ -410,7 +459,11 @@ def test_written_in_other_ways() -> None:
 
 
 def test_truth_values_and_empty_cells(tmp_path: Path) -> None:
-    rows = {"confidence": [0.9, 0.8, 0.7, 0.6], "correct": [True, False, None, True], "flag": [True, None, False, True]}
+    rows = {
+        "confidence": [0.9, 0.8, 0.7, 0.6],
+        "correct": [True, False, None, True],
+        "flag": [True, None, False, True],
+    }
     for form in FORMS:
         path = write(pa.table(rows), tmp_path / f"t.{form}")
         for where, left in (
@@ -422,12 +475,17 @@ def test_truth_values_and_empty_cells(tmp_path: Path) -> None:
             if form == "csv" and where.startswith("flag"):
                 continue  # where a column of one's own is text
             assert as_source(path, where=where).read().confidence.tolist() == left  # type: ignore[union-attr]
-    assert as_source(tmp_path / "t.csv", where="flag = 'true'").read().confidence.tolist() == [0.9, 0.6]  # type: ignore[union-attr]
+    assert as_source(tmp_path / "t.csv", where="flag = 'true'").read().confidence.tolist() == [
+        0.9,
+        0.6,
+    ]  # type: ignore[union-attr]
 
 
 def test_a_number_of_32_bits_is_its_own(tmp_path: Path) -> None:
     """0.7 in a column of 32 bits is not 0.7 in 64, and still the number that was written there."""
-    path = write(pa.table({"confidence": pa.array([0.6, 0.7, 0.8], pa.float32())}), tmp_path / "a.parquet")
+    path = write(
+        pa.table({"confidence": pa.array([0.6, 0.7, 0.8], pa.float32())}), tmp_path / "a.parquet"
+    )
     assert as_source(path, where="confidence >= 0.7").read().rows == 2
     assert as_source(path, where="confidence = 0.7").read().rows == 1
 
@@ -439,7 +497,10 @@ def test_a_bad_value_counts_where_its_row_is_left(form: str, tmp_path: Path) -> 
     probability[470] = 3.0
     path = write(whole.set_column(0, "prob_0", pa.array(probability)), tmp_path / f"a.{form}")
     assert as_source(path, where="key < 470").read().rows == 470
-    for read in (lambda s: s.read(), lambda s: [list(part.batches(rows=16)) for part in s.parts(100)]):
+    for read in (
+        lambda s: s.read(),
+        lambda s: [list(part.batches(rows=16)) for part in s.parts(100)],
+    ):
         with pytest.raises(InputError) as caught:
             read(as_source(path, where=["age > 5", "key >= 400"] if probability else ""))
         assert str(caught.value).startswith(f"{path}: row 471: ")
@@ -461,8 +522,13 @@ def test_a_bad_class_names_its_row_in_its_file(form: str, tmp_path: Path) -> Non
 
 def test_classes_of_two_types_name_the_row(tmp_path: Path) -> None:
     for name, labels in (("a", [0, 1, 1]), ("b", ["x", "y", "y"])):
-        write(pa.table({"prediction": labels, "label": labels, "key": [0, 1, 2]}), tmp_path / f"{name}.parquet")
-    with pytest.raises(InputError, match=r"b\.parquet: row 2: column prediction: expected classes of one type"):
+        write(
+            pa.table({"prediction": labels, "label": labels, "key": [0, 1, 2]}),
+            tmp_path / f"{name}.parquet",
+        )
+    with pytest.raises(
+        InputError, match=r"b\.parquet: row 2: column prediction: expected classes of one type"
+    ):
         as_source(tmp_path, where="key > 0").read()
 
 
@@ -470,7 +536,12 @@ def test_labels_are_joined_by_a_column(tmp_path: Path) -> None:
     reference = write(table(900, 1), tmp_path / "reference.parquet")
     target = write(table().drop_columns(["label"]), tmp_path / "target.parquet")
     labels = {"key": list(range(0, 600, 3)), "label": table().column("label").to_pylist()[::3]}
-    options: dict[str, Any] = {"where": "key >= 300", "backtest": None, "methods": ["doc"], "diagnosis": False}
+    options: dict[str, Any] = {
+        "where": "key >= 300",
+        "backtest": None,
+        "methods": ["doc"],
+        "diagnosis": False,
+    }
     found = estimate(reference, target, labels=labels, key="key", **options)
     assert found.target["labelled"] == 100
     assert any("100 of 200 labels are not needed" in said for said in found.warnings)
@@ -500,14 +571,24 @@ def test_a_run_folder_tells_conditions_apart(tmp_path: Path) -> None:
 
     def asked(where: list[str], kept: bool = True) -> Any:
         folder = tmp_path / "run" if kept else None
-        options: dict[str, Any] = {"methods": ["doc"], "diagnosis": False, "backtest": None, "run_folder": folder}
+        options: dict[str, Any] = {
+            "methods": ["doc"],
+            "diagnosis": False,
+            "backtest": None,
+            "run_folder": folder,
+        }
         return estimate(reference, home, where=where, **options).to_dict()
 
     def read() -> tuple[int, int]:
         found = read_manifest(tmp_path / "run")
         return found["read"], found["done"]
 
-    for where, fresh in (([], 10), (["age > 50"], 10), (["age > 51"], 10), (["day < 2026-11-04"], 3)):
+    for where, fresh in (
+        ([], 10),
+        (["age > 50"], 10),
+        (["age > 51"], 10),
+        (["day < 2026-11-04"], 3),
+    ):
         assert asked(where) == asked(where, kept=False)
         assert read() == (fresh, 10 if fresh == 10 else 3)
         asked(where)
@@ -517,13 +598,20 @@ def test_a_run_folder_tells_conditions_apart(tmp_path: Path) -> None:
 def test_a_second_run_counts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reference = write(table(900, 1), tmp_path / "reference.parquet")
     home = lake(tmp_path / "lake", "csv")
-    options: dict[str, Any] = {"where": "age > 50", "backtest": None, "methods": ["doc"], "diagnosis": False}
+    options: dict[str, Any] = {
+        "where": "age > 50",
+        "backtest": None,
+        "methods": ["doc"],
+        "diagnosis": False,
+    }
     options["run_folder"] = tmp_path / "run"
     first = estimate(reference, home, **options).to_dict()
     read: list[str] = []
     tables = Piece.tables
     monkeypatch.setattr(
-        Piece, "tables", lambda self, *a: (self.where and read.append(str(self.file)), tables(self, *a))[1]
+        Piece,
+        "tables",
+        lambda self, *a: (self.where and read.append(str(self.file)), tables(self, *a))[1],
     )
     assert estimate(reference, home, **options).to_dict() == first
     assert {Path(file).parent.name for file in read} == {"day=2026-11-01"}  # the first batch
@@ -532,14 +620,18 @@ def test_a_second_run_counts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 VALUES = st.one_of(st.none(), st.integers(-3, 3))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     cells=st.lists(VALUES, min_size=1, max_size=30),
     sign=st.sampled_from(["=", "!=", "<", "<=", ">", ">=", "in"]),
     value=st.integers(-3, 3),
     form=st.sampled_from(FORMS),
 )
-def test_every_sign_on_every_format(cells: list[int | None], sign: str, value: int, form: str, tmp_path: Path) -> None:
+def test_every_sign_on_every_format(
+    cells: list[int | None], sign: str, value: int, form: str, tmp_path: Path
+) -> None:
     signs: dict[str, Callable[[int], bool]] = {
         "=": lambda c: c == value,
         "!=": lambda c: c != value,
@@ -550,10 +642,18 @@ def test_every_sign_on_every_format(cells: list[int | None], sign: str, value: i
         "in": lambda c: c in (value, 2),
     }
     known = [0, *cells]  # a first cell that is there, from which JSONL takes the type
-    data = {"confidence": np.full(len(known), 0.5), "x": pa.array(known, pa.int64()), "n": np.arange(len(known))}
+    data = {
+        "confidence": np.full(len(known), 0.5),
+        "x": pa.array(known, pa.int64()),
+        "n": np.arange(len(known)),
+    }
     path = write(pa.table(data), tmp_path / f"a.{form}")
     wanted = [i for i, cell in enumerate(known) if cell is not None and signs[sign](cell)]
-    source = as_source(path, extra_columns=["n"], where=f"x in ({value}, 2)" if sign == "in" else f"x {sign} {value}")
+    source = as_source(
+        path,
+        extra_columns=["n"],
+        where=f"x in ({value}, 2)" if sign == "in" else f"x {sign} {value}",
+    )
     if not wanted:
         with pytest.raises(InputError, match="got none"):
             source.read()
@@ -561,9 +661,14 @@ def test_every_sign_on_every_format(cells: list[int | None], sign: str, value: i
         assert source.read().columns["n"].tolist() == wanted
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    cells=st.lists(st.none() | st.sampled_from([-1.0, -0.0, 0.0, 0.1, 0.5, float("nan"), float("inf")]), min_size=1),
+    cells=st.lists(
+        st.none() | st.sampled_from([-1.0, -0.0, 0.0, 0.1, 0.5, float("nan"), float("inf")]),
+        min_size=1,
+    ),
     names=st.lists(st.none() | st.text("abé", max_size=3), min_size=1),
     kind=st.sampled_from([pa.float32(), pa.float64()]),
     sign=st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
@@ -588,7 +693,9 @@ def test_row_groups_never_hold_a_row_that_is_asked_for(
 
     def left() -> list[int] | str:
         try:
-            found: list[int] = as_source(path, extra_columns=["n"], where=where).read().columns["n"].tolist()
+            found: list[int] = (
+                as_source(path, extra_columns=["n"], where=where).read().columns["n"].tolist()
+            )
         except InputError as error:
             return str(error)
         return found
@@ -608,13 +715,17 @@ def test_conditions_belong_to_the_opening() -> None:
         as_source(record, where="x = 1")
 
 
-def test_few_rows_are_looked_for_in_batches_of_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_few_rows_are_looked_for_in_batches_of_many(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The widths of lists are read from the first row, which may stand far down."""
     source = as_source(write(table(), tmp_path / "a.parquet"), where="key = 599")
     asked: list[int] = []
     tables = ParquetReader.tables
     monkeypatch.setattr(
-        ParquetReader, "tables", lambda self, kinds, rows: (asked.append(rows), tables(self, kinds, rows))[1]
+        ParquetReader,
+        "tables",
+        lambda self, kinds, rows: (asked.append(rows), tables(self, kinds, rows))[1],
     )
     [(batch, _)] = list(source.pieces[0].tables({"key": "any"}, 1))  # type: ignore[attr-defined]
     assert batch.column("key").to_pylist() == [599]
@@ -622,7 +733,9 @@ def test_few_rows_are_looked_for_in_batches_of_many(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("labels_apart", [False, True])
-def test_a_comparison_is_that_of_files_with_these_rows_alone(labels_apart: bool, tmp_path: Path) -> None:
+def test_a_comparison_is_that_of_files_with_these_rows_alone(
+    labels_apart: bool, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(4)
     label, site = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
 
@@ -634,7 +747,12 @@ def test_a_comparison_is_that_of_files_with_these_rows_alone(labels_apart: bool,
             prediction = np.where(right, label, 1 - label)
             order = mine.permutation(400)  # each model's rows in an order of its own
             order = order[kept[order]]
-            data = {"id": order, "site": site[order], "prediction": prediction[order], "confidence": confidence[order]}
+            data = {
+                "id": order,
+                "site": site[order],
+                "prediction": prediction[order],
+                "confidence": confidence[order],
+            }
             data |= {} if labels_apart and seed < 3 else {"label": label[order]}
             out.append(write(pa.table(data), tmp_path / f"{name}-{seed}.parquet"))
         return out
@@ -643,7 +761,9 @@ def test_a_comparison_is_that_of_files_with_these_rows_alone(labels_apart: bool,
     truth = {"labels": tmp_path / "truth.parquet"} if labels_apart else {}
 
     def told(paths: list[Path], **more: Any) -> dict[str, Any]:
-        return compare(paths[:2], out_of_domain=paths[2:], names=["a", "b"], **truth, **more).to_dict()
+        return compare(
+            paths[:2], out_of_domain=paths[2:], names=["a", "b"], **truth, **more
+        ).to_dict()
 
     found, wanted = told(files("all", site >= 0), where="site = 1"), told(files("north", site == 1))
     assert found["paired"]["in_domain"]["paired"] is True
@@ -659,7 +779,12 @@ def test_a_backtest_is_that_of_a_file_with_these_rows_alone(tmp_path: Path) -> N
     every, some = tmp_path / "all.parquet", tmp_path / "some.parquet"
     pq.write_table(pa.table(data), every)
     pq.write_table(pa.table(data).filter(pa.array(site != 1)), some)
-    options: dict[str, Any] = {"methods": ["source", "atc"], "families": ["none"], "repeats": 3, "cache": None}
+    options: dict[str, Any] = {
+        "methods": ["source", "atc"],
+        "families": ["none"],
+        "repeats": 3,
+        "cache": None,
+    }
     found = backtest(every, where="site != 1", **options)
     assert found.trials == backtest(some, **options).trials
     assert found.reference["rows"] == 400

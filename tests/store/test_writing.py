@@ -43,7 +43,9 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 def test_permissions_are_the_usual_ones(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     write_atomic(tmp_path / "a", "x")
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE(
+        (tmp_path / "plain").stat().st_mode
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX devices and links")
@@ -53,7 +55,9 @@ def test_links_and_devices(tmp_path: Path) -> None:
     write_result(tmp_path / "link", "after")  # a name that somebody gave
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "after"
-    with pytest.raises(UsageError, match=r"link: it is a link to .*real, which is not followed; remove it"):
+    with pytest.raises(
+        UsageError, match=r"link: it is a link to .*real, which is not followed; remove it"
+    ):
         write_atomic(tmp_path / "link", "later")
     assert (tmp_path / "real").read_text() == "after"
     write_atomic("/dev/null", "x")
@@ -93,7 +97,11 @@ def test_unknown_and_empty_class_do_not_mix_in_npz(tmp_path: Path) -> None:
 def test_unused_class_names_survive_where_the_format_holds_them(tmp_path: Path) -> None:
     record = Predictions.from_classes(["a", "a"], classes=["c", "b", "a"])
     for form in ("parquet", "arrow", "npz"):
-        assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == ("c", "b", "a")
+        assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == (
+            "c",
+            "b",
+            "a",
+        )
     for form in ("csv", "jsonl"):
         assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == ("a",)
 
@@ -106,7 +114,9 @@ def _dead() -> int:
 
 
 @pytest.mark.parametrize("folder", [True, False], ids=["folder", "file"])
-def test_what_a_killed_process_left_beside_a_result_is_swept_by_the_next_writer(tmp_path: Path, folder: bool) -> None:
+def test_what_a_killed_process_left_beside_a_result_is_swept_by_the_next_writer(
+    tmp_path: Path, folder: bool
+) -> None:
     code = (
         "import os, pathlib, sys; from oodometer.store import whole_folder, write_atomic\n"
         "home = pathlib.Path(sys.argv[1])\n"
@@ -123,7 +133,9 @@ def test_what_a_killed_process_left_beside_a_result_is_swept_by_the_next_writer(
     subprocess.run([sys.executable, "-c", code, str(home)], check=False)
     left = {one.name for one in tmp_path.iterdir()} - {other.name}
     assert len(left) == 1, "the process left one thing unfinished"
-    living = tmp_path / re.sub(r"-\d+-", f"-{os.getpid()}-", left.pop())  # of a process that goes on
+    living = tmp_path / re.sub(
+        r"-\d+-", f"-{os.getpid()}-", left.pop()
+    )  # of a process that goes on
     living.write_text("half")
     write_atomic(home, "done")
     assert {one.name for one in tmp_path.iterdir()} == {"result", other.name, living.name}

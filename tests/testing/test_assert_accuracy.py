@@ -25,12 +25,20 @@ def found() -> Estimation:
     easy, hard = example_record(300, seed=2), example_record(300, seed=3, difficulty=2.5)
 
     def rows(*records: Any, labelled: bool) -> dict[str, Any]:
-        made: dict[str, Any] = {"probabilities": np.concatenate([one.probabilities for one in records])}
-        made["place"] = np.repeat([f"p{i}" for i in range(len(records))], [len(one.probabilities) for one in records])
-        return made | ({"label": np.concatenate([one.label for one in records])} if labelled else {})
+        made: dict[str, Any] = {
+            "probabilities": np.concatenate([one.probabilities for one in records])
+        }
+        made["place"] = np.repeat(
+            [f"p{i}" for i in range(len(records))], [len(one.probabilities) for one in records]
+        )
+        return made | (
+            {"label": np.concatenate([one.label for one in records])} if labelled else {}
+        )
 
     reference = rows(example_record(600, seed=1), labelled=True)
-    return oodometer.estimate(reference, rows(easy, hard, labelled=False), by="place", backtest=None, methods=["cbpe"])
+    return oodometer.estimate(
+        reference, rows(easy, hard, labelled=False), by="place", backtest=None, methods=["cbpe"]
+    )
 
 
 def test_a_promise_that_holds_gives_the_estimation_back(found: Estimation) -> None:
@@ -72,7 +80,9 @@ def test_the_end_that_is_asked_for_is_the_one_that_counts(found: Estimation) -> 
 
 def test_other_metrics_are_asked_for_and_held_to_the_limit() -> None:
     reference, target = example_record(400, seed=1), example_record(300, seed=2).without_labels()
-    found = assert_accuracy(reference, target, at_least=0.3, metric="f1", backtest=None, methods=["cbpe"])
+    found = assert_accuracy(
+        reference, target, at_least=0.3, metric="f1", backtest=None, methods=["cbpe"]
+    )
     (value,) = (one.value for one in found.metrics.values())
     with pytest.raises(TooLow, match=rf"^f1 is estimated at {value:.3f}, below 0.999\n"):
         assert_accuracy(found, at_least=0.999, metric="f1")
@@ -80,7 +90,9 @@ def test_other_metrics_are_asked_for_and_held_to_the_limit() -> None:
 
 def test_too_little_trust_fails(found: Estimation) -> None:
     assert found.headline.trust != "high"
-    with pytest.raises(TooLow, match=f"trust in the estimate is {found.headline.trust}, and high is asked for"):
+    with pytest.raises(
+        TooLow, match=f"trust in the estimate is {found.headline.trust}, and high is asked for"
+    ):
         assert_accuracy(found, at_least=0.0, trust="high")
 
 
@@ -96,7 +108,9 @@ def test_too_little_trust_fails(found: Estimation) -> None:
         ({"at_least": 0.9, "every": "7d"}, "takes no target and no options"),
     ],
 )
-def test_wrong_arguments_are_no_failed_assertion(found: Estimation, given: dict[str, Any], said: str) -> None:
+def test_wrong_arguments_are_no_failed_assertion(
+    found: Estimation, given: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UsageError, match=said):
         assert_accuracy(found, **given)
     with pytest.raises(UsageError, match="expected a reference and a target"):
@@ -116,14 +130,23 @@ def test_the_fixture_shows_the_message_alone_and_leaves_the_numbers(
     pytester: pytest.Pytester, pytestconfig: pytest.Config
 ) -> None:
     pytester.makepyfile(TESTS)
-    for name, record in (("r", example_record(300, seed=1)), ("t", example_record(300, seed=2, difficulty=2.0))):
-        oodometer.write(record.without_labels() if name == "t" else record, pytester.path / f"{name}.parquet")
+    for name, record in (
+        ("r", example_record(300, seed=1)),
+        ("t", example_record(300, seed=2, difficulty=2.0)),
+    ):
+        oodometer.write(
+            record.without_labels() if name == "t" else record, pytester.path / f"{name}.parquet"
+        )
     # Installed, it is there by itself; from a folder of sources it has to be named.
     names = {getattr(one, "__name__", "") for one in pytestconfig.pluginmanager.get_plugins()}
     plugin = [] if "pytest_oodometer" in names else ["-p", "pytest_oodometer"]
-    result = pytester.runpytest_inprocess(*plugin, "-p", "no:cacheprovider", "-p", "no:xdist", "--junitxml=out.xml")
+    result = pytester.runpytest_inprocess(
+        *plugin, "-p", "no:cacheprovider", "-p", "no:xdist", "--junitxml=out.xml"
+    )
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["E *TooLow: accuracy is estimated at * %, below 99.0 %", "E * trust none: *"])
+    result.stdout.fnmatch_lines(
+        ["E *TooLow: accuracy is estimated at * %, below 99.0 %", "E * trust none: *"]
+    )
     result.stdout.no_fnmatch_line("*testing/accuracy.py:*: *")
     xml = (pytester.path / "out.xml").read_text()
     assert xml.count('name="oodometer.accuracy.value"') == 2
@@ -137,6 +160,9 @@ def test_pytest_starts_without_the_package(tmp_path: Path) -> None:
     code = "import sys, pytest, pytest_oodometer; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', sys.argv[1]]))"
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], env={**os.environ, **environment}, capture_output=True, text=True
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout

@@ -60,8 +60,21 @@ def test_the_usual_case() -> None:
     assert set(out) >= KEYS
     for name in ("estimate", "label_only"):
         assert set(out[name]) == {"value", "lower", "upper", "level", "kind"}
-    assert set(out["headline"]) >= {"value", "lower", "upper", "level", "kind", "method", "trust", "why"}
-    assert {e["method"] for e in out["intervals"]} == {"clopper-pearson", "hypergeometric", "ppi-betting"}
+    assert set(out["headline"]) >= {
+        "value",
+        "lower",
+        "upper",
+        "level",
+        "kind",
+        "method",
+        "trust",
+        "why",
+    }
+    assert {e["method"] for e in out["intervals"]} == {
+        "clopper-pearson",
+        "hypergeometric",
+        "ppi-betting",
+    }
 
 
 def test_all_forms_of_the_same_labels_agree() -> None:
@@ -102,7 +115,11 @@ def test_ten_labels_refute_what_every_confidence_says() -> None:
     reference = Predictions.from_confidence(confidence, correct=rng.random(1000) < confidence)
     right = rng.random(1000) < 0.13
     row = np.arange(0, 1000, 100)
-    found = audit(reference, Predictions.from_confidence(confidence), labels={"row": row, "correct": right[row]})
+    found = audit(
+        reference,
+        Predictions.from_confidence(confidence),
+        labels={"row": row, "correct": right[row]},
+    )
     assert found.headline.interval.value > 0.9
     assert found.refuted
     assert found.p_value is not None
@@ -116,7 +133,10 @@ def test_a_true_headline_is_seldom_refuted() -> None:
     for seed in range(12):
         row = np.random.default_rng(seed).permutation(900)[:30]
         found = audit(
-            SOURCE, slim(same, "probabilities"), labels={"row": row, "label": same.label[row]}, methods=["doc"]
+            SOURCE,
+            slim(same, "probabilities"),
+            labels={"row": row, "label": same.label[row]},
+            methods=["doc"],
         )
         refuted.append(found.refuted)
     assert np.mean(refuted) <= 0.1
@@ -138,7 +158,15 @@ def test_label_audit_label_again(tmp_path: Path, ending: str) -> None:
     assert as_json(first)["suggested"] == first.suggestion.row.tolist()
     filled = fill(out, tmp_path / f"first.{ending}")
     again = tmp_path / f"again.{ending}"
-    second = audit(SOURCE, EASY, methods=["doc"], labels=filled, suggest=150, suggest_by="confidence", out=again)
+    second = audit(
+        SOURCE,
+        EASY,
+        methods=["doc"],
+        labels=filled,
+        suggest=150,
+        suggest_by="confidence",
+        out=again,
+    )
     assert second.labels == 50
     assert not set(second.suggestion.row) & set(first.suggestion.row)
     given = [filled, fill(again, tmp_path / f"second.{ending}")]
@@ -155,10 +183,14 @@ def test_label_audit_label_again(tmp_path: Path, ending: str) -> None:
 
 def fill(path: Path, to: Path) -> Path:
     """The file that a person gives back: the same table with the truth in `label`."""
-    table = as_source(path, classes=range(4), extra_columns=("draw", "row", "probability", "share")).read(["label"])
+    table = as_source(
+        path, classes=range(4), extra_columns=("draw", "row", "probability", "share")
+    ).read(["label"])
     columns = {name: np.asarray(values) for name, values in table.columns.items()}
     label = EASY_TRUTH.label[columns["row"].astype(int)]
-    return write_predictions(Predictions.from_arrays(label=label, classes=range(4), columns=columns), to)
+    return write_predictions(
+        Predictions.from_arrays(label=label, classes=range(4), columns=columns), to
+    )
 
 
 def test_a_suggestion_cut_off_early_still_counts(tmp_path: Path) -> None:

@@ -41,7 +41,9 @@ def renamed(record: Predictions, names: np.ndarray) -> Predictions:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(3, 30), st.sampled_from([-1, 1]), st.integers(0, 99))
-def test_labels_off_by_one_are_named_with_the_accuracy_they_hide(classes: int, step: int, seed: int) -> None:
+def test_labels_off_by_one_are_named_with_the_accuracy_they_hide(
+    classes: int, step: int, seed: int
+) -> None:
     record = made(classes, 0.9, seed=seed)
     said = said_of(renamed(record, (np.arange(classes) + step) % classes))
     back = "label - 1" if step == 1 else "label + 1"
@@ -146,6 +148,9 @@ def test_every_verb_says_it(off_by_one: Path, tmp_path: Path, command: list[str]
 
 def test_right_labels_are_not_spoken_of(off_by_one: Path) -> None:
     found = oodometer.estimate(
-        off_by_one / "reference.parquet", off_by_one / "target.parquet", backtest=None, methods=["ac"]
+        off_by_one / "reference.parquet",
+        off_by_one / "target.parquet",
+        backtest=None,
+        methods=["ac"],
     )
     assert not [w for w in found.warnings if "chance" in w]

@@ -88,7 +88,9 @@ def arrays(home: Path) -> tuple[Path, Path, bytes]:
 
 
 def images(home: Path) -> tuple[Path, Path, bytes]:
-    pillow = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
+    pillow = pytest.importorskip(
+        "PIL.Image", reason="needs the extra image: pip install '.[image]'"
+    )
     (home / "rows").mkdir()
     for i in range(8):
         pillow.fromarray(np.full((16, 16, 3), 150 + i, np.uint8)).save(home / "rows" / f"{i}.bmp")
@@ -103,7 +105,11 @@ SOURCES = {"texts": jsonl, "arrays": arrays, "images": images}
 @pytest.mark.parametrize("kind", SOURCES)
 def test_predict_begins_again(kind: str, model: str, tmp_path: Path) -> None:
     data, path, content = SOURCES[kind](tmp_path)
-    asked: dict[str, Any] = {"classes": ["bad", "good"], "batch_rows": 2, "out": tmp_path / "p.parquet"}
+    asked: dict[str, Any] = {
+        "classes": ["bad", "good"],
+        "batch_rows": 2,
+        "out": tmp_path / "p.parquet",
+    }
     if kind == "images":
         content = path.read_bytes()[:54] + bytes(len(content) - 54)  # all black
     with pytest.raises(KeyboardInterrupt):
@@ -121,14 +127,21 @@ def test_predict_goes_on_where_only_the_time_is_another(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, _ = texts(tmp_path / "rows.jsonl")
-    asked: dict[str, Any] = {"classes": ["bad", "good"], "batch_rows": 2, "out": tmp_path / "p.parquet"}
+    asked: dict[str, Any] = {
+        "classes": ["bad", "good"],
+        "batch_rows": 2,
+        "out": tmp_path / "p.parquet",
+    }
     with pytest.raises(KeyboardInterrupt):
         predict(model, data, progress=stopped(5), **asked)
     os.utime(data, ns=(1, 1))
     batches: list[int] = []
     monkeypatch.setattr(
         "oodometer.verbs.predict.ask_batch",
-        lambda *given, plain=oodometer.verbs.predict.ask_batch: (batches.append(given[5]), plain(*given))[1],
+        lambda *given, plain=oodometer.verbs.predict.ask_batch: (
+            batches.append(given[5]),
+            plain(*given),
+        )[1],
     )
     predict(model, data, **asked)
     assert batches == [2, 3]
@@ -136,7 +149,11 @@ def test_predict_goes_on_where_only_the_time_is_another(
 
 def test_predict_begins_again_with_other_code_of_the_model(model: str, tmp_path: Path) -> None:
     data, _ = texts(tmp_path / "rows.jsonl")
-    asked: dict[str, Any] = {"classes": ["bad", "good"], "batch_rows": 2, "out": tmp_path / "p.parquet"}
+    asked: dict[str, Any] = {
+        "classes": ["bad", "good"],
+        "batch_rows": 2,
+        "out": tmp_path / "p.parquet",
+    }
     with pytest.raises(KeyboardInterrupt):
         predict(model, data, progress=stopped(5), **asked)
     behind(tmp_path / "asked_model.py", MODEL.replace("0.875", "0.625").encode())
@@ -146,7 +163,12 @@ def test_predict_begins_again_with_other_code_of_the_model(model: str, tmp_path:
         one.unlink()  # Python itself goes by size and time
     predict(model, data, **asked)
     sys.dont_write_bytecode = before
-    assert set(np.unique(read_predictions(tmp_path / "p.parquet").probabilities)) == {0.25, 0.375, 0.625, 0.75}
+    assert set(np.unique(read_predictions(tmp_path / "p.parquet").probabilities)) == {
+        0.25,
+        0.375,
+        0.625,
+        0.75,
+    }
 
 
 def test_predict_begins_again_with_other_replies(tmp_path: Path) -> None:
@@ -157,7 +179,9 @@ def test_predict_begins_again_with_other_replies(tmp_path: Path) -> None:
     assert stamp_of(replies) != first
 
 
-def test_all_modules_of_a_package_tell_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_modules_of_a_package_tell_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "asked_package").mkdir()
     for name in ("__init__", "nets"):
         (tmp_path / "asked_package" / f"{name}.py").write_text("a = 1\n")
@@ -182,7 +206,9 @@ def test_shift_image_begins_again(kind: str, tmp_path: Path) -> None:
 
 
 def same_files(one: Path, other: Path) -> None:
-    names = [sorted(str(path.relative_to(home)) for path in home.rglob("*")) for home in (one, other)]
+    names = [
+        sorted(str(path.relative_to(home)) for path in home.rglob("*")) for home in (one, other)
+    ]
     assert names[0] == names[1]
     for name in names[0]:
         if (one / name).is_file():
@@ -190,13 +216,24 @@ def same_files(one: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", ["data", "training", "wordnet"])
-def test_shift_text_begins_again(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shift_text_begins_again(
+    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from oodometer.shifts.text import KnownWords
 
-    data, training, wordnet = tmp_path / "a.jsonl", tmp_path / "train.csv", write_wordnet(tmp_path / "wn")
+    data, training, wordnet = (
+        tmp_path / "a.jsonl",
+        tmp_path / "train.csv",
+        write_wordnet(tmp_path / "wn"),
+    )
     data.write_text('{"text": "Is the house big here?"}\n{"text": "One big house."}\n')
     training.write_text("text\na home home\n")
-    asked: dict[str, Any] = {"kind": "known-words", "severity": [0.2, 0.4], "training": training, "wordnet": wordnet}
+    asked: dict[str, Any] = {
+        "kind": "known-words",
+        "severity": [0.2, 0.4],
+        "training": training,
+        "wordnet": wordnet,
+    }
     plain, seen = KnownWords.apply, []
 
     def stop(self: Any, *given: Any, **more: Any) -> Any:
@@ -227,7 +264,10 @@ def test_shift_text_begins_again(changed: str, tmp_path: Path, monkeypatch: pyte
 def test_stress_refuses(model: str, tmp_path: Path) -> None:
     data = tmp_path / "a.jsonl"
     words = ["evil", "good"]
-    rows = [{"text": f"{words[i % 2]} is the right word for {i}", "label": ["bad", "good"][i % 2]} for i in range(120)]
+    rows = [
+        {"text": f"{words[i % 2]} is the right word for {i}", "label": ["bad", "good"][i % 2]}
+        for i in range(120)
+    ]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     asked: dict[str, Any] = {"kind": "casing=0.2", "classes": ["bad", "good"]}
     oodometer.stress(data, model, out=tmp_path / "out", **asked)
@@ -249,7 +289,9 @@ def test_explain_refuses(model: str, tmp_path: Path) -> None:
     explain_in(tmp_path / "other", method, model, ["good film"], **asked)
 
 
-def test_answers_of_other_weights_have_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_of_other_weights_have_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "model"
     home.mkdir()
     (home / "weights").write_bytes(b"1234")
@@ -274,7 +316,9 @@ def test_answers_of_other_weights_have_another_name(tmp_path: Path, monkeypatch:
     assert not set(map(str, names())) & set(map(str, first))
 
 
-def test_a_file_is_hashed_once_and_again_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_hashed_once_and_again_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"one")
     later = time.time_ns() + 2 * 10**9
@@ -283,7 +327,9 @@ def test_a_file_is_hashed_once_and_again_when_it_changes(tmp_path: Path, monkeyp
     import hashlib
 
     plain = hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda file, how: (read.append(file.name), plain(file, how))[1])
+    monkeypatch.setattr(
+        hashlib, "file_digest", lambda file, how: (read.append(file.name), plain(file, how))[1]
+    )
     first = content_of(path)
     assert (content_of(path), len(read)) == (first, 1)
     time.sleep(0.05)
@@ -291,7 +337,10 @@ def test_a_file_is_hashed_once_and_again_when_it_changes(tmp_path: Path, monkeyp
     assert content_of(path) != first
     path.write_bytes(b"one")
     assert content_of(path) == first
-    assert [content_of(tmp_path / "none"), content_of(tmp_path)] == ["FileNotFoundError", [["a", first]]]
+    assert [content_of(tmp_path / "none"), content_of(tmp_path)] == [
+        "FileNotFoundError",
+        [["a", first]],
+    ]
 
 
 def test_a_data_set_of_images_is_told_by_all_its_pixels() -> None:

@@ -18,7 +18,9 @@ def passages(count: int, seed: int, size: int = 10) -> pd.DataFrame:
     easy = rng.beta(1.5, 0.7, count).repeat(size)
     right = rng.random(count * size) < easy
     sure = np.clip(0.4 + easy / 2 + 0.05 * rng.standard_normal(count * size), 0, 1)
-    return pd.DataFrame({"confidence": sure, "correct": right, "passage": np.arange(count).repeat(size)})
+    return pd.DataFrame(
+        {"confidence": sure, "correct": right, "passage": np.arange(count).repeat(size)}
+    )
 
 
 REFERENCE, TARGET = passages(60, 0), passages(80, 1).drop(columns="correct")
@@ -26,7 +28,9 @@ METHODS = ["source", "doc"]
 
 
 def test_an_estimate_widens() -> None:
-    alone, found = (estimate(REFERENCE, TARGET, methods=METHODS, cluster=c) for c in (None, "passage"))
+    alone, found = (
+        estimate(REFERENCE, TARGET, methods=METHODS, cluster=c) for c in (None, "passage")
+    )
     assert found.headline.value == alone.headline.value
     assert found.headline.interval != alone.headline.interval
     for name in METHODS:
@@ -35,7 +39,11 @@ def test_an_estimate_widens() -> None:
     assert found.reference["kind"] == "asymptotic"
     assert found.reference["lower"] < alone.reference["lower"]
     assert found.reference["upper"] > alone.reference["upper"]
-    said = [w for w in found.warnings if "60 clusters in the reference and 80 clusters in the target" in w]
+    said = [
+        w
+        for w in found.warnings
+        if "60 clusters in the reference and 80 clusters in the target" in w
+    ]
     assert len(said) == 1
     assert not any("clusters" in w for w in alone.warnings)
 
@@ -43,20 +51,28 @@ def test_an_estimate_widens() -> None:
 def test_ids_that_repeat_are_seen() -> None:
     named = [frame.rename(columns={"passage": "id"}) for frame in (REFERENCE, TARGET)]
     found = estimate(*named, methods=METHODS)
-    assert found.headline == estimate(REFERENCE, TARGET, methods=METHODS, cluster="passage").headline
+    assert (
+        found.headline == estimate(REFERENCE, TARGET, methods=METHODS, cluster="passage").headline
+    )
     unique = [frame.assign(id=np.arange(len(frame))) for frame in (REFERENCE, TARGET)]
-    assert estimate(*unique, methods=METHODS).headline == estimate(REFERENCE, TARGET, methods=METHODS).headline
+    assert (
+        estimate(*unique, methods=METHODS).headline
+        == estimate(REFERENCE, TARGET, methods=METHODS).headline
+    )
 
 
 def test_known_labels_are_those_of_clusters() -> None:
     labelled = passages(80, 1).assign(site=np.arange(800) // 200)
     alone, found = (
-        estimate(REFERENCE, labelled, methods=METHODS, cluster=c, by="site", margin=0.05, fail_drop=0.05)
+        estimate(
+            REFERENCE, labelled, methods=METHODS, cluster=c, by="site", margin=0.05, fail_drop=0.05
+        )
         for c in (None, "passage")
     )
     for plain, wide in zip((alone, *alone.slices), (found, *found.slices), strict=True):
         one, other = (
-            part.truth if hasattr(part, "truth") else Interval(**part.target["accuracy"]) for part in (plain, wide)
+            part.truth if hasattr(part, "truth") else Interval(**part.target["accuracy"])
+            for part in (plain, wide)
         )
         assert (one.kind, other.kind) == ("exact", "asymptotic")
         assert one.value == pytest.approx(other.value, rel=1e-12)  # of labels that count less
@@ -67,7 +83,10 @@ def test_known_labels_are_those_of_clusters() -> None:
 def test_an_audit_is_that_of_clusters() -> None:
     truth = passages(80, 1)["correct"].to_numpy()
     labels = pd.DataFrame({"row": np.arange(200), "correct": truth[:200]})
-    alone, found = (audit(REFERENCE, TARGET, labels=labels, methods=METHODS, cluster=c) for c in (None, "passage"))
+    alone, found = (
+        audit(REFERENCE, TARGET, labels=labels, methods=METHODS, cluster=c)
+        for c in (None, "passage")
+    )
     assert alone.estimate is not None
     assert found.estimate.kind != "exact"
     assert found.labels == 200
@@ -88,7 +107,9 @@ def test_columns_that_are_no_clusters() -> None:
         estimate(*same, methods=METHODS, cluster="batch")
 
 
-def classed(count: int, seed: int, size: int = 10, share: float = 0.5, worse: float = 0.0) -> pd.DataFrame:
+def classed(
+    count: int, seed: int, size: int = 10, share: float = 0.5, worse: float = 0.0
+) -> pd.DataFrame:
     """Passages of one class each, with probabilities; whole passages are easy or hard."""
     rng = np.random.default_rng(seed)
     of_passage = (rng.random(count) < share).astype(int)
@@ -98,7 +119,9 @@ def classed(count: int, seed: int, size: int = 10, share: float = 0.5, worse: fl
     sure = np.clip(0.55 + 0.4 * easy + 0.02 * rng.standard_normal(count * size), 0.5, 0.99)
     predicted = np.where(right, truth, 1 - truth)
     one = np.where(predicted == 1, sure, 1 - sure)
-    return pd.DataFrame({"prob_0": 1 - one, "prob_1": one, "label": truth, "passage": np.arange(count).repeat(size)})
+    return pd.DataFrame(
+        {"prob_0": 1 - one, "prob_1": one, "label": truth, "passage": np.arange(count).repeat(size)}
+    )
 
 
 def test_a_fall_without_labels_is_less_sure_in_clusters() -> None:
@@ -121,7 +144,8 @@ def test_a_fall_without_labels_is_less_sure_in_clusters() -> None:
         assert alone.alarms is not None
         assert found.alarms is not None
         rang = [
-            {one.place["name"]: one for one in (*run.where, *run.by_chance)} for run in (alone.alarms, found.alarms)
+            {one.place["name"]: one for one in (*run.where, *run.by_chance)}
+            for run in (alone.alarms, found.alarms)
         ]
         assert len(rang[0]) == len(rang[1]) == 2
         for part in found.slices:
@@ -135,7 +159,9 @@ def test_no_change_is_seen_where_clusters_alone_differ() -> None:
     for seed in range(20):
         away = classed(30, 100 + seed).drop(columns="label")
         alone, found = (
-            estimate(classed(40, seed), away, methods=["source", "atc", "doc"], backtest=None, cluster=c)
+            estimate(
+                classed(40, seed), away, methods=["source", "atc", "doc"], backtest=None, cluster=c
+            )
             for c in (None, "passage")
         )
         assert found.fell is not None
@@ -159,8 +185,12 @@ def test_a_fitted_file_keeps_the_clusters(tmp_path: Path) -> None:
     for reference in (made, Oodometer.load(file), file):
         found = estimate(reference, away, backtest=None)
         assert found.to_dict() == direct.to_dict()
-        assert found.to_dict() == estimate(reference, away, cluster="passage", backtest=None).to_dict()
-    with pytest.raises(UnknownColumnError, match=r"rename it with mapping=.*passage.*, or fit the reference again"):
+        assert (
+            found.to_dict() == estimate(reference, away, cluster="passage", backtest=None).to_dict()
+        )
+    with pytest.raises(
+        UnknownColumnError, match=r"rename it with mapping=.*passage.*, or fit the reference again"
+    ):
         estimate(file, away.rename(columns={"passage": "text"}))
     named = away.rename(columns={"passage": "text"})
     assert estimate(file, named, mapping={"text": "passage"}).headline == direct.headline
@@ -177,8 +207,13 @@ def test_a_fitted_file_without_clusters(tmp_path: Path) -> None:
         estimate(plain, away, cluster="passage")
     single = fit(home.drop(columns="passage"), backtest=None)
     found = estimate(single, away, cluster="passage")
-    assert found.headline == estimate(home.drop(columns="passage"), away, cluster="passage", backtest=None).headline
-    assert any("has no column passage: its rows are taken as independent" in w for w in found.warnings)
+    assert (
+        found.headline
+        == estimate(home.drop(columns="passage"), away, cluster="passage", backtest=None).headline
+    )
+    assert any(
+        "has no column passage: its rows are taken as independent" in w for w in found.warnings
+    )
     repeated = home.rename(columns={"passage": "id"})
     by_id = estimate(repeated, away, cluster="passage", backtest=None)
     assert not any("taken as independent" in w and "no column" in w for w in by_id.warnings)

@@ -25,9 +25,15 @@ def answers(seed: int, rates: list[tuple[float, float]], rows: int = ROWS) -> di
     rng = np.random.default_rng(seed)
     label = np.random.default_rng(99).integers(0, 2, rows)
     at = (rng.permutation(rows) + 0.5) / rows
-    accuracy = np.array([rate for _, rate in rates])[np.searchsorted([edge for edge, _ in rates], at)]
+    accuracy = np.array([rate for _, rate in rates])[
+        np.searchsorted([edge for edge, _ in rates], at)
+    ]
     right = rng.random(rows) < accuracy
-    return {"label": label, "prediction": np.where(right, label, 1 - label), "confidence": 1 - 0.5 * at}
+    return {
+        "label": label,
+        "prediction": np.where(right, label, 1 - label),
+        "confidence": 1 - 0.5 * at,
+    }
 
 
 STEADY = [(0.1, 1.0), (0.3, 0.96), (1.0, 0.6)]  # a clean start and a poor rest
@@ -73,7 +79,9 @@ def test_values_are_those_of_the_metrics(found: Comparison) -> None:
 
 def test_where_the_rankings_part_is_said_in_words(found: Comparison) -> None:
     assert order(found, "auc_coverage") == ["broad", "steady", "poor"]
-    told = [f for f in found.findings if f["name"] == "auc_against_disca" and f["domain"] == "in_domain"]
+    told = [
+        f for f in found.findings if f["name"] == "auc_against_disca" and f["domain"] == "in_domain"
+    ]
     assert told[0]["models"] == ["broad", "steady"]
     assert told[0]["share"] >= 0.9
     assert told[0]["sentence"].startswith("AUC prefers broad (")
@@ -81,7 +89,9 @@ def test_where_the_rankings_part_is_said_in_words(found: Comparison) -> None:
     assert "because" in told[0]["sentence"]
     by_risk = next(f for f in found.findings if f["name"] == "auc_against_coverage_at_risk")
     assert "at most 5 % of its answers wrong" in by_risk["sentence"]
-    tail = next(f for f in found.findings if f["name"] == "tail" and f["models"] == ["broad", "steady"])
+    tail = next(
+        f for f in found.findings if f["name"] == "tail" and f["models"] == ["broad", "steady"]
+    )
     assert tail["tail_accuracy"][1] > tail["tail_accuracy"][0] + 0.05
     case = next(f for f in found.findings if f["name"] == "start" and f["models"] == ["broad"])
     assert case["sentence"].startswith("broad: accuracy rises in the first 20 %")
@@ -90,9 +100,14 @@ def test_where_the_rankings_part_is_said_in_words(found: Comparison) -> None:
 def test_disagreements_have_kendalls_tau(found: Comparison) -> None:
     rows = [d for d in found.disagreements if d["domain"] == "in_domain"]
     one = next(d for d in rows if d["metrics"] == ["auc_coverage", "disca"])
-    values = [[model.in_domain[name].value for model in found.models] for name in ("auc_coverage", "disca")]
+    values = [
+        [model.in_domain[name].value for model in found.models]
+        for name in ("auc_coverage", "disca")
+    ]
     assert one["tau"] == pytest.approx(kendalltau(*values).statistic)
-    assert {"auc_coverage": "broad", "disca": "steady"} in [pair["preferred"] for pair in one["pairs"]]
+    assert {"auc_coverage": "broad", "disca": "steady"} in [
+        pair["preferred"] for pair in one["pairs"]
+    ]
 
 
 def test_pairs_have_differences_with_intervals(found: Comparison) -> None:
@@ -102,7 +117,9 @@ def test_pairs_have_differences_with_intervals(found: Comparison) -> None:
     )  # fmt: skip
     one, other = found["steady"].in_domain["accuracy"], found["broad"].in_domain["accuracy"]
     assert pair["difference"]["value"] == pytest.approx(one.value - other.value)
-    assert pair["difference"]["lower"] < pair["difference"]["value"] < pair["difference"]["upper"] < 0
+    assert (
+        pair["difference"]["lower"] < pair["difference"]["value"] < pair["difference"]["upper"] < 0
+    )
     assert pair["p_a_better"] < 0.05
     assert len(found.pairs) == 2 * 3 * 8
 
@@ -147,15 +164,22 @@ def test_class_names_pair_whatever_their_numbers() -> None:
     other = Predictions.from_probabilities(p[:, ::-1], label=label, classes=["cat", "bee", "ant"])
     found = compare([one, other])
     assert found.paired["in_domain"]["paired"]
-    assert found.models[0].in_domain["accuracy"].value == found.models[1].in_domain["accuracy"].value
+    assert (
+        found.models[0].in_domain["accuracy"].value == found.models[1].in_domain["accuracy"].value
+    )
 
 
 def test_pairing_makes_differences_sharper() -> None:
     """Two models that err on nearly the same rows: drawn together, their difference hardly varies."""
     one = answers(1, STEADY)
-    other = dict(one, prediction=np.where(np.arange(ROWS) % 50 == 0, 1 - one["label"], one["prediction"]))
+    other = dict(
+        one, prediction=np.where(np.arange(ROWS) % 50 == 0, 1 - one["label"], one["prediction"])
+    )
     width = {}
-    for name, second in {"paired": other, "apart": {k: np.roll(v, 1) for k, v in other.items()}}.items():
+    for name, second in {
+        "paired": other,
+        "apart": {k: np.roll(v, 1) for k, v in other.items()},
+    }.items():
         found = compare([one, second])
         assert found.paired["in_domain"]["paired"] == (name == "paired")
         pair = next(p for p in found.pairs if p["metric"] == "accuracy")
@@ -191,7 +215,9 @@ def test_what_may_be_chance_is_marked(found: Comparison) -> None:
     assert told
     for close, finding in told:
         row = next(d for d in close.disagreements if d["metrics"] == ["auc_coverage", "disca"])
-        assert finding["pairs"] == [{"models": finding_order(row), "share": row["pairs"][0]["share"]}]
+        assert finding["pairs"] == [
+            {"models": finding_order(row), "share": row["pairs"][0]["share"]}
+        ]
         assert finding["undecided"]
         assert finding["share"] < 0.9
         assert "but that may be chance: they part so in " in finding["sentence"]
@@ -211,7 +237,9 @@ def test_several_undecided_pairs_make_one_finding() -> None:
     (one,) = [f for f in found.findings if f["name"] == "undecided"]
     assert sorted(p["share"] for p in one["pairs"]) == sorted(p["share"] for p in unsure)
     more = "more " if len(unsure) < len(row["pairs"]) else ""
-    assert one["sentence"].startswith(f"AUC and DiSCA order {len(unsure)} {more}pairs of models differently")
+    assert one["sentence"].startswith(
+        f"AUC and DiSCA order {len(unsure)} {more}pairs of models differently"
+    )
     assert set(one["models"]) == {name for pair in one["pairs"] for name in pair["models"]}
 
 
@@ -230,12 +258,23 @@ def test_a_contested_finding_is_one_that_coverage_at_risk_speaks_against() -> No
     (one,) = [f for f in found.findings if f["name"] == "auc_against_disca"]
     assert one["models"] == ["wavy", "flat"]
     assert one["contested"]
-    assert "coverage at risk sides with AUC: with at most 5 % of the answers wrong" in one["sentence"]
+    assert (
+        "coverage at risk sides with AUC: with at most 5 % of the answers wrong" in one["sentence"]
+    )
 
 
 def test_costs() -> None:
-    data = {"models": [answers(1, STEADY), answers(2, BROAD)], "out_of_domain": [answers(4, POOR), answers(5, STEADY)]}
-    found = compare(**data, names=["a", "b"], energy=[2.0, 4.0], didma_weights=(0.6, 0.4), nidma_weights=(0.7, 0.3))
+    data = {
+        "models": [answers(1, STEADY), answers(2, BROAD)],
+        "out_of_domain": [answers(4, POOR), answers(5, STEADY)],
+    }
+    found = compare(
+        **data,
+        names=["a", "b"],
+        energy=[2.0, 4.0],
+        didma_weights=(0.6, 0.4),
+        nidma_weights=(0.7, 0.3),
+    )
     for model, energy in zip(found.models, (2.0, 4.0), strict=True):
         inside, outside = model.in_domain["disca"].value, model.out_of_domain["disca"].value  # type: ignore[index]
         expected = didma(inside, computation_score(energy=energy), (0.6, 0.4))
@@ -285,14 +324,20 @@ def trio() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
             wrong = rng.random(rows) >= accuracy
             one = {"id": np.arange(rows), "prediction": np.where(wrong, 1 - label, label)}
             out.append({**one, "label": label, "confidence": rng.uniform(0.6, 0.9, rows)})
-    targets = [{name: column for name, column in one.items() if name != "label"} for one in files[1]]
+    targets = [
+        {name: column for name, column in one.items() if name != "label"} for one in files[1]
+    ]
     return files[0], targets
 
 
-def test_pairs_on_a_target_without_labels(trio: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+def test_pairs_on_a_target_without_labels(
+    trio: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+) -> None:
     homes, targets = trio
     shuffled = {name: column[::-1] for name, column in targets[1].items()}  # rows are joined by id
-    found = compare(homes, target=[targets[0], shuffled, targets[2]], names=["good", "fair", "poor"])
+    found = compare(
+        homes, target=[targets[0], shuffled, targets[2]], names=["good", "fair", "poor"]
+    )
     pairs = {(row["a"], row["b"]): row for row in found.pairs if row["domain"] == "target"}
     assert {key: row["undecided"] for key, row in pairs.items()} == {
         ("good", "fair"): True, ("good", "poor"): False, ("fair", "poor"): False,
@@ -337,7 +382,10 @@ def test_targets_of_other_rows_are_no_pairs(
 def test_another_order() -> None:
     rng = np.random.default_rng(3)
     label = rng.integers(0, 3, 500)
-    records = [Predictions.from_logits(rng.normal(size=(500, 3)) + 2 * np.eye(3)[label], label=label) for _ in range(2)]
+    records = [
+        Predictions.from_logits(rng.normal(size=(500, 3)) + 2 * np.eye(3)[label], label=label)
+        for _ in range(2)
+    ]
     found = compare(records, score="energy")
     assert found.settings["score"] == "energy"
     assert "disca" not in found.rankings["in_domain"]
@@ -394,7 +442,8 @@ def test_wrong_calls() -> None:
 
 def test_without_confidence_there_are_differences_and_no_thresholds() -> None:
     one, other = (
-        {name: file[name] for name in ("label", "prediction")} for file in (answers(1, STEADY), answers(2, BROAD))
+        {name: file[name] for name in ("label", "prediction")}
+        for file in (answers(1, STEADY), answers(2, BROAD))
     )
     found = compare([one, other], names=["one", "other"])
     assert set(found.rankings["in_domain"]) == {"accuracy"}
@@ -418,4 +467,6 @@ def test_progress_and_seeds() -> None:
     once = compare(data, seed=3, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
     assert compare(data, seed=3).to_dict() == once.to_dict()
-    assert compare(data, seed=4).rankings["in_domain"]["disca"] != once.rankings["in_domain"]["disca"]
+    assert (
+        compare(data, seed=4).rankings["in_domain"]["disca"] != once.rankings["in_domain"]["disca"]
+    )

@@ -17,7 +17,11 @@ from oodometer import InputError, compare
 
 def answers(right: Any, **more: Any) -> dict[str, Any]:
     """A file of one model: which rows are right, with a confidence that says nothing."""
-    return {"correct": np.asarray(right, dtype=bool), "confidence": np.linspace(0.5, 0.9, len(right)), **more}
+    return {
+        "correct": np.asarray(right, dtype=bool),
+        "confidence": np.linspace(0.5, 0.9, len(right)),
+        **more,
+    }
 
 
 def both(a_alone: int, b_alone: int, same: int) -> tuple[list[bool], list[bool]]:
@@ -27,14 +31,24 @@ def both(a_alone: int, b_alone: int, same: int) -> tuple[list[bool], list[bool]]
     return first, second
 
 
-@pytest.mark.parametrize(("a", "b", "same"), [(12, 4, 24), (62, 87, 251), (0, 0, 30), (0, 8, 30), (5, 5, 10)])
+@pytest.mark.parametrize(
+    ("a", "b", "same"), [(12, 4, 24), (62, 87, 251), (0, 0, 30), (0, 8, 30), (5, 5, 10)]
+)
 def test_the_paired_difference_agrees_with_mcnemar(a: int, b: int, same: int) -> None:
     first, second = both(a, b, same)
     ids = [f"q{i}" for i in range(a + b + same)]
-    order = np.random.default_rng(0).permutation(len(ids))  # files in another order are joined by id
+    order = np.random.default_rng(0).permutation(
+        len(ids)
+    )  # files in another order are joined by id
     shuffled = answers(np.array(second)[order], id=[ids[i] for i in order])
     one = compare([answers(first, id=ids), shuffled], names=["a", "b"]).difference
-    assert (one["a"], one["b"], one["paired"], one["a_alone"], one["b_alone"]) == ("a", "b", True, a, b)
+    assert (one["a"], one["b"], one["paired"], one["a_alone"], one["b_alone"]) == (
+        "a",
+        "b",
+        True,
+        a,
+        b,
+    )
     assert one["value"] == pytest.approx((b - a) / len(ids))
     p = scipy.stats.binomtest(b, a + b).pvalue if a + b else 1.0
     assert one["p_value"] == pytest.approx(p)
@@ -47,8 +61,12 @@ def test_clusters_take_the_certainty_of_copies() -> None:
     rng = np.random.default_rng(1)
     easy = {name: rng.random(30) < share for name, share in (("a", 0.5), ("b", 0.6))}
     passage = np.arange(30).repeat(10)
-    files = [answers(easy[name].repeat(10), id=np.arange(300), passage=passage) for name in ("a", "b")]
-    alone, found = (compare(files, names=["a", "b"], cluster=c).difference for c in (None, "passage"))
+    files = [
+        answers(easy[name].repeat(10), id=np.arange(300), passage=passage) for name in ("a", "b")
+    ]
+    alone, found = (
+        compare(files, names=["a", "b"], cluster=c).difference for c in (None, "passage")
+    )
     d = easy["b"].astype(float) - easy["a"]
     t = scipy.stats.ttest_1samp(d, 0).confidence_interval(0.95)  # as if each passage were one row
     assert (found["lower"], found["upper"]) == pytest.approx((t.low, t.high), abs=0.01)
@@ -64,11 +82,16 @@ def test_clusters_take_the_certainty_of_copies() -> None:
 def test_replicates_draw_clusters() -> None:
     rng = np.random.default_rng(2)
     shares = [rng.beta(1, 1, 40).repeat(10) for _ in range(2)]
-    files = [answers(rng.random(400) < s, id=np.arange(400), passage=np.arange(400) // 10) for s in shares]
+    files = [
+        answers(rng.random(400) < s, id=np.arange(400), passage=np.arange(400) // 10)
+        for s in shares
+    ]
     alone, found = (compare(files, cluster=c) for c in (None, "passage"))
     for before, after in zip(alone.pairs, found.pairs, strict=True):
         if after["metric"] in ("auc_coverage", "augrc", "e_aurc"):
-            width = [one["difference"]["upper"] - one["difference"]["lower"] for one in (before, after)]
+            width = [
+                one["difference"]["upper"] - one["difference"]["lower"] for one in (before, after)
+            ]
             assert width[1] > 1.3 * width[0]
     for before, after in zip(alone.models, found.models, strict=True):
         assert after.in_domain["accuracy"].width > 1.3 * before.in_domain["accuracy"].width
@@ -84,7 +107,9 @@ def test_repeated_ids_of_several_epochs_are_clusters() -> None:
 
 
 def test_rows_apart_add_as_squares() -> None:
-    found = compare([answers([True] * 60 + [False] * 40), answers([True] * 20 + [False] * 30)], names=["a", "b"])
+    found = compare(
+        [answers([True] * 60 + [False] * 40), answers([True] * 20 + [False] * 30)], names=["a", "b"]
+    )
     a, b = (one.in_domain["accuracy"] for one in found.models)
     one = found.difference
     assert not one["paired"]
@@ -111,7 +136,11 @@ def test_ids_that_repeat_pair_rows_in_any_order() -> None:
     rng = np.random.default_rng(4)
     easy = rng.random(20).repeat(10)
     first, second = (
-        {"id": np.arange(20).repeat(10), "confidence": rng.random(200), "correct": rng.random(200) < easy + more}
+        {
+            "id": np.arange(20).repeat(10),
+            "confidence": rng.random(200),
+            "correct": rng.random(200) < easy + more,
+        }
         for more in (0.1, -0.1)
     )
     order = rng.permutation(200)
@@ -127,7 +156,10 @@ def test_ids_that_repeat_pair_rows_in_any_order() -> None:
 def runs(count: int = 2, rows: int = 60, **more: Any) -> list[dict[str, Any]]:
     """Generation logs as `read` writes them: who is right, without confidence."""
     rng = np.random.default_rng(6)
-    return [{"id": [f"q{i}" for i in range(rows)], "correct": rng.random(rows) < 0.5, **more} for _ in range(count)]
+    return [
+        {"id": [f"q{i}" for i in range(rows)], "correct": rng.random(rows) < 0.5, **more}
+        for _ in range(count)
+    ]
 
 
 def test_rows_that_one_file_lacks_are_left_out_and_said() -> None:
@@ -136,14 +168,18 @@ def test_rows_that_one_file_lacks_are_left_out_and_said() -> None:
     part = {"id": [other["id"][i] for i in order], "correct": other["correct"][order]}
     found = compare([one, part], names=["one", "part"])
     whole = compare(
-        [{name: column[:50] for name, column in side.items()} for side in (one, other)], names=["one", "part"]
+        [{name: column[:50] for name, column in side.items()} for side in (one, other)],
+        names=["one", "part"],
     )
     assert found.difference == whole.difference
     assert [model.in_domain.rows for model in found.models] == [50, 50]
     assert "50 rows are in all files; left out: 10 of 60 of one, 0 of 50 of part" in found.warnings
     gaps = {**other, "correct": [None, *other["correct"][1:].tolist()]}
     assert any("59 rows are in all files" in warning for warning in compare([one, gaps]).warnings)
-    repeated = {"id": [f"q{i}_epoch_{e}" for e in (1, 2) for i in range(60)], "correct": np.tile(other["correct"], 2)}
+    repeated = {
+        "id": [f"q{i}_epoch_{e}" for e in (1, 2) for i in range(60)],
+        "correct": np.tile(other["correct"], 2),
+    }
     assert compare([one, repeated]).difference["rows"] == 60
 
 
@@ -153,15 +189,24 @@ TWICE = {"id": ["q1", "q1", "q2"], "label": ["a", "b", "a"], "prediction": ["a",
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda one: {**one, "id": [f"gsm8k/{name}" for name in one["id"]]}, r"none in common.*one has a prefix"),
+        (
+            lambda one: {**one, "id": [f"gsm8k/{name}" for name in one["id"]]},
+            r"none in common.*one has a prefix",
+        ),
         (lambda one: {**one, "id": [f"x{name}" for name in one["id"]]}, "write the ids alike"),
         (
             lambda one: {**one, "group": ["other"] * 60},
             r"row 1: column group: expected gsm as in .*read them without groups",
         ),
         (lambda one: TWICE, r"row 2: column label: .*'q1' again; give each question its own id"),
-        (lambda one: {"id": one["id"], "score": np.linspace(0, 1, 60)}, "or a `score` in all files"),
-        (lambda one: {**one, "id": ["q0", "q0", *one["id"][2:]], "epoch": [1] * 60}, "each id once in an epoch"),
+        (
+            lambda one: {"id": one["id"], "score": np.linspace(0, 1, 60)},
+            "or a `score` in all files",
+        ),
+        (
+            lambda one: {**one, "id": ["q0", "q0", *one["id"][2:]], "epoch": [1] * 60},
+            "each id once in an epoch",
+        ),
     ],
 )
 def test_other_questions_are_refused(change: Any, words: str) -> None:
@@ -173,7 +218,8 @@ def test_other_questions_are_refused(change: Any, words: str) -> None:
 def test_other_labels_under_one_id_are_refused() -> None:
     one = {"id": [1, 2, 3], "label": ["a", "b", "c"], "prediction": ["a", "b", "b"]}
     with pytest.raises(
-        InputError, match=r"row 3: column label: expected c as in .*, since the id 3 is the same, got a"
+        InputError,
+        match=r"row 3: column label: expected c as in .*, since the id 3 is the same, got a",
     ):
         compare([one, {**one, "label": ["a", "b", "a"]}])
 
@@ -216,7 +262,10 @@ def test_several_models_against_the_best() -> None:
 def test_scores_are_compared_by_their_means() -> None:
     rng = np.random.default_rng(8)
     hard = rng.beta(0.7, 0.7, 80)
-    one, other = ({"id": np.arange(80), "score": np.clip(hard + rng.normal(more, 0.1, 80), 0, 1)} for more in (0, 0.1))
+    one, other = (
+        {"id": np.arange(80), "score": np.clip(hard + rng.normal(more, 0.1, 80), 0, 1)}
+        for more in (0, 0.1)
+    )
     found = compare([one, other], names=["one", "other"])
     gap = found.difference
     d = other["score"] - one["score"]
@@ -224,7 +273,9 @@ def test_scores_are_compared_by_their_means() -> None:
     assert (gap["metric"], gap["value"]) == ("mean_score", pytest.approx(d.mean()))
     assert gap["lower"] < t.low < t.high < gap["upper"] + 0.02
     assert str(found).startswith("Difference in mean score, other - one: +0.")
-    graded = compare([{**file, "score": 1 + 4 * file["score"]} for file in (one, other)], scale=(1, 5)).difference
+    graded = compare(
+        [{**file, "score": 1 + 4 * file["score"]} for file in (one, other)], scale=(1, 5)
+    ).difference
     assert (graded["value"], graded["lower"]) == pytest.approx((4 * gap["value"], 4 * gap["lower"]))
     with pytest.raises(InputError, match="a score from 0 to 1"):
         compare([{**one, "score": 2 * one["score"]}, other], scale=(0, 1))
@@ -238,8 +289,11 @@ def test_an_id_that_repeats_with_another_input_names_no_question() -> None:
     one = {"id": [f"q{i % 30}" for i in range(60)], "input": [f"question {i}" for i in range(60)]}
     files = [{**one, "correct": rng.random(60) < share} for share in (0.5, 0.6)]
     with pytest.raises(
-        InputError, match=r"row 31: column input: .*'question 0' as in row 1, got 'question 30'.*`epoch`"
+        InputError,
+        match=r"row 31: column input: .*'question 0' as in row 1, got 'question 30'.*`epoch`",
     ):
         compare(files)
-    numbered = [{**file, "epoch": [1] * 30 + [2] * 30} for file in files]  # the same question in other words
+    numbered = [
+        {**file, "epoch": [1] * 30 + [2] * 30} for file in files
+    ]  # the same question in other words
     assert compare(numbered).difference["clusters"] == 30

@@ -42,7 +42,13 @@ TARGETS = [{name: values for name, values in one.items() if name != "label"} for
 @pytest.fixture(scope="module")
 def found() -> oodometer.Comparison:
     return oodometer.compare(
-        HOMES, out_of_domain=AWAYS, target=TARGETS, names=NAMES, features="auto", steps=20, require=(0.9,)
+        HOMES,
+        out_of_domain=AWAYS,
+        target=TARGETS,
+        names=NAMES,
+        features="auto",
+        steps=20,
+        require=(0.9,),
     )
 
 
@@ -82,13 +88,27 @@ def test_the_rest_of_the_comparison_stays_as_it_is(found: oodometer.Comparison) 
 @pytest.mark.parametrize(
     ("more", "error", "says"),
     [
-        ({}, UsageError, "features tell which columns moved from the models' files to others; give target= or"),
-        ({"target": TARGETS, "features": "plan,colour"}, InputError, "column colour: expected the column"),
-        ({"target": TARGETS, "features": "label"}, UsageError, "label is the truth, an answer of the model or a time"),
+        (
+            {},
+            UsageError,
+            "features tell which columns moved from the models' files to others; give target= or",
+        ),
+        (
+            {"target": TARGETS, "features": "plan,colour"},
+            InputError,
+            "column colour: expected the column",
+        ),
+        (
+            {"target": TARGETS, "features": "label"},
+            UsageError,
+            "label is the truth, an answer of the model or a time",
+        ),
         ({"target": TARGETS, "features": "plan,plan"}, UsageError, "features names plan twice"),
     ],
 )
-def test_what_cannot_be_told_is_refused(more: dict[str, Any], error: type[Exception], says: str) -> None:
+def test_what_cannot_be_told_is_refused(
+    more: dict[str, Any], error: type[Exception], says: str
+) -> None:
     with pytest.raises(error) as told:
         oodometer.compare(HOMES, names=NAMES, **{"features": "auto", **more})
     assert says in str(told.value)
@@ -106,11 +126,28 @@ def test_the_command_prints_it_and_the_page_shows_it(
     out, page = str(tmp_path / "out.json"), tmp_path / "page.html"
     words = [word for target in targets for word in ("--target", target)]
     assert (
-        main(["compare", first, second, *words, "--features", "plan,age", "--json", out, "--report", str(page), "-v"])
+        main(
+            [
+                "compare",
+                first,
+                second,
+                *words,
+                "--features",
+                "plan,age",
+                "--json",
+                out,
+                "--report",
+                str(page),
+                "-v",
+            ]
+        )
         == 0
     )
     printed = " ".join(capsys.readouterr().out.split())
-    assert "your columns, from in domain to the target model column what changed explains 0 plan free" in printed
+    assert (
+        "your columns, from in domain to the target model column what changed explains 0 plan free"
+        in printed
+    )
     models = json.loads(Path(out).read_text())["models"]
     assert models[0]["columns"]["target"] == found.to_dict()["models"][0]["columns"]["target"]
     text = page.read_text()

@@ -28,4 +28,6 @@ def test_a_network_has_the_weights_of_scikit_learns() -> None:
         theirs.fit(images[:700] / 16, labels[:700])
     ours = networks()
     assert len(ours) == 5
-    np.testing.assert_allclose(ours[3].probabilities(images / 16), theirs.predict_proba(images / 16), atol=1e-9)
+    np.testing.assert_allclose(
+        ours[3].probabilities(images / 16), theirs.predict_proba(images / 16), atol=1e-9
+    )

@@ -28,10 +28,20 @@ from oodometer.verbs.discriminate.folder import open_judges, revived
 from oodometer.verbs.discriminate.judged import metric_numbers, thresholds_sentence, vote_numbers
 from oodometer.verbs.discriminate.pairs import Pairs, _lacks, pairs_of, read_texts, split
 from oodometer.verbs.discriminate.training import stop_at_a_coin
-from oodometer.verbs.discriminate.worth import holds_between, no_better_than_a_coin, outside, shortest
+from oodometer.verbs.discriminate.worth import (
+    holds_between,
+    no_better_than_a_coin,
+    outside,
+    shortest,
+)
 from oodometer.verbs.opening import Opener
 
-TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+TINY = {
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
 
 
 def rows_of(*files: Any, mapping: dict[str, str] | None = None) -> list[Any]:
@@ -70,25 +80,50 @@ def test_pairs_of_a_hand_made_file() -> None:
         "gold": ["A", "A", "B", "C", "D", "A"],
     })  # fmt: skip
     found = pairs_of(rows)
-    assert as_set(found) == {("a", "A", True), ("a", "X", False), ("b", "B", True), ("c", "C", True), ("d", "D", True)}
+    assert as_set(found) == {
+        ("a", "A", True),
+        ("a", "X", False),
+        ("b", "B", True),
+        ("c", "C", True),
+        ("d", "D", True),
+    }
     assert found.counts == {
         "rows": 6, "without_output": 1, "empty": 1, "duplicates": 5, "contradictions": 0, "beyond_balance": 0
     }  # fmt: skip
-    assert found.statistics()["by_origin"] == {"dict": 1, "gold": 4} or found.origin.tolist().count("gold") == 4
+    assert (
+        found.statistics()["by_origin"] == {"dict": 1, "gold": 4}
+        or found.origin.tolist().count("gold") == 4
+    )
 
 
 def test_an_output_that_is_gold_elsewhere_is_no_mistake() -> None:
-    found = pairs_of(rows_of({"input": ["a", "a", "b"], "output": ["two", "one", "x"], "gold": ["one", "two", "y"]}))
-    assert as_set(found) == {("a", "one", True), ("a", "two", True), ("b", "y", True), ("b", "x", False)}
+    found = pairs_of(
+        rows_of(
+            {"input": ["a", "a", "b"], "output": ["two", "one", "x"], "gold": ["one", "two", "y"]}
+        )
+    )
+    assert as_set(found) == {
+        ("a", "one", True),
+        ("a", "two", True),
+        ("b", "y", True),
+        ("b", "x", False),
+    }
 
 
 def test_verdicts_stand_where_there_is_no_gold() -> None:
-    rows = rows_of({"input": ["a", "b", "c"], "output": ["A", "X", "C"], "correct": [True, False, True]})
+    rows = rows_of(
+        {"input": ["a", "b", "c"], "output": ["A", "X", "C"], "correct": [True, False, True]}
+    )
     assert as_set(pairs_of(rows)) == {("a", "A", True), ("b", "X", False), ("c", "C", True)}
 
 
 def test_a_verdict_counts_beside_gold_where_the_texts_differ() -> None:
-    given = {"input": ["a", "b"], "output": ["a2", "x"], "gold": ["A", "B"], "correct": [True, False]}
+    given = {
+        "input": ["a", "b"],
+        "output": ["a2", "x"],
+        "gold": ["A", "B"],
+        "correct": [True, False],
+    }
     assert ("a", "a2", True) in as_set(pairs_of(rows_of(given)))
 
 
@@ -113,9 +148,16 @@ def test_balance_draws_wrong_pairs_and_keeps_right_ones() -> None:
 def test_a_metric_takes_the_place_of_verdicts() -> None:
     from oodometer.discriminators import token_f1
 
-    given = {"input": ["a", "b"], "output": ["p q r", "s"], "gold": ["p q", "s t"], "correct": [True, False]}
+    given = {
+        "input": ["a", "b"],
+        "output": ["p q r", "s"],
+        "gold": ["p q", "s t"],
+        "correct": [True, False],
+    }
     found = pairs_of(rows_of(given), metric="token-f1")
-    by_pair = dict(zip(zip(found.inputs, found.outputs, strict=True), found.targets.tolist(), strict=True))
+    by_pair = dict(
+        zip(zip(found.inputs, found.outputs, strict=True), found.targets.tolist(), strict=True)
+    )
     assert by_pair["a", "p q"] == by_pair["b", "s t"] == 1
     assert by_pair["a", "p q r"] == pytest.approx(float(token_f1(["p q r"], ["p q"])[0]))
 
@@ -123,7 +165,10 @@ def test_a_metric_takes_the_place_of_verdicts() -> None:
 def test_files_are_joined_and_columns_renamed(tmp_path: Path) -> None:
     one = written(tmp_path / "one.jsonl", [{"question": "a", "answer": "x", "target": "A"}])
     two = written(tmp_path / "two.jsonl", [{"question": "a", "answer": "y", "target": "A"}])
-    found = pairs_of(rows_of(one, two, mapping={"question": "input", "answer": "output", "target": "gold"}), balance=0)
+    found = pairs_of(
+        rows_of(one, two, mapping={"question": "input", "answer": "output", "target": "gold"}),
+        balance=0,
+    )
     assert as_set(found) == {("a", "A", True), ("a", "x", False), ("a", "y", False)}
     assert found.statistics()["by_origin"] == {"gold": 1, "one.jsonl": 1, "two.jsonl": 1}
 
@@ -137,7 +182,11 @@ def test_gold_is_read_as_text_whatever_it_looks_like(tmp_path: Path, ending: str
         pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet as pq
 
-        table = {"input": ["a", "b", "c"], "output": ["007", "2024-01-02", None], "gold": ["007", "2024-01-03", "5"]}
+        table = {
+            "input": ["a", "b", "c"],
+            "output": ["007", "2024-01-02", None],
+            "gold": ["007", "2024-01-03", "5"],
+        }
         pq.write_table(pa.table(table), path)
     (rows,) = rows_of(path)
     assert rows.golds == ["007", "2024-01-03", "5"]
@@ -146,12 +195,20 @@ def test_gold_is_read_as_text_whatever_it_looks_like(tmp_path: Path, ending: str
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([f"i{n}" for n in range(25)]), st.sampled_from("xyz")), min_size=1, max_size=80),
+    st.lists(
+        st.tuples(st.sampled_from([f"i{n}" for n in range(25)]), st.sampled_from("xyz")),
+        min_size=1,
+        max_size=80,
+    ),
     st.integers(0, 5),
 )
 def test_a_split_parts_inputs_and_loses_nothing(rows: list[tuple[str, str]], seed: int) -> None:
     rows = [*rows, *((f"i{n}", "z") for n in range(10, 20))]
-    given = {"input": [a for a, _ in rows], "output": [b for _, b in rows], "gold": [a.upper() for a, _ in rows]}
+    given = {
+        "input": [a for a, _ in rows],
+        "output": [b for _, b in rows],
+        "gold": [a.upper() for a, _ in rows],
+    }
     whole = pairs_of(rows_of(given), balance=0)
     learnt, held = split(whole, seed)
     assert not set(learnt.inputs) & set(held.inputs)
@@ -203,7 +260,10 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
         ({"source": "bert", "config": TINY}, "not both"),
         ({"head": "rule"}, "expected a head of mark or tokens"),
         ({"head": "tokens", "metric": "bleu"}, "head is for encoders that tell right from wrong"),
-        ({"head": "tokens", "kind": "encoder-decoder"}, "head is for encoders that tell right from wrong"),
+        (
+            {"head": "tokens", "kind": "encoder-decoder"},
+            "head is for encoders that tell right from wrong",
+        ),
         ({"pretraining": 2, "source": "bert"}, "pretraining is for encoders from scratch"),
         ({"pretraining": 2, "kind": "encoder-decoder"}, "pretraining is for encoders from scratch"),
         ({"pretraining": -1}, "expected 0 or more passes of pretraining, got -1"),
@@ -213,7 +273,9 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
 )
 def test_wrong_calls_are_one_line(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises((UsageError, InputError), match=message):
-        train_judges(written(tmp_path / "rows.jsonl", bracketed(40, 0)), tmp_path / "judges", **options)
+        train_judges(
+            written(tmp_path / "rows.jsonl", bracketed(40, 0)), tmp_path / "judges", **options
+        )
 
 
 def test_few_inputs_ask_for_a_dev_file() -> None:
@@ -221,7 +283,9 @@ def test_few_inputs_ask_for_a_dev_file() -> None:
         train_judges({"input": ["a", "b"], "output": ["x", "y"], "gold": ["A", "B"]}, "judges")
 
 
-def test_torch_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_is_named_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(MissingExtraError, match=re.escape(install_line("hf"))):
         train_judges(written(tmp_path / "rows.jsonl", bracketed(40, 0)), tmp_path / "judges")
@@ -235,7 +299,9 @@ def rules(*functions: Callable[[str, str], Any]) -> Panel:
     return Panel([RuleDiscriminator(one) for one in functions])
 
 
-THREE = rules(lambda i, o: o.isupper(), lambda i, o: len(i) == len(o), lambda i, o: i.lower() == o.lower())
+THREE = rules(
+    lambda i, o: o.isupper(), lambda i, o: len(i) == len(o), lambda i, o: i.lower() == o.lower()
+)
 ROWS = {
     "input": ["a", "b", "c", "d", "e", "f"],
     "output": ["A", "B", "c", "DD", "", "x"],
@@ -246,8 +312,14 @@ ROWS = {
 
 def test_a_hand_made_file_is_judged() -> None:
     found = judge_outputs(THREE, ROWS)
-    assert found.record.votes.tolist() == [[1, 1, 0, 1, 0, 0], [1, 1, 1, 0, 0, 1], [1, 1, 1, 0, 0, 0]]
-    assert [i.value for i in (found.lower, found.upper, found.mean)] == pytest.approx([2 / 6, 5 / 6, 7 / 12])
+    assert found.record.votes.tolist() == [
+        [1, 1, 0, 1, 0, 0],
+        [1, 1, 1, 0, 0, 1],
+        [1, 1, 1, 0, 0, 0],
+    ]
+    assert [i.value for i in (found.lower, found.upper, found.mean)] == pytest.approx(
+        [2 / 6, 5 / 6, 7 / 12]
+    )
     assert found.single.value == pytest.approx(3 / 6)
     assert [row["share"].value for row in found.ladder] == pytest.approx([5 / 6, 3 / 6, 2 / 6])
     assert found.estimate.kind == "empirical"
@@ -264,15 +336,23 @@ def test_a_hand_made_file_is_judged() -> None:
 def test_recalls_and_precisions_agree_with_sklearn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(0)
-    given = {"input": ["a"] * 200, "output": list(rng.choice(["A", "AA", "b", "B"], 200)), "gold": ["A"] * 200}
+    given = {
+        "input": ["a"] * 200,
+        "output": list(rng.choice(["A", "AA", "b", "B"], 200)),
+        "gold": ["A"] * 200,
+    }
     found = judge_outputs(THREE, given)
     record = found.record
     assert record.correct is not None
     assert found.truth is not None
     all_accept = record.votes.all(axis=0)
     row = next(row for row in found.truth["rules"] if row["rule"] == "any-incorrect")
-    assert row["correct_recall"]["value"] == pytest.approx(metrics.recall_score(record.correct, all_accept))
-    assert row["correct_precision"]["value"] == pytest.approx(metrics.precision_score(record.correct, all_accept))
+    assert row["correct_recall"]["value"] == pytest.approx(
+        metrics.recall_score(record.correct, all_accept)
+    )
+    assert row["correct_precision"]["value"] == pytest.approx(
+        metrics.precision_score(record.correct, all_accept)
+    )
     wrong = metrics.recall_score(record.correct == 0, ~all_accept)
     assert row["incorrect_recall"]["value"] == pytest.approx(wrong)
 
@@ -298,8 +378,13 @@ def test_all_fields_are_kept(tmp_path: Path, ending: str) -> None:
 
 
 def test_votes_of_ones_own_judges_stay_and_others_are_asked_anew(tmp_path: Path) -> None:
-    rows = [{"input": "a", "output": "A", "vote_mine": False}, {"input": "b", "output": "x", "vote_mine": True}]
-    first = judge_outputs(THREE, written(tmp_path / "rows.jsonl", rows), out=tmp_path / "judged.jsonl")
+    rows = [
+        {"input": "a", "output": "A", "vote_mine": False},
+        {"input": "b", "output": "x", "vote_mine": True},
+    ]
+    first = judge_outputs(
+        THREE, written(tmp_path / "rows.jsonl", rows), out=tmp_path / "judged.jsonl"
+    )
     assert first.judges == ("rule_0", "rule_1", "rule_2", "mine")
     assert first.upper.value == 1
     again = judge_outputs(rules(lambda i, o: True), tmp_path / "judged.jsonl")
@@ -313,8 +398,15 @@ def test_pseudo_labels_are_inputs_and_golds(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert lines == [{"input": "a", "gold": "A", "row": 0}, {"input": "b", "gold": "B", "row": 1}]
     assert found.pseudo_labels.precision.value == 1
-    none = judge_outputs(rules(lambda i, o: False), ROWS, pseudo_labels=tmp_path / "q.jsonl", out=tmp_path / "j2.jsonl")
-    assert any("no row is accepted by 1 of 1 judges: nothing was written" in one for one in none.warnings)
+    none = judge_outputs(
+        rules(lambda i, o: False),
+        ROWS,
+        pseudo_labels=tmp_path / "q.jsonl",
+        out=tmp_path / "j2.jsonl",
+    )
+    assert any(
+        "no row is accepted by 1 of 1 judges: nothing was written" in one for one in none.warnings
+    )
     assert (tmp_path / "j2.jsonl").exists()
     assert not (tmp_path / "q.jsonl").exists()
 
@@ -329,7 +421,9 @@ def test_verdicts_are_a_metric_of_zero_and_one(judges: int, rows: int, seed: int
     for one, other in zip(by_metric["ladder"], by_votes["ladder"], strict=True):
         assert one["share"].value == pytest.approx(other["share"].value)
     for one, other in zip(by_metric["bounds"], by_votes["bounds"], strict=True):
-        assert [one[n].value for n in ("lower", "upper")] == pytest.approx([other[n].value for n in ("lower", "upper")])
+        assert [one[n].value for n in ("lower", "upper")] == pytest.approx(
+            [other[n].value for n in ("lower", "upper")]
+        )
 
 
 @pytest.mark.parametrize(
@@ -396,9 +490,15 @@ def test_an_interrupted_judging_keeps_the_judges_that_answered(tmp_path: Path) -
 
 def test_small_parts_of_judging() -> None:
     thresholds = {"from": None, "by_judge": [{"value": 0.5}, {"value": 0.99951}]}
-    assert thresholds_sentence(thresholds, "Both accept") == "Both accept from P(Correct) 0.5, 1 - 0.00049 on"
+    assert (
+        thresholds_sentence(thresholds, "Both accept")
+        == "Both accept from P(Correct) 0.5, 1 - 0.00049 on"
+    )
     error = _lacks("a column input", ("Input", "output"), ("input",), "a.jsonl")
-    assert str(error) == "a.jsonl: expected a column input, got Input, output; name it with --map Input=input"
+    assert (
+        str(error)
+        == "a.jsonl: expected a column input, got Input, output; name it with --map Input=input"
+    )
     assert shortest(np.array([0.3], dtype=np.float32)).tolist() == [0.3]
 
 
@@ -419,7 +519,10 @@ def ladder_of(votes: Any, right: Any) -> list[dict[str, Any]]:
         return Interval(float(np.mean(hits)), lower, upper, 0.95, "conditional")
 
     accepted = [votes.sum(axis=0) >= j for j in range(1, len(votes) + 1)]
-    return [{"correct_recall": interval(one[right]), "incorrect_recall": interval(~one[~right])} for one in accepted]
+    return [
+        {"correct_recall": interval(one[right]), "incorrect_recall": interval(~one[~right])}
+        for one in accepted
+    ]
 
 
 @given(st.integers(1, 5), st.integers(2, 40), st.integers(0, 99), st.integers(0, 1000))
@@ -477,7 +580,13 @@ def torch() -> Any:
     return library
 
 
-QUICK: dict[str, Any] = {"config": TINY, "judges": 2, "epochs": 6, "batch_size": 16, "learning_rate": 3e-3}
+QUICK: dict[str, Any] = {
+    "config": TINY,
+    "judges": 2,
+    "epochs": 6,
+    "batch_size": 16,
+    "learning_rate": 3e-3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -501,7 +610,9 @@ def test_judges_beat_chance_on_held_out_pairs(trained: Any) -> None:
 
 def test_bounds_hold_the_truth_on_new_rows(trained: Any, tmp_path: Path) -> None:
     rows = bracketed(300, 7, share=0.3)
-    found = judge_outputs(trained.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.parquet")
+    found = judge_outputs(
+        trained.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.parquet"
+    )
     right = np.mean([row["output"] == row["gold"] for row in rows])
     assert found.estimate.lower <= right <= found.estimate.upper
     assert abs(found.mean.value - right) < 0.1
@@ -522,7 +633,9 @@ def _returns(code: CodeType) -> int:
     tree = ast.parse(Path(code.co_filename).read_text(encoding="utf-8"))
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
     others = {line for one in inner for _, _, line in one.co_lines() if line != one.co_firstlineno}
-    return sum(isinstance(one, ast.Return) and one.lineno in lines - others for one in ast.walk(tree))
+    return sum(
+        isinstance(one, ast.Return) and one.lineno in lines - others for one in ast.walk(tree)
+    )
 
 
 @pytest.mark.parametrize("head", ["tokens", "mark"])
@@ -537,7 +650,9 @@ def test_outputs_travel_straight_to_the_network(
     judges = trained.folder
     if head == "mark":
         few = written(tmp_path / "few.jsonl", bracketed(60, 0))
-        judges = train_judges(few, tmp_path / "marks", **{**QUICK, "judges": 1, "epochs": 1, "head": head}).folder
+        judges = train_judges(
+            few, tmp_path / "marks", **{**QUICK, "judges": 1, "epochs": 1, "head": head}
+        ).folder
 
     def called(*given: Any, **more: Any) -> None:
         frame, codes = sys._getframe(1), []
@@ -551,7 +666,11 @@ def test_outputs_travel_straight_to_the_network(
     rows = written(tmp_path / "new.jsonl", bracketed(20, 7))
     with pytest.raises(_Asked) as found:
         main(["discriminate", "predict", str(judges), str(rows)])
-    ours = [one for one in found.value.args[0] if Path(one.co_filename).is_relative_to(Path(oodometer.__file__).parent)]
+    ours = [
+        one
+        for one in found.value.args[0]
+        if Path(one.co_filename).is_relative_to(Path(oodometer.__file__).parent)
+    ]
     assert discriminate.predict.__code__ in ours
     assert len({one.co_filename for one in ours}) <= 7
     assert sum(map(_returns, ours)) <= 5
@@ -563,7 +682,9 @@ def test_judges_from_scratch_read_every_token(trained: Any) -> None:
     assert "pretraining" not in trained.settings
 
 
-def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: Any, tmp_path: Path) -> None:
+def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(
+    torch: Any, tmp_path: Path
+) -> None:
     pairs = written(tmp_path / "early.jsonl", bracketed(120, 0))
     options = {**QUICK, "epochs": 3, "pretraining": 3}
     whole = train_judges(pairs, tmp_path / "whole", **options)
@@ -578,10 +699,15 @@ def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: 
     with pytest.raises(KeyboardInterrupt):
         train_judges(pairs, tmp_path / "parts", **options, progress=stop)
     told: list[float] = []
-    again = train_judges(pairs, tmp_path / "parts", **options, progress=lambda a, b: told.append(a / b))
+    again = train_judges(
+        pairs, tmp_path / "parts", **options, progress=lambda a, b: told.append(a / b)
+    )
     assert told == sorted(told)
     assert told[-1] == 1.0
-    new = {"input": [row["input"] for row in bracketed(50, 3)], "output": [row["output"] for row in bracketed(50, 3)]}
+    new = {
+        "input": [row["input"] for row in bracketed(50, 3)],
+        "output": [row["output"] for row in bracketed(50, 3)],
+    }
     votes = [judge_outputs(one.folder, new).record.votes for one in (whole, again)]
     assert np.array_equal(votes[0], votes[1])
     other = train_judges(pairs, tmp_path / "other", **{**options, "pretraining": 0})
@@ -591,7 +717,13 @@ def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: 
 
 def test_the_folder_holds_judges_and_what_is_known_of_them(trained: Any) -> None:
     names = sorted(one.name for one in trained.folder.iterdir())
-    assert names == ["held_out.jsonl", "judges.json", "member-0", "member-1", "oodometer_panel.json"]
+    assert names == [
+        "held_out.jsonl",
+        "judges.json",
+        "member-0",
+        "member-1",
+        "oodometer_panel.json",
+    ]
     assert not list(trained.folder.parent.glob("*.training"))
     panel, about = open_judges(trained.folder)
     assert (len(panel), about["metric"]) == (2, "exact")
@@ -611,7 +743,9 @@ def test_the_same_training_is_kept_and_another_refused(trained: Any) -> None:
     again = train_judges(pairs, trained.folder, **QUICK)
     assert again.kept
     assert again.held_out == trained.held_out
-    with pytest.raises(UsageError, match="holds judges of another training, which is not written over"):
+    with pytest.raises(
+        UsageError, match="holds judges of another training, which is not written over"
+    ):
         train_judges(pairs, trained.folder, **{**QUICK, "seed": 1})
     with pytest.raises(UsageError, match="holds something else"):
         train_judges(pairs, trained.folder.parent, **QUICK)
@@ -640,7 +774,9 @@ def test_an_interrupted_training_goes_on_to_the_same_judges(trained: Any, tmp_pa
     assert found.held_out == trained.held_out
 
 
-def test_long_pairs_are_counted_and_still_known_after_an_interruption(torch: Any, tmp_path: Path) -> None:
+def test_long_pairs_are_counted_and_still_known_after_an_interruption(
+    torch: Any, tmp_path: Path
+) -> None:
     rows = [{**row, "input": row["input"] + " and so on" * 10} for row in bracketed(60, 0)]
     pairs = written(tmp_path / "long.jsonl", rows)
     options = {**QUICK, "epochs": 1, "max_length": 16}
@@ -677,7 +813,9 @@ def test_an_encoder_decoder_judges(torch: Any, tmp_path: Path) -> None:
 
 def test_dev_inputs_that_were_learnt_are_told(torch: Any, tmp_path: Path) -> None:
     pairs = written(tmp_path / "early.jsonl", bracketed(60, 0))
-    found = train_judges(pairs, tmp_path / "judges", dev=pairs, **{**QUICK, "judges": 1, "epochs": 1})
+    found = train_judges(
+        pairs, tmp_path / "judges", dev=pairs, **{**QUICK, "judges": 1, "epochs": 1}
+    )
     assert any("inputs are in both the pairs and" in one for one in found.warnings)
 
 
@@ -688,7 +826,9 @@ def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:
     found = train_judges(pairs, tmp_path / "judges", metric="token-f1", **QUICK)
     assert found.held_out["error"].value < 0.1
     rows = bracketed(100, 5)
-    judged = judge_outputs(found.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.jsonl")
+    judged = judge_outputs(
+        found.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.jsonl"
+    )
     true = token_f1([row["output"] for row in rows], [row["gold"] for row in rows])
     assert judged.truth["true"].value == pytest.approx(float(true.mean()), abs=1e-6)
     assert judged.lower.value <= judged.mean.value <= judged.upper.value
@@ -697,7 +837,9 @@ def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:
         each = [line["token_f1_regression_0"], line["token_f1_regression_1"]]
         assert line["token_f1_predicted"] == pytest.approx(sum(each) / 2, abs=1e-6)
         assert line["token_f1"] == pytest.approx(float(true[row]))
-    low = np.mean([min(line["token_f1_regression_0"], line["token_f1_regression_1"]) for line in lines])
+    low = np.mean(
+        [min(line["token_f1_regression_0"], line["token_f1_regression_1"]) for line in lines]
+    )
     assert judged.lower.value == pytest.approx(low, abs=1e-6)
     with pytest.raises(UsageError, match="pseudo-labels need judges of right and wrong"):
         judge_outputs(found.folder, tmp_path / "new.jsonl", pseudo_labels=tmp_path / "p.jsonl")
@@ -709,14 +851,22 @@ def classifier(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable
     transformers = pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    words = {w: i for i, w in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "A", "B"])}
+    words = {
+        w: i for i, w in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "A", "B"])
+    }
     inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+        tokenizer_object=inner,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
     )
 
     def save(*labels: str) -> str:
@@ -739,10 +889,14 @@ def test_an_existing_classifier_is_a_judge(classifier: Callable[..., str]) -> No
     assert found.judges == ("pretrained_0",)
     other = judge_outputs(None, ROWS, existing=[two], judge_labels=["bad"])
     asked = np.array([bool(text) for text in ROWS["output"]])
-    assert (found.record.votes[0, asked] + other.record.votes[0, asked] == 1).all()  # the labels are two of two
+    assert (
+        found.record.votes[0, asked] + other.record.votes[0, asked] == 1
+    ).all()  # the labels are two of two
     both = judge_outputs(THREE, ROWS, existing=[three], judge_labels=["entailment"])
     assert both.judges == ("rule_0", "rule_1", "rule_2", "pretrained_3")
-    with pytest.raises(InputError, match="name it with judge_labels=; the classifier has contradiction, neutral"):
+    with pytest.raises(
+        InputError, match="name it with judge_labels=; the classifier has contradiction, neutral"
+    ):
         judge_outputs(None, ROWS, existing=[three])
     with pytest.raises(InputError, match="a label of the classifier that means Correct"):
         judge_outputs(None, ROWS, existing=[three], judge_labels=["right"])
@@ -763,15 +917,24 @@ def held_out(rows: int) -> Pairs:
 def test_a_first_judge_that_is_a_coin_ends_the_training() -> None:
     draw, held = random.Random(0), held_out(2000)
     coin = RuleDiscriminator(lambda i, o: draw.random())
-    with pytest.raises(WorkError, match=r"the first of 5 judges is no better than a coin: .* (49|5\d) %.*all_judges"):
+    with pytest.raises(
+        WorkError,
+        match=r"the first of 5 judges is no better than a coin: .* (49|5\d) %.*all_judges",
+    ):
         stop_at_a_coin(coin, held, 5)
     stop_at_a_coin(coin, held_out(20), 5)  # too few pairs to be sure
-    stop_at_a_coin(RuleDiscriminator(lambda i, o: 0.3 if o == "A" else 0.2), held, 5)  # rejects all at 0.5: no coin
+    stop_at_a_coin(
+        RuleDiscriminator(lambda i, o: 0.3 if o == "A" else 0.2), held, 5
+    )  # rejects all at 0.5: no coin
 
 
-def test_a_stopped_training_goes_on_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_training_goes_on_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
-    monkeypatch.setattr("oodometer.verbs.discriminate.training.POOR", 1.01)  # no judge is good enough
+    monkeypatch.setattr(
+        "oodometer.verbs.discriminate.training.POOR", 1.01
+    )  # no judge is good enough
     rows = bracketed(80, 0)
     short: dict[str, Any] = {"judges": 2, "config": TINY, "epochs": 1}
     with pytest.raises(WorkError, match="first of 2 judges"):

@@ -53,7 +53,11 @@ def numbers(found: Estimation) -> dict[str, tuple[float, float, float]]:
 @cache
 def usual(*, slim_only: bool = False) -> Estimation:
     """The estimate by default, which many tests compare theirs with: made once."""
-    return estimate(slim(REFERENCE), slim(UNLABELLED)) if slim_only else estimate(REFERENCE, UNLABELLED)
+    return (
+        estimate(slim(REFERENCE), slim(UNLABELLED))
+        if slim_only
+        else estimate(REFERENCE, UNLABELLED)
+    )
 
 
 def same(one: Estimation, other: Estimation) -> None:
@@ -73,7 +77,9 @@ def test_by_default_every_method_that_the_data_can_feed_is_run() -> None:
     found = usual()
     answered = [e.method for e in found.estimates]
     assert answered == [m for m in default_methods() if m in answered]
-    assert {s.method for s in found.skipped} <= {"importance", "pape", "mandoline"}, "these need overlap"
+    assert {s.method for s in found.skipped} <= {"importance", "pape", "mandoline"}, (
+        "these need overlap"
+    )
     assert len(answered) + len(found.skipped) == len(default_methods())
     assert found.level == 0.95
     assert found.reference["rows"] == 600
@@ -104,7 +110,9 @@ def test_what_the_verb_says_is_what_the_methods_say() -> None:
     for name in (m for m in default_methods() if m not in refused):
         alone = create("estimator", name, level=0.9).fit(REFERENCE).estimate(UNLABELLED)
         got = found[name]
-        assert (got.value, got.lower, got.upper) == pytest.approx((alone.value, alone.lower, alone.upper)), name
+        assert (got.value, got.lower, got.upper) == pytest.approx(
+            (alone.value, alone.lower, alone.upper)
+        ), name
         assert (got.score, got.kind, got.assumes) == (alone.score, alone.kind, alone.assumes)
 
 
@@ -132,28 +140,50 @@ def test_frames_and_mappings_give_what_records_give() -> None:
         return out | ({"label": record.label} if record.has("label") else {})
 
     for make in (pd.DataFrame, pl.DataFrame, dict):
-        same(want, estimate(make(columns(reference)), make(columns(target)), methods=["source", "doc", "atc"]))
+        same(
+            want,
+            estimate(
+                make(columns(reference)), make(columns(target)), methods=["source", "doc", "atc"]
+            ),
+        )
 
 
 def test_classes_are_matched_by_name_and_not_by_position() -> None:
     order = [2, 0, 3, 1]
     names = np.array(["a", "b", "c", "d"])
-    reference = fields_of(REFERENCE, "probabilities", label=names[REFERENCE.label], classes=list("abcd"))
-    turned = Predictions.from_arrays(probabilities=UNLABELLED.probabilities[:, order], classes=names[order].tolist())  # type: ignore[index]
+    reference = fields_of(
+        REFERENCE, "probabilities", label=names[REFERENCE.label], classes=list("abcd")
+    )
+    turned = Predictions.from_arrays(
+        probabilities=UNLABELLED.probabilities[:, order], classes=names[order].tolist()
+    )  # type: ignore[index]
     straight = Predictions.from_arrays(probabilities=UNLABELLED.probabilities, classes=list("abcd"))
     same(estimate(reference, straight), estimate(reference, turned))
 
 
 def test_renamed_columns() -> None:
     reference = {"p": REFERENCE.probabilities, "truth": REFERENCE.label}
-    found = estimate(reference, {"p": UNLABELLED.probabilities}, mapping={"p": "probabilities", "truth": "label"})
+    found = estimate(
+        reference, {"p": UNLABELLED.probabilities}, mapping={"p": "probabilities", "truth": "label"}
+    )
     same(found, usual(slim_only=True))
 
 
 def test_columns_of_the_labels_are_renamed_too() -> None:
     labels = {"truth": TARGET.label}
-    found = estimate(slim(REFERENCE), slim(UNLABELLED), labels=labels, mapping={"truth": "label"}, methods=["doc"])
-    same(found, estimate(slim(REFERENCE), slim(UNLABELLED), labels={"label": TARGET.label}, methods=["doc"]))
+    found = estimate(
+        slim(REFERENCE),
+        slim(UNLABELLED),
+        labels=labels,
+        mapping={"truth": "label"},
+        methods=["doc"],
+    )
+    same(
+        found,
+        estimate(
+            slim(REFERENCE), slim(UNLABELLED), labels={"label": TARGET.label}, methods=["doc"]
+        ),
+    )
 
 
 def test_several_references_are_one() -> None:
@@ -192,13 +222,22 @@ def test_methods_that_are_asked_for_come_in_that_order() -> None:
             {"methods": ["ac:energy"]},
             r"the score 'energy' does not read as a probability; use threshold:energy instead",
         ),
-        ({"methods": ["doc:margin"]}, r"the estimator 'doc' takes no argument, got 'doc:margin'; write 'doc'"),
-        *(({"level": level}, r"expected a level between 0 and 1 such as 0.95") for level in (0, 1, 95, -1)),
+        (
+            {"methods": ["doc:margin"]},
+            r"the estimator 'doc' takes no argument, got 'doc:margin'; write 'doc'",
+        ),
+        *(
+            ({"level": level}, r"expected a level between 0 and 1 such as 0.95")
+            for level in (0, 1, 95, -1)
+        ),
         ({"by": "group", "every": "1d"}, r"give by= or every=, not both"),
         ({"every": "daily"}, r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"),
         ({"every": "1d"}, r"every needs the column `time`"),
         ({"target_accuracies": [95]}, r"expected an accuracy between 0 and 1 such as 0.95, got 95"),
-        ({"calibrator": "temprature"}, r"unknown calibrator 'temprature'; did you mean temperature"),
+        (
+            {"calibrator": "temprature"},
+            r"unknown calibrator 'temprature'; did you mean temperature",
+        ),
         ({"workers": 0}, r"at least one worker.* got 0"),
         ({"engine": "cloud"}, r"unknown engine 'cloud'; `oodometer.methods` lists them"),
     ],
@@ -213,10 +252,16 @@ def test_calls_that_make_no_sense(options: dict[str, Any], message: str) -> None
     [
         (UNLABELLED, REFERENCE, r"expected a labelled reference: .*first, \(reference, target\)"),
         (REFERENCE, UNLABELLED.slice(0, 0), r"expected at least one row, got none"),
-        (REFERENCE, UNLABELLED, r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says"),
+        (
+            REFERENCE,
+            UNLABELLED,
+            r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says",
+        ),
     ],
 )
-def test_data_that_cannot_be_used(reference: Predictions, target: Predictions, message: str) -> None:
+def test_data_that_cannot_be_used(
+    reference: Predictions, target: Predictions, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         estimate(slim(reference), slim(target), methods=["gde", "votes"])
 
@@ -225,7 +270,9 @@ def test_methods_that_do_not_apply_are_skipped_with_a_reason() -> None:
     found = usual(slim_only=True)
     skipped = {s.method: s.why for s in found.skipped}
     assert skipped["gde"] == "needs `members`; there are only label, probabilities"
-    assert skipped["gde-soft"] == "needs `member_probabilities`; there are only label, probabilities"
+    assert (
+        skipped["gde-soft"] == "needs `member_probabilities`; there are only label, probabilities"
+    )
     assert skipped["votes"] == "needs `votes`; there are only probabilities (in the target)"
     assert skipped["smoothness"] == "needs `views`; there are only label, probabilities"
     assert skipped["threshold:energy"] == "needs `logits`; there are only label, probabilities"
@@ -239,7 +286,16 @@ def test_what_the_target_lacks_is_skipped_too() -> None:
     target = fields_of(TARGET, "members", prediction=TARGET.predicted, classes=range(4))
     found = estimate(REFERENCE, target)
     assert {e.method for e in found.estimates} >= {"source", "gde", "gde-difference", "agreement"}
-    assert not {e.method for e in found.estimates} & {"ac", "doc", "atc", "cbpe", "im", "sld", "cot", "dis2"}
+    assert not {e.method for e in found.estimates} & {
+        "ac",
+        "doc",
+        "atc",
+        "cbpe",
+        "im",
+        "sld",
+        "cot",
+        "dis2",
+    }
     reasons = {s.method: s.why for s in found.skipped}
     assert reasons["doc"].endswith("there are only prediction, members (in the target)")
     assert found.risk_coverage is None
@@ -279,7 +335,10 @@ def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_slices_are_small_targets() -> None:
-    where, methods = np.where(np.arange(400) < 300, "at home", "away").astype(object), ["source", "atc", "doc", "cbpe"]
+    where, methods = (
+        np.where(np.arange(400) < 300, "at home", "away").astype(object),
+        ["source", "atc", "doc", "cbpe"],
+    )
     target = fields_of(TARGET, "probabilities", columns={"where": where})
     found = estimate(slim(REFERENCE), target, by="where", methods=methods)
     places = [(p.place["by"], p.place["value"], p.rows) for p in found.slices]
@@ -288,7 +347,9 @@ def test_slices_are_small_targets() -> None:
         alone = estimate(slim(REFERENCE), slim(UNLABELLED).slice(*rows), methods=methods)
         for e in part.estimates:
             want = alone[e.method]
-            assert (e.value, e.lower, e.upper) == pytest.approx((want.value, want.lower, want.upper))
+            assert (e.value, e.lower, e.upper) == pytest.approx(
+                (want.value, want.lower, want.upper)
+            )
         assert part.truth is None
     whole = sum(part.rows * part.headline.interval.value for part in found.slices) / 400
     assert whole == pytest.approx(found.headline.interval.value), "they share what the whole knows"
@@ -299,7 +360,11 @@ def test_slices_are_small_targets() -> None:
 def test_slices_of_a_file_by_a_column_that_is_no_field(tmp_path: Path) -> None:
     import pandas as pd
 
-    columns = {"prob_0": [0.9, 0.2, 0.7, 0.6], "prob_1": [0.1, 0.8, 0.3, 0.4], "shop": ["b", None, "a", "b"]}
+    columns = {
+        "prob_0": [0.9, 0.2, 0.7, 0.6],
+        "prob_1": [0.1, 0.8, 0.3, 0.4],
+        "shop": ["b", None, "a", "b"],
+    }
     days_of = pd.to_datetime(["2026-01-02", "2026-01-02", "2026-01-03", None])
     frame = pd.DataFrame({**columns, "day": days_of})
     reference = {"probabilities": [[0.9, 0.1], [0.4, 0.6]] * 40, "label": [0, 0] * 40}
@@ -309,18 +374,29 @@ def test_slices_of_a_file_by_a_column_that_is_no_field(tmp_path: Path) -> None:
         shops = as_json(estimate(reference, path, by="shop", methods=["ac"]))["slices"]
         assert [(s["value"], s["rows"]) for s in shops] == [("a", 1), ("b", 2), ("(missing)", 1)]
         days = as_json(estimate(reference, path, by="day", methods=["ac"]))["slices"]
-        assert [(s["value"], s["rows"]) for s in days] == [("2026-01-02", 2), ("2026-01-03", 1), ("(missing)", 1)]
+        assert [(s["value"], s["rows"]) for s in days] == [
+            ("2026-01-02", 2),
+            ("2026-01-03", 1),
+            ("(missing)", 1),
+        ]
 
 
 def test_slices_by_class_and_by_group() -> None:
     target = fields_of(TARGET, "probabilities", "group", classes=["a", "b", "c", "d"])
     reference = fields_of(
-        REFERENCE, "probabilities", label=np.array(list("abcd"))[REFERENCE.label], classes=list("abcd")
+        REFERENCE,
+        "probabilities",
+        label=np.array(list("abcd"))[REFERENCE.label],
+        classes=list("abcd"),
     )
     found = estimate(reference, target, by="prediction", methods=["ac"])
     counts = np.bincount(TARGET.predicted)
-    assert {p.place["value"]: p.rows for p in found.slices} == {c: counts[k] for k, c in enumerate("abcd")}
-    assert {p.place["value"] for p in estimate(reference, target, by="group", methods=["ac"]).slices} == {"even", "odd"}
+    assert {p.place["value"]: p.rows for p in found.slices} == {
+        c: counts[k] for k, c in enumerate("abcd")
+    }
+    assert {
+        p.place["value"] for p in estimate(reference, target, by="group", methods=["ac"]).slices
+    } == {"even", "odd"}
     with pytest.raises(UsageError, match=r"there is no column 'features' to slice by"):
         estimate(reference, target, by="features")
     with pytest.raises(UsageError, match=r"no column nowhere"):
@@ -352,7 +428,11 @@ def test_chunks_follow_each_other_in_time() -> None:
     for record in (target, target.take(order)):
         found = estimate(slim(REFERENCE), record, every="1d", methods=["source", "doc"])
         places = [(c.place["start"][-2:], c.place["end"], c.rows) for c in found.chunks]
-        assert places == [("05", "2026-01-06", 60), ("06", "2026-01-07", 50), ("07", "2026-01-08", 40)]
+        assert places == [
+            ("05", "2026-01-06", 60),
+            ("06", "2026-01-07", 50),
+            ("07", "2026-01-08", 40),
+        ]
         assert found.slices == ()
         middle = estimate(slim(REFERENCE), slim(UNLABELLED).slice(60, 110), methods=["doc"])
         assert found.chunks[1].estimates[1].value == pytest.approx(middle["doc"].value)
@@ -361,7 +441,8 @@ def test_chunks_follow_each_other_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours", "is_open"), [([24, 24, 24, 1], True), ([24, 23], True), ([24], False), ([1, 24], False)]
+    ("hours", "is_open"),
+    [([24, 24, 24, 1], True), ([24, 23], True), ([24], False), ([1, 24], False)],
 )
 def test_an_unfinished_last_chunk_is_partial_and_leaves_the_one_before_as_it_was(
     hours: list[int], is_open: bool
@@ -373,16 +454,24 @@ def test_an_unfinished_last_chunk_is_partial_and_leaves_the_one_before_as_it_was
     found = estimate(slim(REFERENCE), target, every="1d", methods=["source", "doc"])
     assert [c.rows for c in found.chunks] == hours
     last = found.chunks[-1]
-    assert (last.name.endswith(" (partial)"), last.place.get("partial", False)) == (is_open, is_open)
+    assert (last.name.endswith(" (partial)"), last.place.get("partial", False)) == (
+        is_open,
+        is_open,
+    )
     assert last.place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(hours), "D"))
-    joined = estimate(slim(REFERENCE), slim(UNLABELLED).slice(sum(hours) - hours[-1], sum(hours)), methods=["doc"])
+    joined = estimate(
+        slim(REFERENCE), slim(UNLABELLED).slice(sum(hours) - hours[-1], sum(hours)), methods=["doc"]
+    )
     assert last.estimates[1].value == pytest.approx(joined["doc"].value)
 
 
 def test_hours_weeks_and_gaps() -> None:
     target = timed([30, 0, 0, 30], unit="h")
     found = estimate(slim(REFERENCE), target, every="90m", methods=["source"])
-    assert [c.place["start"] for c in found.chunks] == ["2026-01-05T00:00:00", "2026-01-05T03:00:00"]
+    assert [c.place["start"] for c in found.chunks] == [
+        "2026-01-05T00:00:00",
+        "2026-01-05T03:00:00",
+    ]
     week = estimate(slim(REFERENCE), timed([20] * 9), every="1w", methods=["source"])
     assert [c.rows for c in week.chunks] == [140, 40]
     assert as_json(week)["chunks"][1]["end"] == "2026-01-19"
@@ -397,7 +486,9 @@ def test_labels_of_the_target_change_no_estimate() -> None:
     assert shown.target["labelled"] == 400
     assert shown.target["accuracy"]["value"] == pytest.approx(TARGET.accuracy)
     assert shown.target["accuracy"]["kind"] == "exact"
-    assert any("the target holds labels; they were used for the truth only" in w for w in shown.warnings)
+    assert any(
+        "the target holds labels; they were used for the truth only" in w for w in shown.warnings
+    )
     assert not any("holds labels" in w for w in hidden.warnings)
 
 
@@ -422,14 +513,21 @@ def test_labels_from_elsewhere(tmp_path: Path) -> None:
 
 def test_labels_go_with_a_piece_of_a_record() -> None:
     piece = slim(UNLABELLED).slice(150, 350)
-    found = estimate(slim(REFERENCE), piece, labels={"label": TARGET.label[150:350]}, methods=["source"])  # type: ignore[index]
+    found = estimate(
+        slim(REFERENCE), piece, labels={"label": TARGET.label[150:350]}, methods=["source"]
+    )  # type: ignore[index]
     assert found.target["accuracy"]["value"] == pytest.approx(TARGET.slice(150, 350).accuracy)
 
 
 @pytest.mark.parametrize("count", [50, 399, 401, 500])
 def test_as_many_labels_as_rows(count: int) -> None:
-    with pytest.raises(InputError, match=rf"expected as many labels as target rows .*, got {count}; give one for each"):
-        estimate(slim(REFERENCE), slim(UNLABELLED), labels={"label": [0] * count}, methods=["source"])
+    with pytest.raises(
+        InputError,
+        match=rf"expected as many labels as target rows .*, got {count}; give one for each",
+    ):
+        estimate(
+            slim(REFERENCE), slim(UNLABELLED), labels={"label": [0] * count}, methods=["source"]
+        )
 
 
 def test_labels_without_predictions_do_no_harm() -> None:
@@ -450,16 +548,27 @@ def test_overconfidence_is_cured_by_default() -> None:
     assert cured.calibration["name"] == "temperature"
     assert cured.calibration["temperature"] == pytest.approx(4, rel=0.3)
     assert "lowered the cross-validated Brier score" in cured.calibration["why"]
-    assert raw.calibration == {"name": None, "why": "it was switched off", "scores": {}, "temperature": None}
+    assert raw.calibration == {
+        "name": None,
+        "why": "it was switched off",
+        "scores": {},
+        "temperature": None,
+    }
     truth = TARGET.accuracy
     assert abs(cured["ac"].value - truth) < 0.06 < abs(raw["ac"].value - truth)
     assert cured["source"].value == raw["source"].value
     gaps = []
     for found in (cured, raw):
         rows = found.reliability["rows"]
-        gaps.append(np.abs(found.reliability["confidence"] - found.reliability["accuracy"]) @ rows / rows.sum())
+        gaps.append(
+            np.abs(found.reliability["confidence"] - found.reliability["accuracy"])
+            @ rows
+            / rows.sum()
+        )
     assert gaps[0] < 0.05 < gaps[1], "what is drawn is what is used"
-    assert cured.risk_coverage.y.tolist() == raw.risk_coverage.y.tolist(), "it looks for thresholds of the model's own"
+    assert cured.risk_coverage.y.tolist() == raw.risk_coverage.y.tolist(), (
+        "it looks for thresholds of the model's own"
+    )
 
 
 @pytest.mark.parametrize("name", ["temperature", "isotonic", "histogram"])
@@ -468,14 +577,18 @@ def test_a_calibrator_by_name(name: str) -> None:
     assert found.calibration["name"] == name
     assert found.calibration["why"] == "it was asked for"
     fitted = create("calibrator", name).fit(slim(REFERENCE))
-    alone = create("estimator", "ac").fit(fitted(slim(REFERENCE))).estimate(fitted(slim(UNLABELLED)))
+    alone = (
+        create("estimator", "ac").fit(fitted(slim(REFERENCE))).estimate(fitted(slim(UNLABELLED)))
+    )
     assert found["ac"].value == pytest.approx(alone.value)
     as_json(found)
 
 
 def test_a_calibrator_that_the_reference_cannot_feed() -> None:
     confident = Predictions.from_confidence([0.5, 0.9], correct=[0, 1])
-    with pytest.raises(NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"):
+    with pytest.raises(
+        NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"
+    ):
         estimate(confident, confident, calibrator="temperature")
 
 
@@ -505,7 +618,9 @@ def test_a_reference_that_is_always_right_or_always_wrong(correct: bool) -> None
     bare = [n for n in REFERENCE.fields if n != "label"]
     found = estimate(fields_of(REFERENCE, *bare, label=label), UNLABELLED)
     kind = "errors" if correct else "correct answers"
-    assert any(f"the reference has no {kind}: what separates right from wrong" in w for w in found.warnings)
+    assert any(
+        f"the reference has no {kind}: what separates right from wrong" in w for w in found.warnings
+    )
     assert found["source"].value == correct
     if not correct:
         assert found["atc"].value == 0
@@ -525,7 +640,9 @@ def test_constant_confidence() -> None:
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_probabilities_of_exactly_0_and_1(p: float) -> None:
     rows = [[p, 1 - p], [1 - p, p]] * 60
-    found = estimate({"probabilities": rows, "label": [0, 0, 1, 1] * 30}, {"probabilities": rows[:9]})
+    found = estimate(
+        {"probabilities": rows, "label": [0, 0, 1, 1] * 30}, {"probabilities": rows[:9]}
+    )
     assert found["source"].value == 0.5
     for e in found.estimates:
         assert 0 <= e.lower <= e.value <= e.upper <= 1
@@ -544,7 +661,10 @@ def test_warnings_about_the_reference() -> None:
     label[150:] = np.nan
     found = estimate(fields_of(REFERENCE, "probabilities", label=label), slim(UNLABELLED))
     assert "450 reference rows have no known truth and were left out" in found.warnings
-    assert "the reference has only 150 labelled rows; intervals are wide and rest on few errors" in found.warnings
+    assert (
+        "the reference has only 150 labelled rows; intervals are wide and rest on few errors"
+        in found.warnings
+    )
     assert found.reference["rows"] == 150
     assert not estimate(slim(REFERENCE), slim(UNLABELLED), methods=["doc"]).warnings
 
@@ -553,7 +673,9 @@ def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatc
     import oodometer.verbs.estimate as module
     from oodometer.passes.reference import read_reference
 
-    monkeypatch.setattr(module, "read_reference", lambda source, **more: read_reference(source, most_rows=250))
+    monkeypatch.setattr(
+        module, "read_reference", lambda source, **more: read_reference(source, most_rows=250)
+    )
     found = estimate(slim(REFERENCE), slim(UNLABELLED))
     line = "the reference has 600 labelled rows; methods were fitted on a seeded sample of 250"
     assert any(line in warning for warning in found.warnings)
@@ -564,7 +686,11 @@ def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_same_file_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, other, line = tmp_path / "r.parquet", tmp_path / "t.parquet", "reference and target are the same file"
+    path, other, line = (
+        tmp_path / "r.parquet",
+        tmp_path / "t.parquet",
+        "reference and target are the same file",
+    )
     for place in (path, other):
         write_predictions(slim(REFERENCE), place)
     found = estimate(path, path, workers=1, methods=["atc", "doc"])
@@ -576,7 +702,10 @@ def test_the_same_file_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_higher_level_is_wider_everywhere() -> None:
-    low, high = estimate(REFERENCE, UNLABELLED, level=0.5), estimate(REFERENCE, UNLABELLED, level=0.99)
+    low, high = (
+        estimate(REFERENCE, UNLABELLED, level=0.5),
+        estimate(REFERENCE, UNLABELLED, level=0.99),
+    )
     for a, b in zip(low.estimates, high.estimates, strict=True):
         assert b.value == a.value
         assert b.upper - b.lower > a.upper - a.lower, a.method
@@ -595,7 +724,9 @@ def test_the_order_of_target_rows_does_not_matter() -> None:
     assert b["confidence"] == a["confidence"]
     assert b["risk_coverage"]["y"] == pytest.approx(a["risk_coverage"]["y"])
     assert b["risk_coverage"]["lower"] == pytest.approx(a["risk_coverage"]["lower"])
-    assert [(s["value"], s["rows"]) for s in b["slices"]] == [(s["value"], s["rows"]) for s in a["slices"]]
+    assert [(s["value"], s["rows"]) for s in b["slices"]] == [
+        (s["value"], s["rows"]) for s in a["slices"]
+    ]
 
 
 def test_slices_of_one_size_are_ordered_by_name() -> None:
@@ -617,7 +748,9 @@ def test_seeds() -> None:
 
 def test_one_worker_and_two_give_the_same() -> None:
     done: list[tuple[int, int]] = []
-    one = estimate(REFERENCE, UNLABELLED, workers=1, by="group", progress=lambda a, b: done.append((a, b)))
+    one = estimate(
+        REFERENCE, UNLABELLED, workers=1, by="group", progress=lambda a, b: done.append((a, b))
+    )
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     for workers in (2, 4):
         assert as_json(estimate(REFERENCE, UNLABELLED, workers=workers, by="group")) == as_json(one)
@@ -634,7 +767,11 @@ def test_separate_processes_give_the_same(tmp_path: Path) -> None:
     seen: list[int] = []
     one = estimate(slim(REFERENCE), path, workers=1)
     two = estimate(
-        slim(REFERENCE), path, engine="processes", workers=2, progress=lambda done, parts: seen.append(parts)
+        slim(REFERENCE),
+        path,
+        engine="processes",
+        workers=2,
+        progress=lambda done, parts: seen.append(parts),
     )
     assert seen == [4] * 4
     assert as_json(one) == as_json(two)
@@ -668,7 +805,9 @@ def test_reliability_and_confidence_are_counts_of_the_samples() -> None:
     assert found.reliability["accuracy"].tolist() == pytest.approx(
         [REFERENCE.verdicts[place == b].mean() for b in full]
     )
-    assert found.reliability["confidence"].tolist() == pytest.approx([confidence[place == b].mean() for b in full])
+    assert found.reliability["confidence"].tolist() == pytest.approx(
+        [confidence[place == b].mean() for b in full]
+    )
     assert (found.reliability["lower"] <= found.reliability["accuracy"]).all()
     assert (found.reliability["accuracy"] <= found.reliability["upper"]).all()
     want = np.histogram(TARGET.top.first, bins=20, range=(0, 1))[0] / 400
@@ -691,8 +830,12 @@ def test_target_accuracies_are_looked_up() -> None:
     [
         lambda: estimate(REFERENCE, TARGET, by="group"),
         lambda: estimate(slim(REFERENCE), timed([40, 40, 1]), every="1d"),
-        lambda: estimate(Predictions.from_classes([0, 1], label=[0, 0]), Predictions.from_classes([1])),
-        lambda: estimate(Predictions.from_confidence([0.5], correct=[1]), Predictions.from_confidence([0.1])),
+        lambda: estimate(
+            Predictions.from_classes([0, 1], label=[0, 0]), Predictions.from_classes([1])
+        ),
+        lambda: estimate(
+            Predictions.from_confidence([0.5], correct=[1]), Predictions.from_confidence([0.1])
+        ),
     ],
 )
 def test_the_result_is_strict_json(make: Callable[[], Estimation]) -> None:
@@ -709,16 +852,35 @@ def test_the_result_is_strict_json(make: Callable[[], Estimation]) -> None:
     }
     assert found["command"] == "estimate"
     ends = {"value", "lower", "upper", "level", "kind"}
-    assert set(found["headline"]) - {"history"} == ends | {"method", "assumes", "trust", "why", "bands"}
+    assert set(found["headline"]) - {"history"} == ends | {
+        "method",
+        "assumes",
+        "trust",
+        "why",
+        "bands",
+    }
     for e in found["estimates"]:
-        assert set(e) >= {"method", "score", "value", "lower", "upper", "level", "kind", "assumes", "citation"}
+        assert set(e) >= {
+            "method",
+            "score",
+            "value",
+            "lower",
+            "upper",
+            "level",
+            "kind",
+            "assumes",
+            "citation",
+        }
         assert e["kind"] in ("exact", "asymptotic", "conditional", "empirical")
     for s in found["skipped"]:
         assert set(s) == {"method", "why"}
 
 
 def test_inputs_stay_as_they_are() -> None:
-    before = {n: np.array(getattr(UNLABELLED, n)) for n in ("probabilities", "logits", "members", "features", "votes")}
+    before = {
+        n: np.array(getattr(UNLABELLED, n))
+        for n in ("probabilities", "logits", "members", "features", "votes")
+    }
     estimate(REFERENCE, UNLABELLED, by="group")
     for name, value in before.items():
         assert (getattr(UNLABELLED, name) == value).all(), name
@@ -728,21 +890,32 @@ def test_inputs_stay_as_they_are() -> None:
 
 
 def test_chunks_of_seconds_over_hours_are_refused() -> None:
-    times = np.datetime64("2026-01-01T00:00:00") + np.arange(len(UNLABELLED)) * np.timedelta64(60, "s")
+    times = np.datetime64("2026-01-01T00:00:00") + np.arange(len(UNLABELLED)) * np.timedelta64(
+        60, "s"
+    )
     target = {"probabilities": UNLABELLED.probabilities, "time": times}
     many = {name: np.concatenate([value] * 4) for name, value in target.items()}
-    many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(len(many["time"])) * np.timedelta64(60, "s")
+    many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(
+        len(many["time"])
+    ) * np.timedelta64(60, "s")
     with pytest.raises(UsageError, match=r"every makes more than 1000 chunks"):
         estimate(REFERENCE, many, every="1m")
 
 
 def test_a_file_is_no_place_for_backtests(tmp_path: Path) -> None:
     """A folder is made where none is; what looks like a file was meant as one."""
-    for place, why in ((tmp_path / "nope.json", "there is no such file or folder"), (tmp_path / "is.json", "a file")):
+    for place, why in (
+        (tmp_path / "nope.json", "there is no such file or folder"),
+        (tmp_path / "is.json", "a file"),
+    ):
         if why == "a file":
             place.write_text("{}")
-        with pytest.raises(UsageError, match=rf"backtest: expected auto, none or a folder .*json \({why}\); name"):
+        with pytest.raises(
+            UsageError, match=rf"backtest: expected auto, none or a folder .*json \({why}\); name"
+        ):
             estimate(slim(REFERENCE), slim(UNLABELLED), backtest=place)
     assert not (tmp_path / "nope.json").exists()
-    estimate(slim(REFERENCE), slim(UNLABELLED), methods=["ac", "doc", "atc"], backtest=tmp_path / "kept")
+    estimate(
+        slim(REFERENCE), slim(UNLABELLED), methods=["ac", "doc", "atc"], backtest=tmp_path / "kept"
+    )
     assert (tmp_path / "kept" / "backtests").is_dir()

@@ -60,7 +60,9 @@ def reference() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def target() -> dict[str, Any]:
     """Six months, the first three with labels."""
-    return joined([rows(month, labelled=1.0 if month <= 3 else 0.0) for month in range(1, MONTHS + 1)])
+    return joined(
+        [rows(month, labelled=1.0 if month <= 3 else 0.0) for month in range(1, MONTHS + 1)]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +83,26 @@ def test_labelled_months_teach_those_that_follow(taught: Any, reference: Any, ta
 
 
 def test_whole_is_the_mean_of_its_months(taught: Any) -> None:
-    values = [taught.chunks[i].truth.value if i < 3 else taught.chunks[i].headline.value for i in range(MONTHS)]
+    values = [
+        taught.chunks[i].truth.value if i < 3 else taught.chunks[i].headline.value
+        for i in range(MONTHS)
+    ]
     assert taught.headline.value == pytest.approx(np.mean(values), abs=0.003)
     assert taught.not_random is None
     assert any("chunk by chunk" in warning for warning in taught.warnings)
 
 
 def test_later_labels_leave_earlier_months_as_they_were(taught: Any, reference: Any) -> None:
-    more = joined([rows(month, labelled=1.0 if month <= 3 or month == 6 else 0.0) for month in range(1, MONTHS + 1)])
+    more = joined(
+        [
+            rows(month, labelled=1.0 if month <= 3 or month == 6 else 0.0)
+            for month in range(1, MONTHS + 1)
+        ]
+    )
     found = oodometer.estimate(reference, more, every="month")
-    assert [chunk.headline.value for chunk in found.chunks[:5]] == [c.headline.value for c in taught.chunks[:5]]
+    assert [chunk.headline.value for chunk in found.chunks[:5]] == [
+        c.headline.value for c in taught.chunks[:5]
+    ]
 
 
 def test_without_labels_nothing_is_said_of_history(reference: Any, target: Any) -> None:
@@ -105,7 +117,9 @@ def test_files_of_the_past_say_what_months_of_the_target_do(reference: Any, taug
     found = oodometer.estimate(reference, rest, every="month", history=past)
     for chunk, same in zip(found.chunks, taught.chunks[3:], strict=True):
         assert chunk.headline.history.errors == pytest.approx(same.headline.history.errors)
-        assert chunk.headline.value == pytest.approx(same.headline.value, abs=2e-3)  # the public share differs
+        assert chunk.headline.value == pytest.approx(
+            same.headline.value, abs=2e-3
+        )  # the public share differs
 
 
 def test_a_table_a_period(reference: Any) -> None:
@@ -124,15 +138,25 @@ def test_fitted_file_keeps_its_history(reference: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.oodo"
     oodometer.fit(reference, history=past, every="month", out=path)
     found = oodometer.estimate(path, rest, every="month")
-    assert [chunk.headline.value for chunk in found.chunks] == [chunk.headline.value for chunk in direct.chunks]
+    assert [chunk.headline.value for chunk in found.chunks] == [
+        chunk.headline.value for chunk in direct.chunks
+    ]
 
 
 def test_store_remembers_what_labels_told(reference: Any, tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
-    oodometer.estimate(reference, joined([rows(month) for month in (1, 2, 3)]), every="month", store=store, job="shop")
+    oodometer.estimate(
+        reference,
+        joined([rows(month) for month in (1, 2, 3)]),
+        every="month",
+        store=store,
+        job="shop",
+    )
     rest = without(joined([rows(month) for month in (4, 5)]), "label")
     found = oodometer.estimate(reference, rest, every="month", store=store, job="shop")
-    again = oodometer.estimate(reference, rest, every="month", history=joined([rows(m) for m in (1, 2, 3)]))
+    again = oodometer.estimate(
+        reference, rest, every="month", history=joined([rows(m) for m in (1, 2, 3)])
+    )
     for chunk, same in zip(found.chunks, again.chunks, strict=True):
         assert chunk.headline.history.periods == 3
         assert chunk.headline.value == pytest.approx(same.headline.value, abs=1e-6)
@@ -158,9 +182,14 @@ def test_a_store_whose_past_cannot_be_read_costs_the_history_and_says_so(
         raise InputError("a store of past runs", got="a damaged one", file="runs.sqlite")
 
     monkeypatch.setattr(labelled_parts, "labelled_parts", unreadable)
-    found = oodometer.estimate(reference, without(rows(4), "label", "time"), store=tmp_path / "runs.sqlite")
+    found = oodometer.estimate(
+        reference, without(rows(4), "label", "time"), store=tmp_path / "runs.sqlite"
+    )
     assert found.headline.history is None
-    assert any("past runs could not be read" in warning and "a damaged one" in warning for warning in found.warnings)
+    assert any(
+        "past runs could not be read" in warning and "a damaged one" in warning
+        for warning in found.warnings
+    )
 
 
 def test_few_labels_a_month_count_as_a_difference(reference: Any) -> None:
@@ -174,7 +203,9 @@ def test_few_labels_a_month_count_as_a_difference(reference: Any) -> None:
 def test_labels_picked_by_their_outcome_teach_nothing(reference: Any) -> None:
     table = rows(1)
     table["label"] = [0] * ROWS  # what stands there before anything was reported
-    found = oodometer.estimate(reference, without(rows(2), "label", "time"), history=without(table, "time"))
+    found = oodometer.estimate(
+        reference, without(rows(2), "label", "time"), history=without(table, "time")
+    )
     assert found.headline.history is None
     assert any("tells nothing (history 1)" in warning for warning in found.warnings)
 
@@ -184,14 +215,20 @@ def test_a_reference_with_times_is_its_own_history(reference: Any) -> None:
     later = without(rows(11), "label")
     found = oodometer.estimate(dated, later)
     assert found.headline.history.kind == "inside the reference"
-    assert oodometer.estimate(dated, without(later, "time")).headline.history is None  # nobody knows how far away it is
+    assert (
+        oodometer.estimate(dated, without(later, "time")).headline.history is None
+    )  # nobody knows how far away it is
 
 
 def test_command_line(reference: Any, tmp_path: Path) -> None:
     import pandas as pd
 
     names = ["reference.csv", "may.csv", "june.csv", "july.csv"]
-    tables = [reference, *(without(rows(month), "time") for month in (1, 2)), without(rows(3), "time", "label")]
+    tables = [
+        reference,
+        *(without(rows(month), "time") for month in (1, 2)),
+        without(rows(3), "time", "label"),
+    ]
     for name, table in zip(names, tables, strict=True):
         pd.DataFrame(table).to_csv(tmp_path / name, index=False)
     ref, may, june, july = (str(tmp_path / name) for name in names)

@@ -36,7 +36,11 @@ def classified() -> Predictions:
 
 
 def is_interval(found: dict[str, Any]) -> bool:
-    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in ("exact", "asymptotic", "empirical")
+    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in (
+        "exact",
+        "asymptotic",
+        "empirical",
+    )
 
 
 def test_json_of_class_probabilities(classified: Predictions) -> None:
@@ -49,7 +53,9 @@ def test_json_of_class_probabilities(classified: Predictions) -> None:
         one = result["metrics"][name]
         assert is_interval(one), name
         assert one["level"] == 0.95
-    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(result["metrics"]["disca"])
+    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(
+        result["metrics"]["disca"]
+    )
     assert result["metrics"]["accuracy"]["kind"] == "exact"
     parts = result["metrics"]["brier"]["decomposition"]
     assert set(parts) > {"reliability", "resolution", "uncertainty"}
@@ -95,7 +101,9 @@ def test_classes_alone_have_no_confidence() -> None:
     found = evaluate({"prediction": ["a", "b", "b"], "label": ["a", "b", "a"]})
     assert found["accuracy"].value == pytest.approx(2 / 3)
     assert "ece" not in found.metrics
-    assert next(s.why for s in found.skipped if s.method == "ece").startswith("needs confidence and correct")
+    assert next(s.why for s in found.skipped if s.method == "ece").startswith(
+        "needs confidence and correct"
+    )
 
 
 def test_rows_of_unknown_truth_are_left_out_and_counted(classified: Predictions) -> None:
@@ -124,10 +132,15 @@ def test_no_truth_is_an_error(record: dict[str, Any]) -> None:
         evaluate(record)
 
 
-def test_files_in_batches_equal_the_record_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_in_batches_equal_the_record_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(1)
     confidence, correct = rng.random(500).round(4), rng.integers(0, 2, 500)
-    lines = ["confidence,correct", *(f"{c},{y}" for c, y in zip(confidence.tolist(), correct.tolist(), strict=True))]
+    lines = [
+        "confidence,correct",
+        *(f"{c},{y}" for c, y in zip(confidence.tolist(), correct.tolist(), strict=True)),
+    ]
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     monkeypatch.setattr(evaluating, "batch_rows", lambda classes: 64)

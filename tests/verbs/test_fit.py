@@ -75,8 +75,13 @@ def test_what_is_left_out_is_left_out_of_the_file_too(more: dict[str, Any], file
 
 
 def test_metrics_ride_along(folder: Path) -> None:
-    asked: dict[str, Any] = {"methods": ["doc", "atc", "cbpe", "bbse"], "metrics": ["f1", "roc_auc"]}
-    path = fit(REFERENCE, out=folder / "metrics.oodo", backtest=str(folder), **asked).save(folder / "metrics.oodo")
+    asked: dict[str, Any] = {
+        "methods": ["doc", "atc", "cbpe", "bbse"],
+        "metrics": ["f1", "roc_auc"],
+    }
+    path = fit(REFERENCE, out=folder / "metrics.oodo", backtest=str(folder), **asked).save(
+        folder / "metrics.oodo"
+    )
     direct = estimate(REFERENCE, TARGET, backtest=str(folder), **asked)
     assert {*direct.metrics} == {"f1", "roc_auc"}
     assert told(estimate(path, TARGET)) == told(direct)
@@ -84,7 +89,8 @@ def test_metrics_ride_along(folder: Path) -> None:
     said = estimate(path, TARGET, methods=["doc"]).warnings
     assert any("metrics of the fit: they are left out" in line for line in said)
     with pytest.raises(
-        UsageError, match=r'was fitted with f1, roc_auc; fit the reference again with metrics=\["mcc"\]'
+        UsageError,
+        match=r'was fitted with f1, roc_auc; fit the reference again with metrics=\["mcc"\]',
     ):
         estimate(path, TARGET, metrics=["mcc"])
     with pytest.raises(UsageError, match="holds what was fitted with its pay-off"):
@@ -95,9 +101,13 @@ def test_options_of_the_fit_hold_and_others_are_refused(folder: Path) -> None:
     made = fit(REFERENCE, out=folder / "low.oodo", methods=["doc"], level=0.8, seed=7)
     assert estimate(folder / "low.oodo", TARGET)["doc"].level == 0.8
     assert estimate(made, TARGET, level=0.8, seed=7).seed == 7
-    with pytest.raises(UsageError, match=r"low.oodo was fitted with level 0.8, got 0.9; leave level out, or fit"):
+    with pytest.raises(
+        UsageError, match=r"low.oodo was fitted with level 0.8, got 0.9; leave level out, or fit"
+    ):
         estimate(folder / "low.oodo", TARGET, level=0.9)
-    with pytest.raises(UsageError, match="this Oodometer holds no method 'atc', only doc; fit the reference again"):
+    with pytest.raises(
+        UsageError, match="this Oodometer holds no method 'atc', only doc; fit the reference again"
+    ):
         made.estimate(TARGET, methods=["atc"])
     with pytest.raises(UsageError, match="holds its backtest"):
         made.estimate(TARGET, backtest=str(folder))
@@ -117,12 +127,25 @@ def test_every_option_is_either_of_the_fit_or_of_the_question() -> None:
 def test_columns_are_read_as_in_the_reference(folder: Path) -> None:
     rng = np.random.default_rng(0)
     p = rng.random(200)
-    own = {"score": p.tolist(), "truth": (rng.random(200) < p).tolist(), "age": rng.integers(20, 60, 200).tolist()}
-    asked: dict[str, Any] = {"mapping": {"truth": "label"}, "positive": "score", "threshold": 0.6, "features": "age"}
+    own = {
+        "score": p.tolist(),
+        "truth": (rng.random(200) < p).tolist(),
+        "age": rng.integers(20, 60, 200).tolist(),
+    }
+    asked: dict[str, Any] = {
+        "mapping": {"truth": "label"},
+        "positive": "score",
+        "threshold": 0.6,
+        "features": "age",
+    }
     asked |= {"methods": ["doc", "importance"], "backtest": None}
     path = fit(own, out=folder / "own.oodo", **asked).save(folder / "own.oodo")
     q = rng.random(80)
-    target = {"score": q.tolist(), "age": rng.integers(20, 60, 80).tolist(), "late": (rng.random(80) < q).tolist()}
+    target = {
+        "score": q.tolist(),
+        "age": rng.integers(20, 60, 80).tolist(),
+        "late": (rng.random(80) < q).tolist(),
+    }
     found = estimate(path, target)
     assert told(found) == told(estimate(own, target, **asked))
     assert found.diagnosis is not None
@@ -132,7 +155,9 @@ def test_columns_are_read_as_in_the_reference(folder: Path) -> None:
         estimate(path, {"score": target["score"]})
 
 
-def test_a_large_reference_is_kept_as_a_sample(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_a_large_reference_is_kept_as_a_sample(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
     direct = estimate(REFERENCE, TARGET, **FEW)
     monkeypatch.setattr(fitted, "_MOST_ROWS", 100)
     path = few().save(folder / "sample.oodo")
@@ -148,10 +173,18 @@ def test_a_large_reference_is_kept_as_a_sample(monkeypatch: pytest.MonkeyPatch, 
 
 def test_other_verbs_take_the_file_for_the_reference(file: Path) -> None:
     assert diagnose(file, TARGET).to_dict() == diagnose(REFERENCE, TARGET).to_dict()
-    quick: dict[str, Any] = {"methods": ["source", "atc"], "families": ["none"], "repeats": 2, "cache": None}
+    quick: dict[str, Any] = {
+        "methods": ["source", "atc"],
+        "families": ["none"],
+        "repeats": 2,
+        "cache": None,
+    }
     assert backtest(file, **quick).trials == backtest(REFERENCE, **quick).trials
     labels = {"row": list(range(40)), "label": TARGET.label[:40].tolist()}  # type: ignore[index]
-    one, other = (audit(r, TARGET, labels=labels, methods=["source", "doc"], seed=3) for r in (file, REFERENCE))
+    one, other = (
+        audit(r, TARGET, labels=labels, methods=["source", "doc"], seed=3)
+        for r in (file, REFERENCE)
+    )
     assert one.to_dict()["estimate"] == other.to_dict()["estimate"]
 
 
@@ -163,7 +196,9 @@ def test_where_rows_are_judged_a_fitted_file_is_refused(file: Path, folder: Path
         lambda: estimate(rows, file),
         lambda: oodometer.rank([file, rows]),
     ):
-        with pytest.raises(InputError, match=r"few.oodo: .*a fitted file stands in the place of a REFERENCE"):
+        with pytest.raises(
+            InputError, match=r"few.oodo: .*a fitted file stands in the place of a REFERENCE"
+        ):
             call()
     with pytest.raises(UsageError, match="a fitted file stands alone"):
         estimate([rows, file], TARGET)
@@ -188,7 +223,9 @@ def test_it_has_the_habits_of_an_estimator() -> None:
     assert (made.level, copy.level) == (0.8, 0.9)
     with pytest.raises(UsageError, match="no parameter 'lvel'"):
         made.set_params(lvel=1)
-    with pytest.raises(UsageError, match=r"has not been fitted; call fit\(y, p\) or fit\(reference\) first"):
+    with pytest.raises(
+        UsageError, match=r"has not been fitted; call fit\(y, p\) or fit\(reference\) first"
+    ):
         made.estimate(TARGET)
     with pytest.raises(NotFittedError):
         made.estimate(TARGET)
@@ -214,11 +251,19 @@ class OnFeatures(Oodometer):
 
 NOT_MADE = {  # checks of scikit-learn that do not make sense here, and why
     **dict.fromkeys(
-        ("check_n_features_in", "check_n_features_in_after_fitting", "check_estimators_empty_data_messages"),
+        (
+            "check_n_features_in",
+            "check_n_features_in_after_fitting",
+            "check_estimators_empty_data_messages",
+        ),
         "it takes no features, so that there is no number of them",
     ),
     **dict.fromkeys(
-        ("check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+        (
+            "check_estimator_sparse_tag",
+            "check_estimator_sparse_array",
+            "check_estimator_sparse_matrix",
+        ),
         "probabilities are never sparse; the model of this test refuses such features",
     ),
     "check_complex_data": "the model of this test makes real numbers of them",
@@ -234,9 +279,15 @@ def test_it_passes_the_checks_of_scikit_learn() -> None:
     made = OnFeatures(methods=["source"], backtest=None)
     results = check_estimator(made, expected_failed_checks=NOT_MADE, on_skip=None)
     passed = [result["check_name"] for result in results if result["status"] == "passed"]
-    assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(NOT_MADE)
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(
+        NOT_MADE
+    )
     assert len(passed) > 25
-    assert {"check_estimator_cloneable", "check_estimators_pickle", "check_estimators_unfitted"} <= set(passed)
+    assert {
+        "check_estimator_cloneable",
+        "check_estimators_pickle",
+        "check_estimators_unfitted",
+    } <= set(passed)
 
 
 def test_a_loaded_one_has_the_parameters_of_the_fit(file: Path) -> None:
@@ -256,7 +307,9 @@ def test_the_same_fit_gives_the_same_bytes(file: Path, folder: Path) -> None:
 
 @given(data=st.data())
 @settings(max_examples=12)
-def test_a_damaged_file_gives_one_line_and_no_number(data: st.DataObject, file: Path, folder: Path) -> None:
+def test_a_damaged_file_gives_one_line_and_no_number(
+    data: st.DataObject, file: Path, folder: Path
+) -> None:
     content = bytearray(file.read_bytes())
     place = data.draw(st.integers(0, len(content) - 1))
     if data.draw(st.booleans()):
@@ -268,18 +321,25 @@ def test_a_damaged_file_gives_one_line_and_no_number(data: st.DataObject, file: 
         estimate(folder / "bad.oodo", TARGET)
 
 
-def test_files_that_are_none_give_one_line(folder: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_none_give_one_line(
+    folder: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = write_predictions(TARGET, folder / "target.parquet")
     csv = folder / "csv.oodo"
     csv.write_text("prob_a,prob_b,label\n0.9,0.1,a\n")
     other = folder / "other.oodo"
     np.savez(folder / "a.npz", a=[1])
     other.write_bytes((folder / "a.npz").read_bytes())
-    binary = write_predictions(Predictions.from_probabilities([[0.9, 0.1]] * 9), folder / "binary.parquet")
+    binary = write_predictions(
+        Predictions.from_probabilities([[0.9, 0.1]] * 9), folder / "binary.parquet"
+    )
     cases = {
         (csv, target): "csv.oodo: expected a fitted file, got other bytes at the start",
         (other, target): "other.oodo: expected a fitted file, got another zip file",
-        (folder / "none.oodo", target): "none.oodo: expected a file that can be read, got No such file or directory",
+        (
+            folder / "none.oodo",
+            target,
+        ): "none.oodo: expected a file that can be read, got No such file or directory",
         (folder, target): "Is a directory",
         (file, binary): "binary.parquet: row 1: column probabilities: expected lists of 4 entries",
     }
@@ -296,14 +356,21 @@ def test_files_that_are_none_give_one_line(folder: Path, file: Path, capsys: pyt
     assert not (folder / "x.pkl").exists()
 
 
-def test_another_class_set_or_version_is_refused(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_class_set_or_version_is_refused(
+    file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     named = replace(REFERENCE, classes=("a", "b", "c", "d"))
     path = fit(named, methods=["doc"], out=folder / "named.oodo").save(folder / "named.oodo")
     other = replace(TARGET, classes=("a", "b", "c", "e"))
-    with pytest.raises(InputError, match=r"expected the 4 known classes \(a, b, c, d\), got no class 'd'"):
+    with pytest.raises(
+        InputError, match=r"expected the 4 known classes \(a, b, c, d\), got no class 'd'"
+    ):
         estimate(path, other)
     monkeypatch.setattr("oodometer.persistence.archive.FORMAT", FORMAT + 1)
-    with pytest.raises(InputError, match=rf"few.oodo: expected a file that .* fitted .*, got .* \(format {FORMAT}\)"):
+    with pytest.raises(
+        InputError,
+        match=rf"few.oodo: expected a file that .* fitted .*, got .* \(format {FORMAT}\)",
+    ):
         estimate(file, TARGET)
 
 
@@ -320,7 +387,9 @@ def test_a_method_that_cannot_be_kept_is_told_of(folder: Path) -> None:
             self._call = lambda: 1
 
     try:
-        path = fit(REFERENCE, methods=["doc", "unkept"], backtest=None, out=folder / "un.oodo").save(folder / "un.oodo")
+        path = fit(
+            REFERENCE, methods=["doc", "unkept"], backtest=None, out=folder / "un.oodo"
+        ).save(folder / "un.oodo")
         found = estimate(path, TARGET)
         assert [e.method for e in found.estimates] == ["doc"]
         assert "unkept" in [s.method for s in found.skipped]
@@ -334,15 +403,24 @@ def test_the_command_line_fits_and_asks(folder: Path, capsys: pytest.CaptureFixt
     reference = write_predictions(Predictions.from_arrays(**slim), folder / "reference.csv")
     target = write_predictions(TARGET, folder / "target.csv")
     model = folder / "model.oodo"
-    assert main(["fit", str(reference), "--out", str(model), "--method", "doc", "--method", "source"]) == 0
+    assert (
+        main(["fit", str(reference), "--out", str(model), "--method", "doc", "--method", "source"])
+        == 0
+    )
     said = capsys.readouterr().out
     assert "Fitted 2 methods on 300 rows of" in said
     assert f"Wrote {model}" in said
     assert main(["estimate", str(model), str(target)]) == 0
     by_file = capsys.readouterr().out
-    assert main(["estimate", str(reference), str(target), "--method", "doc", "--method", "source"]) == 0
+    assert (
+        main(["estimate", str(reference), str(target), "--method", "doc", "--method", "source"])
+        == 0
+    )
     assert by_file == capsys.readouterr().out
-    assert main(["fit", str(reference), "--out", str(folder / "none" / "m.oodo"), "--method", "doc"]) == 2
+    assert (
+        main(["fit", str(reference), "--out", str(folder / "none" / "m.oodo"), "--method", "doc"])
+        == 2
+    )
     assert "cannot write" in capsys.readouterr().err
     with pytest.raises(OodometerError, match="would write over the input"):
         fit(model, out=model)

@@ -57,7 +57,11 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
         "y",
         {"y": "label", **wide("p_0", "p_1", names=NO_YES)},
     ),
-    "a lone number beside 0 and 1": ({"outcome": Y, "risk": P}, "outcome", {"outcome": "label", "risk": "prob_1"}),
+    "a lone number beside 0 and 1": (
+        {"outcome": Y, "risk": P},
+        "outcome",
+        {"outcome": "label", "risk": "prob_1"},
+    ),
     "H2O": (
         {"age": MINE["age"], "survived": Y, "predict": (P > 0.3).astype(int), "p0": 1 - P, "p1": P},
         "survived",
@@ -74,7 +78,11 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
         {"repaid": "label", "predicted_repaid": "prediction", "predicted_repaid_prob": "prob_1"},
     ),
     "PyCaret": (
-        {"Purchase": KINDS[Y], "prediction_label": KINDS[D], "prediction_score": np.maximum(P, 1 - P)},
+        {
+            "Purchase": KINDS[Y],
+            "prediction_label": KINDS[D],
+            "prediction_score": np.maximum(P, 1 - P),
+        },
         "Purchase",
         {"Purchase": "label", "prediction_label": "prediction", "prediction_score": "confidence"},
     ),
@@ -91,7 +99,11 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
     "tidymodels": (
         {"Class": NO_YES[Y], ".pred_class": NO_YES[D], ".pred_no": 1 - P, ".pred_yes": P},
         "Class",
-        {"Class": "label", ".pred_class": "prediction", **wide(".pred_no", ".pred_yes", names=NO_YES)},
+        {
+            "Class": "label",
+            ".pred_class": "prediction",
+            **wide(".pred_no", ".pred_yes", names=NO_YES),
+        },
     ),
     "KNIME": (
         {"income": INCOME[Y], **{f"P (income={k})": (1 - P, P)[i] for i, k in enumerate(INCOME)}},
@@ -99,7 +111,12 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
         {"income": "label", **wide(*(f"P (income={k})" for k in INCOME), names=INCOME)},
     ),
     "DataRobot": (
-        {"ill": Y == 1, "ill_True_PREDICTION": P, "ill_False_PREDICTION": 1 - P, "ill_PREDICTION": D == 1},
+        {
+            "ill": Y == 1,
+            "ill_True_PREDICTION": P,
+            "ill_False_PREDICTION": 1 - P,
+            "ill_PREDICTION": D == 1,
+        },
         "ill",
         {
             "ill": "label",
@@ -150,16 +167,36 @@ REFUSED: dict[str, tuple[dict[str, Any], str | None, str]] = {
         "y",
         "p0, p1 and cal_p0, cal_p1, either of which may be the probabilities",
     ),
-    "two labels": ({"target": Y, "y_true": 1 - Y, "pred": D}, None, "target and y_true, either of which may"),
+    "two labels": (
+        {"target": Y, "y_true": 1 - Y, "pred": D},
+        None,
+        "target and y_true, either of which may",
+    ),
     "label and prediction swapped": (
         {"target": D, "pred": Y, "score": P},
         "target",
         "target, which is what a threshold makes of score: a prediction, not the label",
     ),
-    "a score of the other class": ({"target": Y, "score": 1 - P}, "target", "score, which is higher where the label"),
-    "a score of something else": ({"target": Y, "score": rng.random(ROWS)}, "target", "goes with the label no better"),
-    "a label that every file has": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, "", "repaid, which goes"),
-    "one file": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, None, "repaid, which goes with the prediction"),
+    "a score of the other class": (
+        {"target": Y, "score": 1 - P},
+        "target",
+        "score, which is higher where the label",
+    ),
+    "a score of something else": (
+        {"target": Y, "score": rng.random(ROWS)},
+        "target",
+        "goes with the label no better",
+    ),
+    "a label that every file has": (
+        {**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P},
+        "",
+        "repaid, which goes",
+    ),
+    "one file": (
+        {**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P},
+        None,
+        "repaid, which goes with the prediction",
+    ),
     "one file without decisions": (
         {**MINE, "repaid": Y, "y_pred_proba": P},
         None,
@@ -187,16 +224,23 @@ def test_written_truths_are_classes(tmp_path: Path) -> None:
     options: dict[str, Any] = {"methods": ["source", "ac"], "backtest": "none", "diagnosis": False}
     written = oodometer.estimate(tmp_path / "r.csv", tmp_path / "t.csv", **options)
     held = oodometer.estimate(table, table.drop(columns="late"), **options)
-    assert "late as label, late_pred as prediction, late_proba as the probability of class True" in written.warnings[0]
+    assert (
+        "late as label, late_pred as prediction, late_proba as the probability of class True"
+        in written.warnings[0]
+    )
     assert "probability of class 1" in held.warnings[0]
     assert [e.value for e in written.estimates] == pytest.approx([e.value for e in held.estimates])
 
 
 def test_the_error_says_the_words_that_work() -> None:
     table = pd.DataFrame({"y_true": Y, "proba_a": P, "proba_b": np.sqrt(P)})
-    with pytest.raises(InputError, match=r'name the columns: mapping=\{"y_true": "label"\}, positive="proba_a"$'):
+    with pytest.raises(
+        InputError, match=r'name the columns: mapping=\{"y_true": "label"\}, positive="proba_a"$'
+    ):
         oodometer.evaluate(table)
-    judged = oodometer.evaluate(table, mapping={"y_true": "label"}, positive="proba_a", metrics=["accuracy"])
+    judged = oodometer.evaluate(
+        table, mapping={"y_true": "label"}, positive="proba_a", metrics=["accuracy"]
+    )
     assert judged.rows == ROWS
 
 
@@ -214,21 +258,27 @@ def test_frames_and_mappings_are_read_alike(made: Any) -> None:
 
 def test_the_truth_in_a_file_of_labels_is_the_column_beside_the_key() -> None:
     assert label_of(opened_raw({"id": [1, 2], "repaid": [0, 1]})) == {"repaid": "label"}
-    assert label_of(opened_raw({"id": [1, 2], "y_true": [0, 1], "age": [2, 3]})) == {"y_true": "label"}
+    assert label_of(opened_raw({"id": [1, 2], "y_true": [0, 1], "age": [2, 3]})) == {
+        "y_true": "label"
+    }
     assert label_of(opened_raw({"id": [1, 2], "repaid": [0, 1], "age": [2, 3]})) == {}
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", None])
 def test_a_lone_column_of_times_is_the_time_whatever_its_name(form: str | None) -> None:
     days = pd.date_range("2024-01-01", periods=ROWS, freq="3h")
-    reference = pd.DataFrame({"hour_of": days if form is None else days.strftime(form), "y": Y, "prob_0": 1 - P})
+    reference = pd.DataFrame(
+        {"hour_of": days if form is None else days.strftime(form), "y": Y, "prob_0": 1 - P}
+    )
     reference["prob_1"] = P
     target = reference.drop(columns="y")
     found = oodometer.estimate(reference, target, every="month", methods=["source"], backtest=None)
     assert [str(chunk.name)[:7] for chunk in found.chunks] == ["2024-01", "2024-02", "2024-03"]
     two = {"other": reference["hour_of"]}
     with pytest.raises(UnknownColumnError, match="needs the column"):
-        oodometer.estimate(reference.assign(**two), target.assign(**two), every="month", methods=["source"])
+        oodometer.estimate(
+            reference.assign(**two), target.assign(**two), every="month", methods=["source"]
+        )
 
 
 WORDS = np.array(["fraud", "ok"])
@@ -279,7 +329,9 @@ BY_ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("columns", "read"), BY_ROWS.values(), ids=BY_ROWS)
 @pytest.mark.parametrize("form", ["frame", "csv"])
-def test_rows_say_more_than_names(columns: dict[str, Any], read: dict[str, str], form: str, tmp_path: Path) -> None:
+def test_rows_say_more_than_names(
+    columns: dict[str, Any], read: dict[str, str], form: str, tmp_path: Path
+) -> None:
     table = pd.DataFrame(columns)
     table.to_csv(tmp_path / "t.csv", index=False)
     guessed = guess(opened_raw(table if form == "frame" else tmp_path / "t.csv"))
@@ -299,12 +351,18 @@ ASKED: dict[str, tuple[dict[str, Any], str]] = {
         {"label": Y, "probability": SURE},
         "probability, which is never below 0.5, as the confidence in an answer; add a column of the answers",
     ),
-    "two truths": ({"actual": Y, "label": 1 - D, "predicted": D}, "actual and label, either of which may be the label"),
+    "two truths": (
+        {"actual": Y, "label": 1 - D, "predicted": D},
+        "actual and label, either of which may be the label",
+    ),
     "what a model ranks by": (
         {"user_id": np.arange(ROWS) % 20, "score": rng.normal(size=ROWS), "clicked": Y},
         "score, which takes values below 0 beside clicked",
     ),
-    "an input between 0 and 1": ({"utilisation": P, "y_true": Y}, "utilisation, which goes with the label as a prob"),
+    "an input between 0 and 1": (
+        {"utilisation": P, "y_true": Y},
+        "utilisation, which goes with the label as a prob",
+    ),
     "decimals of a regression": (
         {"label": Y * 10 + P.round(1), "prediction": Y * 10 + (P + 0.1).round(1)},
         "a regression, which accuracy does not measure",
@@ -319,7 +377,9 @@ def test_what_rows_leave_open_is_asked(columns: dict[str, Any], why: str, tmp_pa
         oodometer.evaluate(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize(("word", "labels"), [(-1, Y), ("pending", NO_YES[Y]), ("Unknown", NO_YES[Y])])
+@pytest.mark.parametrize(
+    ("word", "labels"), [(-1, Y), ("pending", NO_YES[Y]), ("Unknown", NO_YES[Y])]
+)
 def test_labels_that_are_not_there_yet_are_unknown(word: Any, labels: Any, tmp_path: Path) -> None:
     label = np.where(np.arange(ROWS) % 4 == 0, word, labels)
     table = pd.DataFrame({"label": label, "prediction": (D if word == -1 else NO_YES[D])})
@@ -328,7 +388,9 @@ def test_labels_that_are_not_there_yet_are_unknown(word: Any, labels: Any, tmp_p
     for given in (table, tmp_path / "t.csv"):
         found = oodometer.evaluate(given, metrics=["accuracy"])
         assert found.metrics["accuracy"].value == pytest.approx((Y == D)[known].mean())
-        assert any("count as unknown" in line or "no known truth" in line for line in found.warnings)
+        assert any(
+            "count as unknown" in line or "no known truth" in line for line in found.warnings
+        )
 
 
 def test_a_column_renamed_to_a_field_takes_the_place_of_the_one_of_its_name() -> None:
@@ -341,9 +403,13 @@ def test_a_column_renamed_to_a_field_takes_the_place_of_the_one_of_its_name() ->
 def test_columns_of_logits_are_read_by_their_classes(head: str) -> None:
     rng = np.random.default_rng(1)
     truth = rng.integers(3, size=200)
-    logits = rng.normal(size=(200, 3)) + 2 * np.eye(3)[truth] + 4  # a constant in every row says nothing
+    logits = (
+        rng.normal(size=(200, 3)) + 2 * np.eye(3)[truth] + 4
+    )  # a constant in every row says nothing
     names = np.array(["cat", "dog", "eel"])
-    frame = pd.DataFrame({"target": names[truth], **{f"{head}{name}": logits[:, k] for k, name in enumerate(names)}})
+    frame = pd.DataFrame(
+        {"target": names[truth], **{f"{head}{name}": logits[:, k] for k, name in enumerate(names)}}
+    )
     found = oodometer.evaluate(frame, metrics=["accuracy", "nll"])
     assert found["accuracy"].value == pytest.approx((logits.argmax(axis=1) == truth).mean())
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -360,7 +426,9 @@ def test_a_lone_margin_is_asked_about() -> None:
         oodometer.evaluate(frame)
     assert '{"margin": "logit_1"}' in str(error.value)
     found = oodometer.evaluate(frame, mapping={"margin": "logit_1"})
-    assert found["accuracy"].value == pytest.approx(((frame["margin"] > 0) == frame["label"]).mean())
+    assert found["accuracy"].value == pytest.approx(
+        ((frame["margin"] > 0) == frame["label"]).mean()
+    )
 
 
 def test_the_truth_beside_answers_that_name_the_classes() -> None:

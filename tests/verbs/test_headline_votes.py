@@ -13,18 +13,25 @@ from oodometer.headline.headline import Evidence, make_headline
 from oodometer.results import Estimate
 
 
-def outputs(rows: int, accuracy: float, seed: int, confident: bool = True, specificity: float = 0.85) -> Predictions:
+def outputs(
+    rows: int, accuracy: float, seed: int, confident: bool = True, specificity: float = 0.85
+) -> Predictions:
     rng = np.random.default_rng(seed)
     right, common = rng.random(rows) < accuracy, rng.random(rows)
     own = np.where(rng.random((5, rows)) < 0.5, common, rng.random((5, rows)))
-    fields: dict[str, Any] = {"votes": np.where(right, own < 0.95, own > specificity), "correct": right}
+    fields: dict[str, Any] = {
+        "votes": np.where(right, own < 0.95, own > specificity),
+        "correct": right,
+    }
     if confident:
         fields["confidence"] = 1 / (1 + np.exp(-(2.5 + 1.2 * right + rng.standard_normal(rows))))
     return Predictions.from_arrays(**fields)
 
 
 def doc(value: float, half: float = 0.05) -> Estimate:
-    return Estimate("doc", value, value - half, value + half, 0.95, "conditional", "", "guillory2021", rows=500)
+    return Estimate(
+        "doc", value, value - half, value + half, 0.95, "conditional", "", "guillory2021", rows=500
+    )
 
 
 def votes(target: Predictions, reference: Predictions) -> Estimate:
@@ -41,7 +48,11 @@ def test_judges_alone_say_what_the_reference_says_of_them() -> None:
     found = estimate(outputs(500, 0.95, 2, confident=False), target.without_labels())
     head = found.headline
     assert (head.method, head.trust, head.interval.kind) == ("votes-corrected", "low", "empirical")
-    assert head.interval.value == found["votes-corrected"].value == pytest.approx(target.accuracy, abs=0.1)
+    assert (
+        head.interval.value
+        == found["votes-corrected"].value
+        == pytest.approx(target.accuracy, abs=0.1)
+    )
     assert head.lower <= min(found["votes"].lower, found["votes-corrected"].lower)
     assert "uncorrected, the votes say" in head.why
     assert "cannot be seen" in head.why
@@ -64,7 +75,9 @@ def test_judges_without_a_checked_reference_stay_as_they_were() -> None:
 
 def test_judges_that_agree_leave_the_headline_alone() -> None:
     within = doc(ON_TARGET.value)
-    assert make_headline([within, ON_TARGET], Evidence(0.95)) == make_headline([within], Evidence(0.95))
+    assert make_headline([within, ON_TARGET], Evidence(0.95)) == make_headline(
+        [within], Evidence(0.95)
+    )
 
 
 def test_judges_that_contradict_are_heard_instead() -> None:
@@ -99,7 +112,9 @@ def test_in_the_whole_verb() -> None:
     assert found.headline.interval.lower <= TARGET.accuracy <= found.headline.interval.upper
     assert abs(found.headline.interval.value - TARGET.accuracy) < 0.05
     assert found.headline.why in found.warnings
-    bare = [Predictions.from_confidence(r.confidence, correct=r.correct) for r in (REFERENCE, TARGET)]
+    bare = [
+        Predictions.from_confidence(r.confidence, correct=r.correct) for r in (REFERENCE, TARGET)
+    ]
     without = estimate(bare[0], bare[1].without_labels()).headline
     assert without.interval.value > TARGET.accuracy + 0.1
 
@@ -109,7 +124,9 @@ def test_a_judge_that_means_the_opposite_is_named() -> None:
         rng = np.random.default_rng(seed)
         right = rng.random(rows) < accuracy
         votes = [np.where(rng.random(rows) < kept, right, ~right) for kept in (0.9, 0.85, 0.1)]
-        return Predictions.from_arrays(votes=votes, correct=right, names={"judge": ("anna", "boris", "chloe")})
+        return Predictions.from_arrays(
+            votes=votes, correct=right, names={"judge": ("anna", "boris", "chloe")}
+        )
 
     found = estimate(judged(400, 0.7, 1), judged(400, 0.6, 2).without_labels(), backtest=None)
     said = " ".join(str(found).split())

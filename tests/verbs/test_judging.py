@@ -24,7 +24,12 @@ BOTH = {"judge": "passed", "labels": "human"}
 
 def table(**more: Any) -> dict[str, Any]:
     human = [bool(good) if known else None for good, known in zip(GOOD, LABELLED, strict=True)]
-    columns = {"id": [f"q{i}" for i in range(600)], "passed": SAID.tolist(), "second": OTHER.tolist(), "human": human}
+    columns = {
+        "id": [f"q{i}" for i in range(600)],
+        "passed": SAID.tolist(),
+        "second": OTHER.tolist(),
+        "human": human,
+    }
     return {**columns, "group": ["ab"[i % 2] for i in range(600)], **more}
 
 
@@ -57,10 +62,21 @@ def test_a_saved_result_says_the_same_and_makes_a_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("pass", "fail"), ("Yes", "no"), ("1", "0"), ("correct", "incorrect"), ("A", "B"), ("win", "lose"), (2, 1)],
+    [
+        ("pass", "fail"),
+        ("Yes", "no"),
+        ("1", "0"),
+        ("correct", "incorrect"),
+        ("A", "B"),
+        ("win", "lose"),
+        (2, 1),
+    ],
 )
 def test_verdicts_in_all_words_are_the_same(words: tuple[Any, Any]) -> None:
-    human = [None if not known else words[0] if good else words[1] for good, known in zip(GOOD, LABELLED, strict=True)]
+    human = [
+        None if not known else words[0] if good else words[1]
+        for good, known in zip(GOOD, LABELLED, strict=True)
+    ]
     data = table(passed=[words[0] if said else words[1] for said in SAID], human=human)
     scale = {"scale": (1, 2)} if words == (2, 1) else {}
     shift = 1 if scale else 0
@@ -69,7 +85,9 @@ def test_verdicts_in_all_words_are_the_same(words: tuple[Any, Any]) -> None:
 
 def test_a_word_that_passes_can_be_named() -> None:
     data = table(passed=["fine" if said else "flawed" for said in SAID])
-    with pytest.raises(InputError, match=r"row 1: column passed: expected a verdict .* judge=.passed=WORD.") as error:
+    with pytest.raises(
+        InputError, match=r"row 1: column passed: expected a verdict .* judge=.passed=WORD."
+    ) as error:
         run(data)
     assert error.value.row == 1
     assert run(data, judge="passed=fine").estimate == run().estimate
@@ -79,7 +97,9 @@ def test_votes_in_lists_are_judges_and_labels_may_stand_in_a_file(tmp_path: Path
     votes = [[bool(a), bool(b)] for a, b in zip(SAID, OTHER, strict=True)]
     rows = RNG.permutation(600)[:120]
     file = tmp_path / "human.jsonl"
-    file.write_text("".join(json.dumps({"id": f"q{i}", "correct": bool(GOOD[i])}) + "\n" for i in rows))
+    file.write_text(
+        "".join(json.dumps({"id": f"q{i}", "correct": bool(GOOD[i])}) + "\n" for i in rows)
+    )
     data = pa.table({"id": table()["id"], "votes": votes})
     result = run(data, judge="votes", labels=str(file))
     assert [judge.judge for judge in result.judges] == ["votes[0]", "votes[1]"]
@@ -92,7 +112,8 @@ def test_votes_in_lists_are_judges_and_labels_may_stand_in_a_file(tmp_path: Path
 def test_grades_have_a_mean_on_their_scale() -> None:
     grade = np.where(SAID, 4, 2) + RNG.integers(0, 2, 600)
     human = [
-        float(3 + good + RNG.integers(0, 2)) if known else None for good, known in zip(GOOD, LABELLED, strict=True)
+        float(3 + good + RNG.integers(0, 2)) if known else None
+        for good, known in zip(GOOD, LABELLED, strict=True)
     ]
     result = run(table(passed=grade, human=human), scale=(1, 5))
     assert 3 < result.estimate.lower < result.estimate.upper < 5
@@ -104,7 +125,11 @@ def test_grades_have_a_mean_on_their_scale() -> None:
 
 def test_all_labels_are_the_count_itself() -> None:
     result = run(table(human=GOOD.tolist()))
-    assert (result.estimate.lower, result.estimate.upper, result.estimate.kind) == (GOOD.mean(), GOOD.mean(), "exact")
+    assert (result.estimate.lower, result.estimate.upper, result.estimate.kind) == (
+        GOOD.mean(),
+        GOOD.mean(),
+        "exact",
+    )
 
 
 def test_groups_and_clusters() -> None:
@@ -127,7 +152,9 @@ def test_groups_and_clusters() -> None:
         ({"passed": [None] * 600}, {}, "a verdict in every row"),
     ],
 )
-def test_faults_are_told_with_their_remedy(data: dict[str, Any], options: dict[str, Any], says: str) -> None:
+def test_faults_are_told_with_their_remedy(
+    data: dict[str, Any], options: dict[str, Any], says: str
+) -> None:
     with pytest.raises(OodometerError, match=says):
         run(table(**data), **options)
 
@@ -146,7 +173,10 @@ def test_a_judge_that_says_one_thing_leaves_the_labels_alone() -> None:
 
 
 def test_labels_of_passed_rows_alone_are_said_to_be_no_sample() -> None:
-    human = [bool(good) if said and i < 300 else None for i, (good, said) in enumerate(zip(GOOD, SAID, strict=True))]
+    human = [
+        bool(good) if said and i < 300 else None
+        for i, (good, said) in enumerate(zip(GOOD, SAID, strict=True))
+    ]
     result = run(table(human=human))
     assert result.not_random
     assert result.estimate.kind == "conditional"
@@ -214,7 +244,9 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
     back = oodometer.compare([other, one], names=["other", "one"], **BOTH)
     assert back.estimate.value == pytest.approx(-result.estimate.value)
     few = {name: column[:500] for name, column in one.items()}
-    assert any("left out" in warning for warning in oodometer.compare([few, other], **BOTH).warnings)
+    assert any(
+        "left out" in warning for warning in oodometer.compare([few, other], **BOTH).warnings
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +254,10 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
     [
         ([table()] * 3, "compares two models"),
         ([table(), table(human=[None] * 600)], "the answers of both models"),
-        ([{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}], "as many rows"),
+        (
+            [{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}],
+            "as many rows",
+        ),
     ],
 )
 def test_faults_of_two_models_under_one_judge(models: list[Any], says: str) -> None:

@@ -33,7 +33,11 @@ def made(rows: int, seed: int, right: float) -> dict[str, Any]:
     """Outputs with a number in them, which is larger where the output is right."""
     rng = np.random.default_rng(seed)
     correct = rng.random(rows) < right
-    grade = np.clip(rng.normal(0.6, 0.15, rows) * correct + rng.normal(0.35, 0.15, rows) * ~correct, 0.001, 0.999)
+    grade = np.clip(
+        rng.normal(0.6, 0.15, rows) * correct + rng.normal(0.35, 0.15, rows) * ~correct,
+        0.001,
+        0.999,
+    )
     return {
         "input": [f"question {i}" for i in range(rows)],
         "output": [f"{one:.6f}" for one in grade],
@@ -79,14 +83,23 @@ def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
     assert (half.thresholds, half.at_half) == (None, None)
     assert half.lower == judge_outputs(KIND, new).lower
     high = judge_outputs(None, tmp_path / "new.jsonl", threshold=0.8)
-    assert high.thresholds == {"from": None, "by_judge": [{"judge": f"rule_{i}", "value": 0.8} for i in (0, 1)]}
+    assert high.thresholds == {
+        "from": None,
+        "by_judge": [{"judge": f"rule_{i}", "value": 0.8} for i in (0, 1)],
+    }
 
 
 def test_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dev, new = made(200, 3, 0.5), made(400, 4, 0.4)
     for name, data in (("dev", dev), ("new", new)):
         judge_outputs(KIND, data, out=tmp_path / f"{name}.jsonl")
-    ask = ["discriminate", "predict", str(tmp_path / "new.jsonl"), "--calibrate", str(tmp_path / "dev.jsonl")]
+    ask = [
+        "discriminate",
+        "predict",
+        str(tmp_path / "new.jsonl"),
+        "--calibrate",
+        str(tmp_path / "dev.jsonl"),
+    ]
     assert main([*ask, "--json", str(tmp_path / "found.json")]) == 0
     said = capsys.readouterr().out
     assert "lower at P >= 0.5" in said
@@ -98,7 +111,9 @@ def test_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_what_cannot_be_calibrated(tmp_path: Path) -> None:
     dev, new = made(30, 5, 0.5), without(made(20, 6, 0.5))
-    with pytest.raises(InputError, match=r"to set the judges. thresholds on: a column gold \(or correct\)"):
+    with pytest.raises(
+        InputError, match=r"to set the judges. thresholds on: a column gold \(or correct\)"
+    ):
         judge_outputs(KIND, new, calibrate=without(dev))
     with pytest.raises(InputError, match="got 30 of 30 right"):
         judge_outputs(KIND, new, calibrate={**dev, "correct": [1] * 30})
@@ -114,10 +129,15 @@ def test_what_cannot_be_calibrated(tmp_path: Path) -> None:
     other = judge_outputs(Panel([Graded(1)]), dev, out=tmp_path / "other.jsonl")
     both = judge_outputs(KIND, new, out=tmp_path / "new.jsonl")
     assert (other.out, both.out) != (None, None)
-    with pytest.raises(InputError, match="of the same judges as in the rows: rule_0, rule_1, got rule_0"):
+    with pytest.raises(
+        InputError, match="of the same judges as in the rows: rule_0, rule_1, got rule_0"
+    ):
         judge_outputs(None, tmp_path / "new.jsonl", calibrate=tmp_path / "other.jsonl")
     bad = {**new, "p_correct_a": [0.5] * 19 + [1.5]}
-    with pytest.raises(InputError, match=r"row 20: column p_correct_a: expected a probability from 0 to 1, got 1\.5"):
+    with pytest.raises(
+        InputError,
+        match=r"row 20: column p_correct_a: expected a probability from 0 to 1, got 1\.5",
+    ):
         judge_outputs(None, bad)
 
 
@@ -134,20 +154,37 @@ def test_confidence_votes_as_well(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     for data in (dev, new):
         right = np.array(data["correct"])
-        data["confidence"] = np.clip(rng.normal(0.75, 0.1, len(right)) + 0.15 * right, 0, 1).round(4).tolist()
-    found = judge_outputs(KIND, new, calibrate=dev, with_confidence=True, agree=2, out=tmp_path / "new.jsonl")
+        data["confidence"] = (
+            np.clip(rng.normal(0.75, 0.1, len(right)) + 0.15 * right, 0, 1).round(4).tolist()
+        )
+    found = judge_outputs(
+        KIND, new, calibrate=dev, with_confidence=True, agree=2, out=tmp_path / "new.jsonl"
+    )
     assert found.judges == ("rule_0", "rule_1", "confidence")
     own = np.array(dev["confidence"])
     cut = np.sort(own)[::-1][sum(dev["correct"]) - 1]
     accepted = np.array(new["confidence"]) >= cut
     assert found.by_judge[2].value == pytest.approx(accepted.mean(), abs=0.01)
-    kept = [json.loads(line)["p_correct_confidence"] for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    kept = [
+        json.loads(line)["p_correct_confidence"]
+        for line in (tmp_path / "new.jsonl").read_text().splitlines()
+    ]
     assert kept == new["confidence"]
     judge_outputs(KIND, dev, calibrate=dev, with_confidence=True, out=tmp_path / "dev.jsonl")
-    again = judge_outputs(None, tmp_path / "new.jsonl", calibrate=tmp_path / "dev.jsonl", agree=2, with_confidence=True)
+    again = judge_outputs(
+        None,
+        tmp_path / "new.jsonl",
+        calibrate=tmp_path / "dev.jsonl",
+        agree=2,
+        with_confidence=True,
+    )
     assert (again.judges, again.lower, again.upper) == (found.judges, found.lower, found.upper)
     anew = judge_outputs(KIND, tmp_path / "new.jsonl", calibrate=dev, with_confidence=True, agree=2)
-    assert (anew.judges, anew.lower, anew.upper) == (found.judges, found.lower, found.upper)  # no voter counts twice
+    assert (anew.judges, anew.lower, anew.upper) == (
+        found.judges,
+        found.lower,
+        found.upper,
+    )  # no voter counts twice
     with pytest.raises(UsageError, match="with_confidence needs calibrate=FILE"):
         judge_outputs(KIND, new, with_confidence=True)
     bare = {name: column for name, column in new.items() if name != "confidence"}
@@ -159,9 +196,15 @@ def house(rows: int, seed: int, wrong: float, flipped: float) -> dict[str, Any]:
     """Commands whose parser loses a slot or, what its judges never learnt, turns the state around."""
     rng, data = np.random.default_rng(seed), dict[str, Any](input=[], output=[], correct=[])
     for _ in range(rows):
-        device, room, state = (str(rng.choice(words)) for words in (("lamp", "fan"), ("hall", "attic"), ("on", "off")))
+        device, room, state = (
+            str(rng.choice(words)) for words in (("lamp", "fan"), ("hall", "attic"), ("on", "off"))
+        )
         lost, turned = rng.random() < wrong, rng.random() < flipped
-        slots = [f"device={device}", f"room={room}", f"state={'on' if (state == 'on') != turned else 'off'}"]
+        slots = [
+            f"device={device}",
+            f"room={room}",
+            f"state={'on' if (state == 'on') != turned else 'off'}",
+        ]
         data["input"].append(f"turn {state} the {device} in the {room}")
         data["output"].append(", ".join(slots[1:] if lost else slots))
         data["correct"].append(int(not (lost or turned)))
@@ -176,7 +219,9 @@ RULES = Panel(
 )
 
 
-def test_outputs_unlike_the_labelled_ones_are_warned_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_unlike_the_labelled_ones_are_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Both rules accept a state that was turned around: bounds far above the truth, and a word about it. The remedy is
     carried out: ten rows are drawn, and their labels refute the bounds.
     """
@@ -217,7 +262,16 @@ def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(
     assert len(kept) == trained.thresholds["rows"] == 200
     assert [row["output"] for row in kept] == house(200, 0, 0.25, 0.0)["output"]
     found = judge_outputs(judges, without(house(400, 1, 0.2, 0.35)))
-    assert len([one for one in found.warnings if "unlike the 200 labelled ones that set the thresholds" in one]) == 1
+    assert (
+        len(
+            [
+                one
+                for one in found.warnings
+                if "unlike the 200 labelled ones that set the thresholds" in one
+            ]
+        )
+        == 1
+    )
     again = judge_outputs(judges, without(house(400, 2, 0.25, 0.0)))
     assert not [one for one in again.warnings if "unlike" in one]
     # Answers are matched by the name of the judge, not by the place of its column
@@ -225,7 +279,9 @@ def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(
     (judges / "set_on.jsonl").write_text("".join(json.dumps(row) + "\n" for row in turned))
     seen: list[Any] = []
     with monkeypatch.context() as patch:
-        patch.setattr(judging, "_unlike", lambda rows, labels, p, known_p, *rest: seen.append(known_p) or [])
+        patch.setattr(
+            judging, "_unlike", lambda rows, labels, p, known_p, *rest: seen.append(known_p) or []
+        )
         judge_outputs(judges, without(house(20, 1, 0.2, 0.35)))
     expected = [[row[f"p_correct_classifier_{i}"] for row in kept] for i in range(2)]
     np.testing.assert_allclose(seen[0], expected)
@@ -237,7 +293,9 @@ def test_votes_that_fit_no_mixture_and_coins_are_warned_about() -> None:
     dev = made(300, 0, 0.5)
     turned = {**without(made(600, 1, 0.5))}
     rng = np.random.default_rng(2)
-    coins = Panel([RuleDiscriminator(lambda i, o: rng.random()), RuleDiscriminator(lambda i, o: rng.random())])
+    coins = Panel(
+        [RuleDiscriminator(lambda i, o: rng.random()), RuleDiscriminator(lambda i, o: rng.random())]
+    )
     found = judge_outputs(coins, turned, calibrate=dev)
     assert any("no better than chance" in one for one in found.warnings)
     assert judge_outputs(KIND, turned, calibrate=dev).warnings == ()

@@ -22,7 +22,9 @@ def table(shift: float, seed: int) -> pd.DataFrame:
     p = np.where(own.random(ROWS) < 0.5, p, 1 - p)
     true = (own.random(ROWS) < p).astype(int)
     turned = own.random(ROWS) < shift
-    return pd.DataFrame({"prob_1": p, "label": np.where(turned, 1 - true, true), "day": np.arange(ROWS) // 1000})
+    return pd.DataFrame(
+        {"prob_1": p, "label": np.where(turned, 1 - true, true), "day": np.arange(ROWS) // 1000}
+    )
 
 
 REFERENCE, SAME, FALLEN = table(0, 1), table(0, 2), table(0.2, 3)
@@ -34,9 +36,16 @@ def bare(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_fall_that_outputs_do_not_show_is_seen_by_labels() -> None:
-    asked = ASKED | {"margin": 0.03}  # chance alone moves accuracies of 3,000 rows by more than one point
+    asked = ASKED | {
+        "margin": 0.03
+    }  # chance alone moves accuracies of 3,000 rows by more than one point
     blind = oodometer.estimate(REFERENCE, bare(FALLEN), **asked)
-    assert (blind.fell.verdict, blind.alarms.raised, blind.by_labels, blind.truth) == ("holds", False, False, None)
+    assert (blind.fell.verdict, blind.alarms.raised, blind.by_labels, blind.truth) == (
+        "holds",
+        False,
+        False,
+        None,
+    )
     for found in (
         oodometer.estimate(REFERENCE, FALLEN, **asked),
         oodometer.estimate(REFERENCE, bare(FALLEN), labels=FALLEN[["label"]], **asked),
@@ -92,7 +101,10 @@ def test_some_labels_correct_the_number_as_an_audit_does(count: int) -> None:
     assert (found.by_labels, found.is_known) == (True, False)
     assert found.headline.interval == audit.believed.interval
     assert found.headline_without_labels.interval == audit.headline.interval
-    assert found.headline_without_labels == oodometer.estimate(REFERENCE, bare(FALLEN), **ASKED).headline
+    assert (
+        found.headline_without_labels
+        == oodometer.estimate(REFERENCE, bare(FALLEN), **ASKED).headline
+    )
     assert found.fell == audit.fell == audit.believed.fell
     assert found.alarms == audit.alarms
     told = found.to_dict()
@@ -185,5 +197,8 @@ def test_a_series_in_which_nothing_changes_raises_few_alarms() -> None:
         reference = (int(own.binomial(5000, 0.9)), 5000)
         hits = own.binomial(200, 0.9, 12).tolist()
         posteriors = [LabelPosterior(None, LabelEvidence(one, 200, 200, 200)) for one in hits]
-        raised += any(one.alarm for one in falls_by_labels(posteriors, [None] * 12, 0.01, [reference] * 12, "natural"))
+        raised += any(
+            one.alarm
+            for one in falls_by_labels(posteriors, [None] * 12, 0.01, [reference] * 12, "natural")
+        )
     assert raised <= 0.08 * 300

@@ -25,7 +25,12 @@ def test_a_file_of_scores_alone_is_read_without_a_confidence() -> None:
     assert (result.rows, result.unlabelled, result.skipped) == (3, 1, ())
     number = result["mean_score"].to_dict()
     assert number["value"] == pytest.approx(17 / 30)
-    assert (number["kind"], number["scale"], number["design_effect"], number["clusters"]) == ("exact", [0, 1], 1.0, 3)
+    assert (number["kind"], number["scale"], number["design_effect"], number["clusters"]) == (
+        "exact",
+        [0, 1],
+        1.0,
+        3,
+    )
     assert "1 of 4 rows have no known score and were left out" in result.warnings
 
 
@@ -50,12 +55,17 @@ def test_tasks_have_a_table_and_a_mean_of_their_own() -> None:
     judged = evaluate({"correct": RIGHT[:20], "group": ["a", "b"] * 10})
     assert judged["macro_mean"].value == judged["accuracy"].value
     assert "macro_mean" not in evaluate({"score": GRADES, "group": ["a"] * 12}).metrics
-    assert "macro_mean" not in evaluate({"score": GRADES * 10, "group": [f"g{i}" for i in range(120)]}).metrics
+    assert (
+        "macro_mean"
+        not in evaluate({"score": GRADES * 10, "group": [f"g{i}" for i in range(120)]}).metrics
+    )
 
 
 def test_slices_take_the_scale_of_all_rows() -> None:
     result = evaluate({"score": GRADES, "site": ["x", "y"] * 6}, by="site")
-    assert {tuple(part.metrics["mean_score"].to_dict()["scale"]) for part in result.slices} == {(1.0, 5.0)}
+    assert {tuple(part.metrics["mean_score"].to_dict()["scale"]) for part in result.slices} == {
+        (1.0, 5.0)
+    }
 
 
 def test_repeated_ids_are_clusters_and_give_pass_at_k() -> None:
@@ -69,14 +79,22 @@ def test_repeated_ids_are_clusters_and_give_pass_at_k() -> None:
     assert (passed["value"], passed["questions"], passed["fewest_repeats"]) == (0.45, 20, 10)
     assert [row["k"] for row in passed["by_k"]] == [1, 2, 4, 8]
     assert (passed["lower"], passed["upper"]) == pytest.approx((0.2306, 0.6847), abs=1e-4)
-    assert evaluate({"id": IDS, "score": RIGHT})["mean_score"].lower == pytest.approx(judged["accuracy"].lower)
-    assert evaluate({"id": IDS, "correct": RIGHT}, metrics=["pass_at_k:8"])["pass_at_k"].to_dict()["k"] == 8
+    assert evaluate({"id": IDS, "score": RIGHT})["mean_score"].lower == pytest.approx(
+        judged["accuracy"].lower
+    )
+    assert (
+        evaluate({"id": IDS, "correct": RIGHT}, metrics=["pass_at_k:8"])["pass_at_k"].to_dict()["k"]
+        == 8
+    )
     assert "pass_at_k" not in evaluate({"id": IDS[:20], "correct": RIGHT[:20]}).metrics
 
 
 def test_a_named_cluster_widens_the_mean_and_says_by_how_much() -> None:
     level = np.repeat(RNG.random(20), 10)
-    rows = {"score": np.clip(level + 0.1 * RNG.standard_normal(200), 0, 1), "passage": np.repeat(range(20), 10)}
+    rows = {
+        "score": np.clip(level + 0.1 * RNG.standard_normal(200), 0, 1),
+        "passage": np.repeat(range(20), 10),
+    }
     alone, together = evaluate(rows)["mean_score"], evaluate(rows, cluster="passage")["mean_score"]
     about = together.to_dict()
     assert together.width > 2 * alone.width
@@ -89,7 +107,11 @@ def test_a_named_cluster_widens_the_mean_and_says_by_how_much() -> None:
 @pytest.mark.parametrize(
     ("rows", "how", "says"),
     [
-        ({"score": [1, 7, 2]}, {"scale": (1, 5)}, "row 2: column score: expected a score from 1 to 5, got 7"),
+        (
+            {"score": [1, 7, 2]},
+            {"scale": (1, 5)},
+            "row 2: column score: expected a score from 1 to 5, got 7",
+        ),
         ({"score": [3, 3, 3]}, {}, "every score is 3, which tells no scale"),
         ({"score": [None, None]}, {}, "or a `score`, got none"),
         ({"score": [1, float("inf")]}, {}, "row 2: column score: expected a finite score, got inf"),
@@ -108,7 +130,13 @@ def test_the_terminal_shows_the_mean_the_tasks_and_the_design(
     path.write_text("id,score,group\n" + rows)
     assert main(["evaluate", str(path), "--scale", "1,5"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    for words in ("Mean score: 3.7500", "(95 % exact interval)", "Scores lie between 1 and 5", "by task", "Design"):
+    for words in (
+        "Mean score: 3.7500",
+        "(95 % exact interval)",
+        "Scores lie between 1 and 5",
+        "by task",
+        "Design",
+    ):
         assert words in out
     path.write_text("id,grade,group\n" + rows)
     assert main(["evaluate", str(path), "--scale", "2,5", "--map", "grade=score"]) == 2

@@ -24,7 +24,9 @@ from ..store.forms import AXES, CLASSES, FORMS, in_order, made, named_record
 # give a tie to the first class by name, whatever the order in a file.
 REFERENCE, TARGET = named_record(160, seed=1), named_record(120, seed=2)
 UNLABELLED = TARGET.without_labels()
-orders = st.fixed_dictionaries({axis: st.permutations(range(len(own))) for axis, own in AXES.items()})
+orders = st.fixed_dictionaries(
+    {axis: st.permutations(range(len(own))) for axis, own in AXES.items()}
+)
 # The first judge and the first model mean something ("single", the judged model): a first file says which they are.
 firsts = orders.map(lambda found: {**found, "judge": [0, 1, 2], "model": [0, 1, 2]})
 forms = st.sampled_from(FORMS)
@@ -34,7 +36,9 @@ METHODS = default_methods()  # named, since of CSV and JSONL slow ones are left 
 def numbers(found: Any, path: str = "") -> dict[str, Any]:
     """Every number of a result by its path, without what names the files."""
     if isinstance(found, dict):
-        parts = [(str(key), one) for key, one in found.items() if key not in ("name", "argv", "version")]
+        parts = [
+            (str(key), one) for key, one in found.items() if key not in ("name", "argv", "version")
+        ]
         return {k: v for key, one in parts for k, v in numbers(one, f"{path}/{key}").items()}
     if isinstance(found, (list, tuple)):
         return {k: v for i, one in enumerate(found) for k, v in numbers(one, f"{path}/{i}").items()}
@@ -55,7 +59,11 @@ def estimated(reference: Any, target: Any) -> dict[str, Any]:
 
 
 def audited(reference: Any, target: Any, labels: Any, **options: Any) -> dict[str, Any]:
-    return numbers(oodometer.audit(reference, target, labels=labels, methods=["ac", "source"], **options).to_dict())
+    return numbers(
+        oodometer.audit(
+            reference, target, labels=labels, methods=["ac", "source"], **options
+        ).to_dict()
+    )
 
 
 @cache
@@ -64,13 +72,19 @@ def usual(verb: str) -> dict[str, Any]:
         return estimated(REFERENCE, UNLABELLED)
     if verb == "diagnose":
         return numbers(oodometer.diagnose(REFERENCE, UNLABELLED).to_dict())
-    return numbers(oodometer.evaluate(REFERENCE).to_dict()) if verb == "evaluate" else audited(REFERENCE, TARGET, None)
+    return (
+        numbers(oodometer.evaluate(REFERENCE).to_dict())
+        if verb == "evaluate"
+        else audited(REFERENCE, TARGET, None)
+    )
 
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(of_reference=firsts, of_target=orders, form=forms, other=forms)
-def test_estimates_do_not_depend_on_any_order(of_reference: Any, of_target: Any, form: str, other: str) -> None:
+def test_estimates_do_not_depend_on_any_order(
+    of_reference: Any, of_target: Any, form: str, other: str
+) -> None:
     with TemporaryDirectory() as folder:
         reference = made(in_order(REFERENCE, of_reference), form, Path(folder), "reference")
         target = made(in_order(UNLABELLED, of_target), other, Path(folder), "target")
@@ -92,10 +106,14 @@ def test_evaluations_and_audits_do_not_depend_on_any_order(
 
 @settings(deadline=None, max_examples=5)
 @given(first=firsts, second=orders, of_target=orders, form=forms)
-def test_a_list_of_references_may_have_several_orders(first: Any, second: Any, of_target: Any, form: str) -> None:
+def test_a_list_of_references_may_have_several_orders(
+    first: Any, second: Any, of_target: Any, form: str
+) -> None:
     def run(a: Any, b: Any, target: Any) -> dict[str, Any]:
         return numbers(
-            oodometer.estimate([a, b], target, backtest=None, methods=["ac", "cbpe", "importance"]).to_dict()
+            oodometer.estimate(
+                [a, b], target, backtest=None, methods=["ac", "cbpe", "importance"]
+            ).to_dict()
         )
 
     other = named_record(80, seed=3)
@@ -107,12 +125,17 @@ def test_a_list_of_references_may_have_several_orders(first: Any, second: Any, o
 
 @pytest.mark.parametrize("axis", ["judge", "model"])
 def test_another_first_judge_or_model_moves_no_estimate(axis: str) -> None:
-    turned = in_order(REFERENCE, {a: list(range(len(own)))[:: -1 if a == axis else 1] for a, own in AXES.items()})
+    turned = in_order(
+        REFERENCE, {a: list(range(len(own)))[:: -1 if a == axis else 1] for a, own in AXES.items()}
+    )
     one, other = (
-        oodometer.estimate(r, UNLABELLED, methods=METHODS, backtest=None).estimates for r in (REFERENCE, turned)
+        oodometer.estimate(r, UNLABELLED, methods=METHODS, backtest=None).estimates
+        for r in (REFERENCE, turned)
     )
     for a, b in zip(one, other, strict=True):
-        assert (a.value, a.lower, a.upper) == pytest.approx((b.value, b.lower, b.upper), abs=1e-9), a.method
+        assert (a.value, a.lower, a.upper) == pytest.approx(
+            (b.value, b.lower, b.upper), abs=1e-9
+        ), a.method
 
 
 def test_lists_without_names_follow_no_order_that_references_disagree_about() -> None:
@@ -158,12 +181,19 @@ label_forms = st.sampled_from(("pandas", "csv", "parquet", "jsonl"))
 
 
 def labelled(labels: Any, target: Any = UNLABELLED, **options: Any) -> Any:
-    found = oodometer.estimate(REFERENCE, target, labels=labels, methods=["ac", "doc"], backtest=None, **options)
+    found = oodometer.estimate(
+        REFERENCE, target, labels=labels, methods=["ac", "doc"], backtest=None, **options
+    )
     return found.target["accuracy"]["value"], found.target["labelled"]
 
 
 @settings(deadline=None, max_examples=8)
-@given(order=st.permutations(range(len(TARGET))), form=label_forms, other=forms, few=st.integers(1, len(TARGET)))
+@given(
+    order=st.permutations(range(len(TARGET))),
+    form=label_forms,
+    other=forms,
+    few=st.integers(1, len(TARGET)),
+)
 def test_labels_are_joined_by_id(order: list[int], form: str, other: str, few: int) -> None:
     kept = order[:few]
     with TemporaryDirectory() as folder:
@@ -173,7 +203,9 @@ def test_labels_are_joined_by_id(order: list[int], form: str, other: str, few: i
         assert labelled(labels, target) == pytest.approx((wanted, few))
         by_row = truth(kept, form, Path(folder), row=NUMBERS)
         assert labelled(by_row, target) == pytest.approx((wanted, few))
-        found = oodometer.audit(REFERENCE, target, labels=truth(kept, form, Path(folder), id=IDS), methods=["ac"])
+        found = oodometer.audit(
+            REFERENCE, target, labels=truth(kept, form, Path(folder), id=IDS), methods=["ac"]
+        )
         assert (found.correct, found.labels) == (int(TARGET.verdicts[kept].sum()), few)
 
 
@@ -201,21 +233,35 @@ def test_ids_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
     for ids, said in (
         (twice, r"column id: expected each id once, got 'row 4' in rows 5 and 6"),
         (null, r"row 6: column id: expected an id in every row, got null"),
-        (foreign, r"row 1: column id: expected an id of the target, got 'row 0x', and none of 120 labels are of rows"),
+        (
+            foreign,
+            r"row 1: column id: expected an id of the target, got 'row 0x', and none of 120 labels are of rows",
+        ),
     ):
         for form in ("pandas", "csv", "parquet", "jsonl"):
             with pytest.raises(InputError, match=said):
                 labelled(truth(NUMBERS, form, tmp_path, id=ids))
         with pytest.raises(InputError, match=said):
-            oodometer.audit(REFERENCE, UNLABELLED, labels=truth(NUMBERS, "csv", tmp_path, id=ids), methods=["ac"])
-    with pytest.raises(InputError, match=r"row 2: column row: expected 1, the row of this id, got 3"):
+            oodometer.audit(
+                REFERENCE,
+                UNLABELLED,
+                labels=truth(NUMBERS, "csv", tmp_path, id=ids),
+                methods=["ac"],
+            )
+    with pytest.raises(
+        InputError, match=r"row 2: column row: expected 1, the row of this id, got 3"
+    ):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS, row=[0, 3, 2, *range(3, 120)]))
     with pytest.raises(InputError, match=r"expected each target row once, got 0 twice"):
         labelled(truth([0, 1], "csv", tmp_path, row=np.zeros(120, dtype=int)))
-    with pytest.raises(InputError, match=r"expected the number of a target row from 0 to 119, got 120"):
+    with pytest.raises(
+        InputError, match=r"expected the number of a target row from 0 to 119, got 120"
+    ):
         labelled(truth([0], "csv", tmp_path, row=NUMBERS + 120))
     bare = Predictions.from_probabilities(UNLABELLED.probabilities, classes=CLASSES)
-    with pytest.raises(InputError, match=r"expected a target with the column id, which these labels are joined by"):
+    with pytest.raises(
+        InputError, match=r"expected a target with the column id, which these labels are joined by"
+    ):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS), bare)
 
 

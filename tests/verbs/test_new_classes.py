@@ -27,7 +27,9 @@ def frame(seed: int, right: float, outputs: str, new: int = NEW) -> pd.DataFrame
     out = pd.DataFrame({"id": [f"r{i}" for i in range(ROWS)], "prediction": said, "label": truth})
     if outputs == "confidence":
         return out.assign(confidence=confidence)
-    return out.assign(**{f"prob_{n}": np.where(said == n, confidence, (1 - confidence) / 2) for n in NAMES})
+    return out.assign(
+        **{f"prob_{n}": np.where(said == n, confidence, (1 - confidence) / 2) for n in NAMES}
+    )
 
 
 def written(table: pd.DataFrame, path: Path) -> str:
@@ -44,7 +46,9 @@ def written(table: pd.DataFrame, path: Path) -> str:
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])
 @pytest.mark.parametrize("outputs", ["confidence", "probabilities"])
-def test_rows_of_new_classes_are_errors_of_every_model(tmp_path: Path, outputs: str, suffix: str) -> None:
+def test_rows_of_new_classes_are_errors_of_every_model(
+    tmp_path: Path, outputs: str, suffix: str
+) -> None:
     tables = [frame(1, 0.9, outputs), frame(2, 0.7, outputs)]
     truth = [float((t["prediction"] == t["label"]).mean()) for t in tables]
     with_new = [written(t, tmp_path / f"new{i}{suffix}") for i, t in enumerate(tables)]
@@ -55,22 +59,34 @@ def test_rows_of_new_classes_are_errors_of_every_model(tmp_path: Path, outputs: 
     assert [m.in_domain.metrics["accuracy"].value for m in found.models] == pytest.approx(truth)
     assert found.paired["in_domain"]["paired"]
     found = oodometer.compare(home, out_of_domain=with_new, target=with_new)
-    assert [m.out_of_domain.metrics["accuracy"].value for m in found.models if m.out_of_domain] == pytest.approx(truth)
+    assert [
+        m.out_of_domain.metrics["accuracy"].value for m in found.models if m.out_of_domain
+    ] == pytest.approx(truth)
     assert [m.target["truth"]["value"] for m in found.models if m.target] == pytest.approx(truth)
     (order,) = [one["sentence"] for one in found.findings if one["name"] == "target_order"]
-    assert order == f"on the target {found.models[0].name} is by its labels ahead of {found.models[1].name}, " + (
-        f"{100 * truth[0]:.1f} % against {100 * truth[1]:.1f} %"
+    assert (
+        order
+        == f"on the target {found.models[0].name} is by its labels ahead of {found.models[1].name}, "
+        + (f"{100 * truth[0]:.1f} % against {100 * truth[1]:.1f} %")
     )
-    said = [line for line in found.warnings if "40 labels are of classes that the model does not know ('elk')" in line]
+    said = [
+        line
+        for line in found.warnings
+        if "40 labels are of classes that the model does not know ('elk')" in line
+    ]
     assert any("(target)" in line for line in said)
     if outputs == "probabilities":
         assert any(f"new0{suffix}: 40" in line for line in said)
     assert oodometer.diagnose(home[0], with_new[0]).kind != "support"
-    assert any("'elk'" in w for w in oodometer.diagnose(with_new[0], home[0]).warnings) == (outputs != "confidence")
+    assert any("'elk'" in w for w in oodometer.diagnose(with_new[0], home[0]).warnings) == (
+        outputs != "confidence"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])
-def test_a_target_may_predict_a_class_that_the_reference_never_had(tmp_path: Path, suffix: str) -> None:
+def test_a_target_may_predict_a_class_that_the_reference_never_had(
+    tmp_path: Path, suffix: str
+) -> None:
     home = [frame(1, 0.9, "confidence", new=0), frame(2, 0.7, "confidence", new=0)]
     away = [t.assign(prediction=np.where(np.arange(ROWS) < 20, "elk", t["prediction"])).drop(columns="label")
             for t in home]  # fmt: skip
@@ -88,7 +104,9 @@ def test_numbers_and_named_classes_are_refused_as_before() -> None:
     with pytest.raises(oodometer.InputError, match="known classes"):
         oodometer.evaluate({"probabilities": p, "label": [0, 7] * 15})
     with pytest.raises(oodometer.InputError, match="known classes"):
-        oodometer.evaluate({"prediction": ["a", "b"] * 15, "label": ["a", "c"] * 15}, classes=["a", "b"])
+        oodometer.evaluate(
+            {"prediction": ["a", "b"] * 15, "label": ["a", "c"] * 15}, classes=["a", "b"]
+        )
     most = {"prob_a": [0.9] * 30, "prob_b": [0.1] * 30, "label": ["x"] * 29 + ["a"]}
     with pytest.raises(oodometer.InputError, match="labels of the classes that the model knows"):
         oodometer.evaluate(most)
@@ -97,7 +115,11 @@ def test_numbers_and_named_classes_are_refused_as_before() -> None:
 def test_labels_of_a_new_class_are_wrong_at_any_threshold() -> None:
     """The decision of 0.8 is what is judged, not the class of highest probability."""
     p = [0.3, 0.6, 0.7, 0.9] * 10
-    table: dict[str, Any] = {"prob_no": [1 - one for one in p], "prob_yes": p, "id": [f"r{i}" for i in range(40)]}
+    table: dict[str, Any] = {
+        "prob_no": [1 - one for one in p],
+        "prob_yes": p,
+        "id": [f"r{i}" for i in range(40)],
+    }
     truth = ["no", "no", "yes", "elk"] * 10
     for found in (
         oodometer.evaluate(table | {"label": truth}, threshold=0.8),
@@ -110,7 +132,9 @@ def test_diagnose_says_what_it_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     """A lone column of probabilities is read, as `estimate` reads it, and named."""
     rng = np.random.default_rng(0)
     p = rng.random(300).round(3)
-    table = pd.DataFrame({"prediction": (p > 0.4).astype(int), "y_pred_proba": p, "label": (rng.random(300) < p) * 1})
+    table = pd.DataFrame(
+        {"prediction": (p > 0.4).astype(int), "y_pred_proba": p, "label": (rng.random(300) < p) * 1}
+    )
     here, there = (str(tmp_path / name) for name in ("reference.csv", "target.csv"))
     table.to_csv(here, index=False)
     table.drop(columns="label").to_csv(there, index=False)
@@ -122,4 +146,6 @@ def test_diagnose_says_what_it_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "read y_pred_proba as" in found._repr_html_()
     assert main(["diagnose", here, there, "--json", str(tmp_path / "found.json")]) == 0
     assert "read y_pred_proba as the probability" in " ".join(capsys.readouterr().out.split())
-    assert json.loads((tmp_path / "found.json").read_text())["warnings"] == [line.replace("mapping=", "--map")]
+    assert json.loads((tmp_path / "found.json").read_text())["warnings"] == [
+        line.replace("mapping=", "--map")
+    ]

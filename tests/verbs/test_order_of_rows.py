@@ -30,7 +30,9 @@ def differences(a: Any, b: Any, where: str = "") -> Iterator[str]:
         for i, (own, other) in enumerate(zip(a, b, strict=True)):
             yield from differences(own, other, f"{where}/{i}")
     elif isinstance(a, float) and isinstance(b, float):
-        if not (math.isclose(a, b, rel_tol=1e-11, abs_tol=1e-11) or (math.isnan(a) and math.isnan(b))):
+        if not (
+            math.isclose(a, b, rel_tol=1e-11, abs_tol=1e-11) or (math.isnan(a) and math.isnan(b))
+        ):
             yield f"{where}: {a} and {b}"
     elif a != b:
         yield f"{where}: {a} and {b}"
@@ -49,13 +51,17 @@ def rows_of(
     names = np.array(["wolf", "ant", "elk"], dtype=object)[:classes]
     fields: dict[str, Any] = {"probabilities": said.astype(np.float32), "classes": names.tolist()}
     if extra == "confidence":
-        fields = {"confidence": said.max(axis=1)} | ({"correct": said.argmax(axis=1) == label} if labelled else {})
+        fields = {"confidence": said.max(axis=1)} | (
+            {"correct": said.argmax(axis=1) == label} if labelled else {}
+        )
         return Predictions.from_arrays(**fields)
     if extra == "features":
         fields["features"] = np.round(logits + rng.normal(size=logits.shape), 2)
     if extra == "members":
         wrong = rng.random((3, count)) < 0.2
-        fields["members"] = names[np.where(wrong, rng.integers(classes, size=(3, count)), said.argmax(axis=1))]
+        fields["members"] = names[
+            np.where(wrong, rng.integers(classes, size=(3, count)), said.argmax(axis=1))
+        ]
     if extra == "group":
         fields["group"] = rng.choice(["north", "south"], count)
     if labelled:
@@ -72,7 +78,9 @@ def assert_same(a: Any, b: Any) -> None:
     assert list(differences(a.to_dict(), b.to_dict())) == []
 
 
-@pytest.mark.parametrize(("extra", "digits"), [("", 9), ("", 2), ("features", 9), ("members", 2), ("confidence", 2)])
+@pytest.mark.parametrize(
+    ("extra", "digits"), [("", 9), ("", 2), ("features", 9), ("members", 2), ("confidence", 2)]
+)
 @settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 999))
 def test_order_changes_no_estimate(extra: str, digits: int, seed: int) -> None:
@@ -98,7 +106,9 @@ def test_order_changes_no_slice(seed: int) -> None:
 def test_order_changes_no_trial(seed: int) -> None:
     reference = rows_of(300, 1, labelled=True, extra="group", digits=2)
     order = np.random.default_rng(seed).permutation(300)
-    one, other = (backtest(some, cache=None, repeats=2) for some in (reference, reference.take(order)))
+    one, other = (
+        backtest(some, cache=None, repeats=2) for some in (reference, reference.take(order))
+    )
     assert_same(other, one)
     assert [t.truth for t in other.trials] == [t.truth for t in one.trials]
 
@@ -106,7 +116,12 @@ def test_order_changes_no_trial(seed: int) -> None:
 def test_a_trial_that_is_kept_serves_rows_in_another_order(tmp_path: Path) -> None:
     reference = rows_of(300, 1, labelled=True)
     backtest(reference, methods=["ac", "atc", "source"], repeats=1, cache=tmp_path)
-    again = backtest(reference.take(np.arange(300)[::-1]), methods=["ac", "atc", "source"], repeats=1, cache=tmp_path)
+    again = backtest(
+        reference.take(np.arange(300)[::-1]),
+        methods=["ac", "atc", "source"],
+        repeats=1,
+        cache=tmp_path,
+    )
     assert again.reused == len(again.trials)
 
 
@@ -127,7 +142,9 @@ def test_files_and_their_order_change_nothing(ending: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("digits", [9, 3])
-def test_order_changes_nothing_where_samples_are_read(digits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_changes_nothing_where_samples_are_read(
+    digits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More rows than a domain classifier, a trial and a calibrator look at; half of the target is sure of itself."""
     monkeypatch.setattr(module, "PART_ROWS", 10_000)
     reference = rows_of(26_000, 1, labelled=True, digits=digits, classes=2)

@@ -19,7 +19,9 @@ from oodometer.store import as_source
 KINDS = {"usual": (1000, 0.0, 2.0), "hard": (400, 0.0, 1.0), "easy": (400, 3.5, 0.7)}
 
 
-def rows(seed: int, names: dict[str, tuple[int, float, float]] = KINDS, scale: float = 1.0) -> pd.DataFrame:
+def rows(
+    seed: int, names: dict[str, tuple[int, float, float]] = KINDS, scale: float = 1.0
+) -> pd.DataFrame:
     """Groups of unlike difficulty, all calibrated; with a ``scale`` below 1 the truth is less sure than it says."""
     rng = np.random.default_rng(seed)
     out = []
@@ -34,7 +36,9 @@ def rows(seed: int, names: dict[str, tuple[int, float, float]] = KINDS, scale: f
 def asked(reference: Any, target: Any, **how: Any) -> Estimation:
     """Asked with a few quick methods; labels of the target are not shown."""
     target = target.drop(columns="label", errors="ignore")
-    return oodometer.estimate(reference, target, methods=["source", "cbpe", "doc", "im", "ac"], backtest=None, **how)
+    return oodometer.estimate(
+        reference, target, methods=["source", "cbpe", "doc", "im", "ac"], backtest=None, **how
+    )
 
 
 def mean_of(found: Estimation) -> float:
@@ -59,7 +63,9 @@ def test_a_slice_that_always_was_so_is_no_alarm(seed: int) -> None:
         assert part.headline.upper - part.headline.lower < 0.2
         assert part.reference is not None
         assert part.reference.rows == len(own)
-        assert part.reference.accuracy == pytest.approx(float(((own.prob_1 > 0.5) == (own.label == 1)).mean()))
+        assert part.reference.accuracy == pytest.approx(
+            float(((own.prob_1 > 0.5) == (own.label == 1)).mean())
+        )
         assert part.reference.pooled == pytest.approx(part.reference.accuracy, abs=0.03)
     assert mean_of(found) == pytest.approx(found.headline.value, abs=1e-9)
 
@@ -77,7 +83,9 @@ def test_chunks_are_the_whole_too_and_held_against_all_of_the_reference() -> Non
     reference, target = rows(0), rows(1).sample(frac=1, random_state=0)
     found = asked(reference, target, every="500rows")
     assert mean_of(found) == pytest.approx(found.headline.value, abs=1e-9)
-    assert {part.reference.pooled for part in found.chunks if part.reference} == {found.reference["accuracy"]}
+    assert {part.reference.pooled for part in found.chunks if part.reference} == {
+        found.reference["accuracy"]
+    }
     assert found.to_dict()["chunks"][0]["reference"]["share"] is None
 
 
@@ -114,7 +122,9 @@ def test_under_the_assumption_that_nothing_changed_a_slice_is_as_its_own_rows() 
     assert not found.alarms.raised
 
 
-def test_a_fitted_file_keeps_what_its_slices_need_and_says_where_it_does_not(tmp_path: Path) -> None:
+def test_a_fitted_file_keeps_what_its_slices_need_and_says_where_it_does_not(
+    tmp_path: Path,
+) -> None:
     reference, target = rows(0), rows(1).drop(columns="label")
     paths = [tmp_path / name for name in ("with.oodo", "without.oodo")]
     how: dict[str, Any] = {"methods": ["source", "cbpe"], "backtest": None}
@@ -149,11 +159,27 @@ def test_right_rows_are_counted_exactly_where_a_sample_is_kept() -> None:
     assert sum(n for (_, right), n in read.verdicts.items() if right) == read.correct
 
 
-def test_the_screen_names_the_reference_of_each_slice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_screen_names_the_reference_of_each_slice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = [tmp_path / name for name in ("reference.csv", "target.csv")]
     rows(0).to_csv(paths[0], index=False)
     rows(1).drop(columns="label").to_csv(paths[1], index=False)
-    assert main(["estimate", *map(str, paths), "--by", "group", "--fail-drop", "0.03", "--backtest", "none"]) == 0
+    assert (
+        main(
+            [
+                "estimate",
+                *map(str, paths),
+                "--by",
+                "group",
+                "--fail-drop",
+                "0.03",
+                "--backtest",
+                "none",
+            ]
+        )
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "reference" in shown.split("slices")[1].split("\n")[1]
     assert "No alarm in 3 slices" in shown
@@ -162,6 +188,13 @@ def test_the_screen_names_the_reference_of_each_slice(tmp_path: Path, capsys: py
 def test_a_run_folder_keeps_the_counts_of_slices(tmp_path: Path) -> None:
     path = tmp_path / "reference.parquet"
     rows(0).to_parquet(path)
-    how: dict[str, Any] = {"by": "group", "methods": ["cbpe"], "backtest": None, "run_folder": tmp_path / "run"}
+    how: dict[str, Any] = {
+        "by": "group",
+        "methods": ["cbpe"],
+        "backtest": None,
+        "run_folder": tmp_path / "run",
+    }
     first, again = (oodometer.fit(path, **how).fitted_.reference.verdicts for _ in range(2))
-    assert first == again == verdicts_by(as_source(rows(0), extra_columns=["group"]).read(), "group")
+    assert (
+        first == again == verdicts_by(as_source(rows(0), extra_columns=["group"]).read(), "group")
+    )

@@ -34,7 +34,9 @@ REFERENCE = example_record(200, seed=1)
 
 def plan(**changes: Any) -> EstimationPlan:
     methods = {"ac": AverageConfidence().fit(REFERENCE), "source": SourceAccuracy().fit(REFERENCE)}
-    return EstimationPlan(Choice(None, "", {}), methods, None, natural_confidence(REFERENCE), **changes)
+    return EstimationPlan(
+        Choice(None, "", {}), methods, None, natural_confidence(REFERENCE), **changes
+    )
 
 
 def target(rows: int = 60, **fields: Any) -> Predictions:
@@ -49,7 +51,9 @@ def same_state(a: Any, b: Any) -> None:
         assert a[key].keys() == b[key].keys()
         for name in a[key]:
             for entry in a[key][name]:
-                np.testing.assert_allclose(a[key][name][entry], b[key][name][entry], err_msg=f"{key} {name} {entry}")
+                np.testing.assert_allclose(
+                    a[key][name][entry], b[key][name][entry], err_msg=f"{key} {name} {entry}"
+                )
 
 
 # ------------------------------------------------------------------------------------------ durations and batches
@@ -57,14 +61,35 @@ def same_state(a: Any, b: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("1s", 1), ("90m", 5400), ("12h", 43_200), ("7d", 604_800), (" 2 w ", 1_209_600), ("007d", 604_800)],
+    [
+        ("1s", 1),
+        ("90m", 5400),
+        ("12h", 43_200),
+        ("7d", 604_800),
+        (" 2 w ", 1_209_600),
+        ("007d", 604_800),
+    ],
 )
 def test_durations(text: str, seconds: int) -> None:
     assert parse_chunks(text) == TimeChunks(seconds=seconds)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "7", "d", "0d", "-7d", "1.5h", "7 days", "7D", "1y", "1d2h", "9999999999999999999w", "6000w"]
+    "text",
+    [
+        "",
+        "7",
+        "d",
+        "0d",
+        "-7d",
+        "1.5h",
+        "7 days",
+        "7D",
+        "1y",
+        "1d2h",
+        "9999999999999999999w",
+        "6000w",
+    ],
 )
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(UsageError, match=r"expected chunks such as .*7d, 2w or 1000rows, got '"):
@@ -96,13 +121,22 @@ def test_states_of_parts_merge_to_the_state_of_the_whole(cuts: list[int], seed: 
 
 def test_methods_that_keep_the_same_rows_share_one_sample() -> None:
     """One sample for each choice of fields, however many methods read it; so are a pickled state and its copy."""
-    methods = {name: create("estimator", name).fit(REFERENCE) for name in ("cot", "sld", "importance", "pape")}
-    made = EstimationPlan(Choice(None, "", {}), methods, diagnostician=Diagnostician().fit(REFERENCE))
+    methods = {
+        name: create("estimator", name).fit(REFERENCE)
+        for name in ("cot", "sld", "importance", "pape")
+    }
+    made = EstimationPlan(
+        Choice(None, "", {}), methods, diagnostician=Diagnostician().fit(REFERENCE)
+    )
     record = example_record(90, seed=3, labelled=False)
     whole = reduce(made.merge, [made.summarize(batch) for batch in record.batches(30)])[WHOLE]
     for states in (whole, pickle.loads(pickle.dumps(whole))):
         assert states["cot"]["sample"] is states["sld"]["sample"]
-        assert states["importance"]["sample"] is states["pape"]["sample"] is states["diagnosis"]["sample"]
+        assert (
+            states["importance"]["sample"]
+            is states["pape"]["sample"]
+            is states["diagnosis"]["sample"]
+        )
     alone = made.summarize(record)[WHOLE]["cot"]["sample"]
     np.testing.assert_array_equal(whole["cot"]["sample"]["probabilities"], alone["probabilities"])
 
@@ -138,7 +172,11 @@ def test_merging_leaves_the_parts_as_they_are() -> None:
     made = plan()
     a, b = made.summarize(target(10)), made.summarize(target(20))
     total = made.merge(a, b)
-    assert (a[WHOLE]["ac"]["rows"], b[WHOLE]["ac"]["rows"], total[WHOLE]["ac"]["rows"]) == (10, 20, 30)
+    assert (a[WHOLE]["ac"]["rows"], b[WHOLE]["ac"]["rows"], total[WHOLE]["ac"]["rows"]) == (
+        10,
+        20,
+        30,
+    )
 
 
 @pytest.mark.parametrize("confidence", [0.0, 0.049, 0.05, 0.999, 1.0])
@@ -147,14 +185,21 @@ def test_confidence_is_counted_in_sixty_cells(confidence: float) -> None:
     made = EstimationPlan(Choice(None, "", {}), {}, confidence=natural_confidence(record))
     counts = made.summarize(record)[WHOLE]["confidence"]["counts"]
     assert counts.tolist() == [3 if b == min(int(confidence * 60), 59) else 0 for b in range(60)]
-    assert made.summarize(Predictions.from_classes([0]))[WHOLE]["confidence"]["counts"].tolist() == [0] * 60
+    assert (
+        made.summarize(Predictions.from_classes([0]))[WHOLE]["confidence"]["counts"].tolist()
+        == [0] * 60
+    )
 
 
 # ------------------------------------------------------------------------------------------ slices
 
 
 def slice_rows(record: Predictions, by: str) -> dict[Any, int]:
-    return {key[1]: s["truth"]["rows"] for key, s in plan(by=by).summarize(record).items() if key[0] == "by"}
+    return {
+        key[1]: s["truth"]["rows"]
+        for key, s in plan(by=by).summarize(record).items()
+        if key[0] == "by"
+    }
 
 
 SLICES: dict[str, tuple[Any, dict[Any, int]]] = {
@@ -191,7 +236,9 @@ def test_slices_hold_their_own_rows() -> None:
 
 
 def test_slices_by_class_are_named_and_not_numbered() -> None:
-    record = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]], label=["cat", None], classes=["cat", "dog"])
+    record = Predictions.from_probabilities(
+        [[0.9, 0.1], [0.2, 0.8]], label=["cat", None], classes=["cat", "dog"]
+    )
     assert column_of(record, "prediction").tolist() == ["cat", "dog"]
     assert column_of(record, "label").tolist() == ["cat", None]
     with pytest.raises(UsageError, match=r"there is no column 'probabilities' to slice by"):
@@ -206,7 +253,11 @@ def test_slices_by_class_are_named_and_not_numbered() -> None:
 def test_a_column_of_identifiers_is_no_slice(kind: str) -> None:
     """Two hundred values pass; one more does not, in one batch or in many."""
     for rows, fits in ((200, True), (201, False)):
-        ids: Any = np.arange(rows) if kind == "numbers" else np.array([f"id{i}" for i in range(rows)], dtype=object)
+        ids: Any = (
+            np.arange(rows)
+            if kind == "numbers"
+            else np.array([f"id{i}" for i in range(rows)], dtype=object)
+        )
         record = target(rows, columns={"id": ids})
         if fits:
             assert len(slice_rows(record, "id")) == 200
@@ -216,7 +267,9 @@ def test_a_column_of_identifiers_is_no_slice(kind: str) -> None:
             slice_rows(record, "id")
 
         class Part:
-            def batches(self, fields: Any, rows: int, record: Predictions = record) -> Iterator[Predictions]:
+            def batches(
+                self, fields: Any, rows: int, record: Predictions = record
+            ) -> Iterator[Predictions]:
                 return record.batches(50)
 
         with pytest.raises(UsageError, match=message):
@@ -233,7 +286,9 @@ def test_chunks_begin_on_mondays_and_at_midnight() -> None:
     cut = TimeChunks(seconds=604_800)
     weeks = [key for key in plan(every=cut).summarize(record) if key[0] == "every"]
     assert [str(cut.begins(number))[:10] for _, number in weeks] == ["2026-01-05", "2026-01-12"]
-    old = target(2, time=np.array(["1969-12-28T23:59:59", "1969-12-29T00:00:00"], dtype="datetime64[us]"))
+    old = target(
+        2, time=np.array(["1969-12-28T23:59:59", "1969-12-29T00:00:00"], dtype="datetime64[us]")
+    )
     starts = [str(cut.begins(k[1]))[:10] for k in plan(every=cut).summarize(old) if k[0] == "every"]
     assert starts == ["1969-12-22", "1969-12-29"]
 
@@ -258,7 +313,9 @@ def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
 
 
 def test_chunks_need_times() -> None:
-    with pytest.raises(UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"):
+    with pytest.raises(
+        UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"
+    ):
         plan(every=TimeChunks(seconds=60)).summarize(target())
 
 
@@ -284,9 +341,14 @@ def test_labels_follow_the_rows_of_the_target() -> None:
 
 def test_too_few_and_too_many_labels() -> None:
     truth = Predictions.from_arrays(label=[0] * 59, classes=range(4))
-    with pytest.raises(InputError, match=r"expected as many labels as target rows \(at least 60\), got 59; give one"):
+    with pytest.raises(
+        InputError,
+        match=r"expected as many labels as target rows \(at least 60\), got 59; give one",
+    ):
         plan(labels=truth).summarize(target(60))
-    with pytest.raises(InputError, match=r"expected as many labels as target rows \(58\), got 59; give one"):
+    with pytest.raises(
+        InputError, match=r"expected as many labels as target rows \(58\), got 59; give one"
+    ):
         plan(labels=truth).check_labels(58)
     plan(labels=truth).check_labels(59)
     plan().check_labels(58)
@@ -319,7 +381,16 @@ def test_methods_that_the_target_cannot_feed_are_left_out() -> None:
 
 
 def made_by(method: str, value: float, half: float = 0.05) -> Estimate:
-    return Estimate(method, value, value - half, value + half, 0.9, "conditional", f"{method} is right", "guo2017")
+    return Estimate(
+        method,
+        value,
+        value - half,
+        value + half,
+        0.9,
+        "conditional",
+        f"{method} is right",
+        "guo2017",
+    )
 
 
 def test_the_headline_is_the_median_and_spans_all_voices() -> None:
@@ -351,7 +422,8 @@ def test_one_kind_of_method_has_one_voice() -> None:
     assert second.method == "median of ac, gde"
     assert second.interval.value == pytest.approx(0.525)
     third = make_headline(
-        [made_by("gde", 0.5), made_by("gde-difference", 0.6), made_by("agreement", 0.58)], Evidence(0.9)
+        [made_by("gde", 0.5), made_by("gde-difference", 0.6), made_by("agreement", 0.58)],
+        Evidence(0.9),
     )
     assert third.method == "median of gde-difference, agreement"
 
@@ -359,7 +431,9 @@ def test_one_kind_of_method_has_one_voice() -> None:
 def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     found = make_headline([made_by("atc", 0.9), made_by("doc", 0.6)], Evidence(0.9))
     assert found.trust == "none"
-    assert found.why == ("the methods differ by 30 %: at least one of their assumptions fails; label some target rows")
+    assert found.why == (
+        "the methods differ by 30 %: at least one of their assumptions fails; label some target rows"
+    )
     near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], Evidence(0.9))
     assert near.trust == "low"
 
@@ -374,7 +448,9 @@ def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     ],
 )
 def test_a_single_voice(methods: list[str], chosen: str, trust: str) -> None:
-    found = make_headline([made_by(name, 0.5 + 0.02 * i) for i, name in enumerate(methods)], Evidence(0.9))
+    found = make_headline(
+        [made_by(name, 0.5 + 0.02 * i) for i, name in enumerate(methods)], Evidence(0.9)
+    )
     assert (found.method, found.trust) == (chosen, trust)
     assert found.assumes == f"{chosen} is right"
     assert found.interval.kind == "conditional"
@@ -429,7 +505,10 @@ def test_a_large_reference_is_sampled_the_same_however_it_is_batched(batch: int)
     assert found.correct == record.verdicts.sum(), "the accuracy is that of all rows"
     again = read_reference(as_source(record), most_rows=120).record
     assert (again.probabilities == found.record.probabilities).all()
-    places = [int(np.flatnonzero((record.probabilities == row).all(axis=1))[0]) for row in found.record.probabilities]  # type: ignore[union-attr]
+    places = [
+        int(np.flatnonzero((record.probabilities == row).all(axis=1))[0])
+        for row in found.record.probabilities
+    ]  # type: ignore[union-attr]
     assert places == sorted(places)
     assert np.histogram(places, bins=4, range=(0, 1000))[0].min() > 15, "from everywhere"
     by_width = read_reference(as_source(record), most_values=120 * 40)
@@ -446,5 +525,7 @@ def test_a_reference_without_truth_is_refused() -> None:
     ):
         read_reference(as_source(record))
     confident = Predictions.from_arrays(confidence=[0.5], label=[1])
-    with pytest.raises(InputError, match=r"got 1 rows of unknown correctness; fields: label, confidence"):
+    with pytest.raises(
+        InputError, match=r"got 1 rows of unknown correctness; fields: label, confidence"
+    ):
         read_reference(as_source(confident))

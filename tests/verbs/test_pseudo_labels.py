@@ -36,7 +36,9 @@ def test_the_accepted_rows_are_those_of_a_loop(agree: int | None) -> None:
     assert found.record.columns["row"].tolist() == rows
     hits = sum(bool(RIGHT[i]) for i in rows)
     assert found.precision.value == pytest.approx(hits / len(rows))
-    assert (found.precision.lower, found.precision.upper) == pytest.approx(clopper_pearson(hits, len(rows), 0.95))
+    assert (found.precision.lower, found.precision.upper) == pytest.approx(
+        clopper_pearson(hits, len(rows), 0.95)
+    )
     assert found.precision.kind == "exact"
     assert found.accuracy.value == pytest.approx(RIGHT.mean())
     assert found.accepted.value == pytest.approx(len(rows) / ROWS)
@@ -90,7 +92,8 @@ def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pseudo_labels(DATA)
     record = Predictions.from_arrays(**DATA)
     monkeypatch.setattr(
-        "oodometer.store.memory.RecordSource.batches", lambda self, fields=None, rows=0: self.record.batches(37)
+        "oodometer.store.memory.RecordSource.batches",
+        lambda self, fields=None, rows=0: self.record.batches(37),
     )
     cut = pseudo_labels(record)
     assert cut.to_dict() == whole.to_dict()
@@ -114,7 +117,9 @@ def test_faults(tmp_path: Path) -> None:
         pseudo_labels({"votes": [[1], [0]], "input": ["a"], "output": ["b"]}, out=out)
     assert not out.exists()
     for agree in (0, 5):
-        with pytest.raises(UsageError, match=f"votes from 1 to 4, the number of judges, got {agree}"):
+        with pytest.raises(
+            UsageError, match=f"votes from 1 to 4, the number of judges, got {agree}"
+        ):
             pseudo_labels(DATA, agree=agree)
     with pytest.raises(UsageError, match="level"):
         pseudo_labels(DATA, level=0)

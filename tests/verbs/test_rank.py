@@ -38,7 +38,9 @@ class Words(Classifier):
         found = getattr(inputs, "inputs", inputs)
         texts = found.columns["x"].tolist() if "table" in self.reads else list(found)
         self.asked.append(len(texts))
-        words = [" ".join(one).split() if isinstance(one, tuple) else str(one).split() for one in texts]
+        words = [
+            " ".join(one).split() if isinstance(one, tuple) else str(one).split() for one in texts
+        ]
         self.truncated = sum(len(one) > 3 for one in words)
         truth = np.array(["yes" in one for one in words])
         draws = np.random.default_rng(self.seed).random(len(texts)) < self.right
@@ -53,7 +55,11 @@ def shown(found: Any) -> str:
 
 def texts(rows: int, first: int = 0) -> dict[str, list[Any]]:
     said = ["yes" if i % 2 else "no" for i in range(first, first + rows)]
-    return {"id": [f"r{i}" for i in range(first, first + rows)], "text": [f"it {one}" for one in said], "label": said}
+    return {
+        "id": [f"r{i}" for i in range(first, first + rows)],
+        "text": [f"it {one}" for one in said],
+        "label": said,
+    }
 
 
 def test_probabilities_are_those_of_the_posterior() -> None:
@@ -61,10 +67,15 @@ def test_probabilities_are_those_of_the_posterior() -> None:
     pool = {key: values for key, values in texts(200, 12).items() if key != "label"}
     found = oodometer.rank(models, examples=texts(12), unlabelled=pool, seed=4)
     truth = np.array([i % 2 for i in range(212)])
-    draws = [np.random.default_rng(seed).random(212) < right for right, seed in ((0.9, 1), (0.5, 2), (0.7, 3))]
+    draws = [
+        np.random.default_rng(seed).random(212) < right
+        for right, seed in ((0.9, 1), (0.5, 2), (0.7, 3))
+    ]
     p = np.where(np.stack(draws) == truth, 0.8, 0.3)
     alone = beliefs_of(np.stack([1 - p, p], axis=2), truth[:12], seed=4)[0]
-    assert {one.model: one.p_best for one in found.ranking} == dict(zip("abc", alone.p_best, strict=True))
+    assert {one.model: one.p_best for one in found.ranking} == dict(
+        zip("abc", alone.p_best, strict=True)
+    )
     for pair in found.pairs:
         a, b = ("abc".index(name) for name in (pair.a, pair.b))
         assert pair.p_a_better == alone.p_better[a, b]
@@ -113,7 +124,9 @@ def test_models_that_never_differ_are_named() -> None:
     models = {"a": Words(0.8, 1), "b": Words(0.8, 1), "worse": Words(0.1, 1)}
     found = oodometer.rank(models, examples=texts(10), unlabelled=texts(100, 10))
     assert found.models[2] == "worse"
-    assert any("say the same on every row cannot be ordered here: a and b" in one for one in found.warnings)
+    assert any(
+        "say the same on every row cannot be ordered here: a and b" in one for one in found.warnings
+    )
 
 
 def test_rows_without_a_label_join_the_pool() -> None:
@@ -130,7 +143,9 @@ def test_frames_and_records_are_matched_by_id() -> None:
     one = {"id": np.arange(40), "prediction": truth}
     order = rng.permutation(40)
     other = {"id": order, "prediction": (1 - truth)[order]}
-    found = oodometer.rank({"one": one, "other": other}, examples={"id": [3, 5, 8], "label": truth[[3, 5, 8]]})
+    found = oodometer.rank(
+        {"one": one, "other": other}, examples={"id": [3, 5, 8], "label": truth[[3, 5, 8]]}
+    )
     assert [(row.model, row.right) for row in found.ranking] == [("one", 3), ("other", 0)]
     assert any(one.method.startswith("conf") for one in found.skipped)
 
@@ -147,7 +162,9 @@ def test_models_that_read_other_things_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["lime", "kernel-shap"])
 def test_attributions_are_in_the_result(name: str) -> None:
-    found = oodometer.rank({"a": Words(0.9), "b": Words(0.4)}, examples=texts(12), attribution=name, explain=4)
+    found = oodometer.rank(
+        {"a": Words(0.9), "b": Words(0.4)}, examples=texts(12), attribution=name, explain=4
+    )
     assert len(found.examples) == 4
     assert found.attribution["of"] == 12
     assert {one.id for one in found.examples} <= set(texts(12)["id"])
@@ -164,25 +181,37 @@ class Told(Words):
     def ask(self, inputs: Any, request: Any = None, *, progress: Any = None) -> Any:
         found = list(getattr(inputs, "inputs", inputs))
         self.truncated = sum("long" in one for one in found)
-        p = [self.sure if ("yes" in one) != (int(one.split()[0]) in self.wrong) else 1 - self.sure for one in found]
+        p = [
+            self.sure if ("yes" in one) != (int(one.split()[0]) in self.wrong) else 1 - self.sure
+            for one in found
+        ]
         return Answers(self.classes, probabilities=np.stack([1 - np.array(p), np.array(p)], axis=1))
 
 
 def numbered(rows: int, first: int = 0, chosen: int = 0) -> dict[str, list[Any]]:
     said = ["yes" if i % 2 else "no" for i in range(first, first + rows)]
     data = {"text": [f"{first + i} {one}" for i, one in enumerate(said)], "label": said}
-    return {**data, "chosen": ["by disagreement"] * chosen + [""] * (rows - chosen)} if chosen else data
+    return (
+        {**data, "chosen": ["by disagreement"] * chosen + [""] * (rows - chosen)}
+        if chosen
+        else data
+    )
 
 
 def test_the_likeliest_is_named_wherever_the_order_puts_it() -> None:
     models = {"right": Told(set()), "wrong": Told({1, 2, 3, 4})}
-    found = oodometer.rank(models, examples=numbered(10), unlabelled={"text": numbered(40, 10)["text"]})
+    found = oodometer.rank(
+        models, examples=numbered(10), unlabelled={"text": numbered(40, 10)["text"]}
+    )
     turned = replace(found, ranking=found.ranking[::-1])
     assert turned.likeliest.model == "right"
     assert turned.to_dict()["likeliest"] == "right"
     told = shown(turned)
     assert told.startswith("Most likely the best of 2 models: right")
-    assert f"({turned.likeliest.p_best * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels)" in told
+    assert (
+        f"({turned.likeliest.p_best * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels)"
+        in told
+    )
     assert "wrong has the highest expected accuracy, and is the best with" in told
     drawn = best_chances(turned.to_dict())
     assert drawn.title.startswith("right is the best")
@@ -214,11 +243,15 @@ def test_two_models_have_no_plurality() -> None:
 def test_one_is_no_plural_and_nothing_is_told_twice() -> None:
     data = {"text": ["0 long no"], "label": ["no"]}
     models = {"a": Told(set()), "b": Told({0})}
-    said = shown(oodometer.rank(models, examples=data, unlabelled={"text": ["0 long no", "11 yes"]}))
+    said = shown(
+        oodometer.rank(models, examples=data, unlabelled={"text": ["0 long no", "11 yes"]})
+    )
     assert "from 1 labelled row and 1 row without labels" in said
     assert "1 labelled row says next to nothing" in said
     assert "Left out: 1 row of the pool that is among the examples" in said
-    assert said.count("reads less than some inputs hold: 1 of 2 was cut") == 2  # once for each model
+    assert (
+        said.count("reads less than some inputs hold: 1 of 2 was cut") == 2
+    )  # once for each model
     assert "were cut" not in said
 
 
@@ -237,19 +270,29 @@ def test_files_of_candidates_and_of_correctness_alone(tmp_path: Path) -> None:
     right = {"a": rows_of < 14, "b": (rows_of < 2) | ((rows_of >= 14) & (rows_of < 18))}
     for name, hits in right.items():
         said = np.where(hits, label, (label + 1) % 3)
-        scores = [[-1.0 + 0.9 * (k == one) for k in range(3 + row % 2)] for row, one in enumerate(said)]
+        scores = [
+            [-1.0 + 0.9 * (k == one) for k in range(3 + row % 2)] for row, one in enumerate(said)
+        ]
         mixed = rng.permutation(40).tolist()
-        rows = [{"id": f"q{row}", "label": int(label[row]), "candidate_scores": scores[row]} for row in mixed]
+        rows = [
+            {"id": f"q{row}", "label": int(label[row]), "candidate_scores": scores[row]}
+            for row in mixed
+        ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
         rows = [{"id": f"q{row}", "correct": bool(hits[row])} for row in mixed[::-1]]
-        (tmp_path / f"{name}_correct.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+        (tmp_path / f"{name}_correct.jsonl").write_text(
+            "".join(json.dumps(one) + "\n" for one in rows)
+        )
     for end in (".jsonl", "_correct.jsonl"):
         found = oodometer.rank([tmp_path / f"b{end}", tmp_path / f"a{end}"])
         assert [one.right for one in found.ranking] == [14, 6]
         assert (found.pairs[0].only_a, found.pairs[0].only_b) == (12, 4)
         assert found.pairs[0].p_a_better == pytest.approx(0.9608, abs=1e-3)
         assert found.by_right == ((found.models[0],), (found.models[1],))
-    with (tmp_path / "a_correct.jsonl").open("a") as file, (tmp_path / "b_correct.jsonl").open("a") as other:
+    with (
+        (tmp_path / "a_correct.jsonl").open("a") as file,
+        (tmp_path / "b_correct.jsonl").open("a") as other,
+    ):
         file.write('{"id": "more", "correct": null}\n')
         other.write('{"id": "more", "correct": true}\n')
     with pytest.raises(InputError, match="whether the answer is right"):
@@ -262,7 +305,9 @@ def test_models_that_counting_leaves_tied_are_said() -> None:
     said["worse"] = np.where(np.arange(120) % 4 == 0, 1 - truth, truth)
     ids = [str(row) for row in range(120)]
     labels = {"id": ids[:20], "label": truth[:20]}
-    found = oodometer.rank({name: {"id": ids, "prediction": of} for name, of in said.items()}, examples=labels)
+    found = oodometer.rank(
+        {name: {"id": ids, "prediction": of} for name, of in said.items()}, examples=labels
+    )
     assert set(found.open_among) == {f"m{k}" for k in range(5)}
     assert found.to_dict()["by_right"][1] == ["worse"]
     assert "Counting alone leaves it open among 5 with 19 of 20 labelled rows right" in shown(found)
@@ -326,15 +371,22 @@ def test_ids_that_repeat_are_joined_and_are_clusters() -> None:
     assert found.ranking[0].accuracy is not None
     assert once.ranking[0].accuracy is not None
     assert found.ranking[0].accuracy.value == once.ranking[0].accuracy.value
-    assert found.ranking[0].accuracy.width == pytest.approx(once.ranking[0].accuracy.width, abs=0.05)  # type: ignore[union-attr]
+    assert found.ranking[0].accuracy.width == pytest.approx(
+        once.ranking[0].accuracy.width, abs=0.05
+    )  # type: ignore[union-attr]
     assert "ids repeat" in shown(found)
-    only = {name: pd.DataFrame({"id": one["id"], "correct": one["prediction"] == 1}) for name, one in files.items()}
+    only = {
+        name: pd.DataFrame({"id": one["id"], "correct": one["prediction"] == 1})
+        for name, one in files.items()
+    }
     assert oodometer.rank(only).pairs[0].p_a_better == found.pairs[0].p_a_better
 
 
 def test_epochs_of_files_are_joined_by_their_column() -> None:
     """One answer of each model a question and epoch; in another order the same rows meet."""
-    files = {name: one.assign(epoch=np.tile(np.arange(1, 11), 13)) for name, one in repeated().items()}
+    files = {
+        name: one.assign(epoch=np.tile(np.arange(1, 11), 13)) for name, one in repeated().items()
+    }
     rng = np.random.default_rng(0)
     for one in files.values():
         one["prediction"] = rng.integers(0, 2, 130)
@@ -351,7 +403,9 @@ def test_a_pool_of_repeated_ids_gives_no_interval_of_independent_rows() -> None:
     files = {name: pd.DataFrame(rows).assign(prob_0=rows["prob_0"] ** p, prob_1=1 - rows["prob_0"] ** p)
              for name, p in (("a", 1.0), ("b", 1.5))}  # fmt: skip
     known = [one.assign(label=np.arange(200) % 2) for one in files.values()]
-    found = oodometer.rank(files, examples={"id": [0, 1, 2, 3], "label": [0, 1, 1, 0]}, reference=known)
+    found = oodometer.rank(
+        files, examples={"id": [0, 1, 2, 3], "label": [0, 1, 1, 0]}, reference=known
+    )
     assert found.labelled == 40
     estimates = [one for one in found.evidence if one.group == "estimate"]
     assert estimates
@@ -364,7 +418,9 @@ def test_labels_of_repeated_ids() -> None:
     wanted = oodometer.rank(files)
     for examples in (
         files["a"][["id", "label"]],  # as often as the files have them
-        files["a"][["id", "label"]].drop_duplicates(),  # one of a question counts for all its answers
+        files["a"][
+            ["id", "label"]
+        ].drop_duplicates(),  # one of a question counts for all its answers
         files["a"][["id", "label"]].iloc[:-3],  # less often, or more often, and they agree
         files["a"][["id", "label"]].iloc[[*range(130), 0]],
     ):
@@ -425,18 +481,26 @@ def test_accuracy_with_the_pool_needs_a_pool_and_independent_rows() -> None:
     examples = {**texts(12), "who": ["x", "y", "z"] * 4}
     found = oodometer.rank(models, examples=examples, unlabelled=pool, cluster="who")
     assert "with the pool" not in shown(found)
-    assert any(one.method == "recalibrated" and "depend on each other" in one.why for one in found.skipped)
+    assert any(
+        one.method == "recalibrated" and "depend on each other" in one.why for one in found.skipped
+    )
 
 
 def test_with_very_many_classes_accuracy_is_of_the_labels_alone() -> None:
     names = [f"c{i}" for i in range(2001)]
-    said = {"id": list(range(40)), "prediction": names[-40:], "label": [*names[-40:-30], *[""] * 30]}
+    said = {
+        "id": list(range(40)),
+        "prediction": names[-40:],
+        "label": [*names[-40:-30], *[""] * 30],
+    }
     found = oodometer.rank({"a": said, "b": {**said, "prediction": names[-41:-1]}}, classes=names)
     assert "with the pool" not in shown(found)
     assert any(one.method == "recalibrated" and "2,000 classes" in one.why for one in found.skipped)
 
 
-def unlabelled(models: int = 4, rows: int = 400) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+def unlabelled(
+    models: int = 4, rows: int = 400
+) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     """Files without a label, the first model the best, and labelled files of known ground."""
     rng = np.random.default_rng(3)
     files, known = {}, []
@@ -452,7 +516,9 @@ def unlabelled(models: int = 4, rows: int = 400) -> tuple[dict[str, dict[str, An
 @pytest.mark.parametrize("referenced", [False, True])
 def test_without_a_label_agreement_and_the_reference_answer(referenced: bool) -> None:
     files, known = unlabelled()
-    found = oodometer.rank(files, reference=known if referenced else None, classes=[0, 1, 2], suggest=5)
+    found = oodometer.rank(
+        files, reference=known if referenced else None, classes=[0, 1, 2], suggest=5
+    )
     assert found.models[0] == "m0"
     assert found.models[-1] == "m3"
     plain = found.to_dict()
@@ -481,7 +547,10 @@ def test_two_models_without_a_label_or_a_reference_stay_open() -> None:
     found = oodometer.rank(files)
     assert found.open
     assert found.pairs[0].p_a_better == 0.5
-    assert "open (from 400 rows without labels; no label was seen) Two models without a label agree" in shown(found)
+    assert (
+        "open (from 400 rows without labels; no label was seen) Two models without a label agree"
+        in shown(found)
+    )
     told = oodometer.rank(files, reference=known)
     assert not told.open
     assert told.models == ("m0", "m1")
@@ -499,7 +568,9 @@ def test_live_models_are_ranked_by_a_pool_alone() -> None:
         oodometer.rank(models)
     with pytest.raises(UsageError, match="attributions are of labelled texts"):
         oodometer.rank(models, unlabelled=pool, attribution="lime")
-    with pytest.raises(InputError, match="no row has a label; fill in a few, or leave examples out"):
+    with pytest.raises(
+        InputError, match="no row has a label; fill in a few, or leave examples out"
+    ):
         oodometer.rank(unlabelled()[0], examples={"id": [0, 1], "label": [None, None]})
 
 
@@ -512,7 +583,9 @@ def test_what_labels_say_against_agreement_is_told() -> None:
              for k in range(4)}  # fmt: skip
     files["odd"] = {"id": np.arange(300), "prediction": (rng.random(300) < 0.1).astype(int)}
     assert oodometer.rank(files, classes=[0, 1]).models[-1] == "odd"
-    found = oodometer.rank(files, examples={"id": np.arange(40), "label": truth[:40]}, classes=[0, 1])
+    found = oodometer.rank(
+        files, examples={"id": np.arange(40), "label": truth[:40]}, classes=[0, 1]
+    )
     assert found.models[0] == "odd"
     assert found.labels_against_agreement
     assert "The labels speak against agreement" in shown(found)
@@ -524,7 +597,9 @@ def test_a_sure_leader_is_said_as_such_came_true_in_every_format() -> None:
     share = [0.97, 0.86, 0.85, 0.84, 0.6, 0.55]
     files = {f"m{k}": {"id": np.arange(600), "prediction": np.where(rng.random(600) < one, truth, (truth + 1) % 4)}
              for k, one in enumerate(share)}  # fmt: skip
-    found = oodometer.rank(files, examples={"id": np.arange(10), "label": truth[:10]}, classes=[0, 1, 2, 3])
+    found = oodometer.rank(
+        files, examples={"id": np.arange(10), "label": truth[:10]}, classes=[0, 1, 2, 3]
+    )
     assert found.p_best_as_it_came is not None
     assert found.p_best_as_it_came > found.likeliest.p_best
     assert found.likeliest.p_best <= 0.55

@@ -63,7 +63,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Models that are functions of a module, labelled rows and a pool."""
     (tmp_path / "own.py").write_text(MODEL)
     said = ["good" if row % 2 else "bad" for row in range(52)]
-    rows = [{"text": f"a film {row} that is {one}", "label": row % 2} for row, one in enumerate(said)]
+    rows = [
+        {"text": f"a film {row} that is {one}", "label": row % 2} for row, one in enumerate(said)
+    ]
     (tmp_path / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:ROWS]))
     pool = [{"text": row["text"]} for row in rows[ROWS:]]
     (tmp_path / "pool.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pool))
@@ -75,7 +77,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def asked(folder: str | None = "run", **more: Any) -> dict[str, Any]:
     """What `rank` finds, as plain values, with or without a run folder."""
-    given: dict[str, Any] = {"models": ["own:strong", "own:weak"], "examples": "few.jsonl", "unlabelled": "pool.jsonl"}
+    given: dict[str, Any] = {
+        "models": ["own:strong", "own:weak"],
+        "examples": "few.jsonl",
+        "unlabelled": "pool.jsonl",
+    }
     given |= {"attribution": "lime", "samples": 500, "classes": [0, 1], **more}
     return oodometer.rank(given.pop("models"), run_folder=folder, **given).to_dict()
 
@@ -98,12 +104,36 @@ def states() -> list[Path]:
 
 
 def shell(home: Path, *words: str, fatal: int | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "oodometer", "rank", "own:strong", "own:weak", "--examples", "few.jsonl"]
-    command += ["--unlabelled", "pool.jsonl", "--attribution", "lime", "--samples", "500", "--classes", "0,1"]
+    command = [
+        sys.executable,
+        "-m",
+        "oodometer",
+        "rank",
+        "own:strong",
+        "own:weak",
+        "--examples",
+        "few.jsonl",
+    ]
+    command += [
+        "--unlabelled",
+        "pool.jsonl",
+        "--attribution",
+        "lime",
+        "--samples",
+        "500",
+        "--classes",
+        "0,1",
+    ]
     env = {**os.environ, "FATAL": "" if fatal is None else str(fatal)}
     env["PYTHONPATH"] = os.pathsep.join([str(home), env.get("PYTHONPATH", "")])
     return subprocess.run(
-        [*command, "--quiet", *words], cwd=home, env=env, capture_output=True, text=True, check=False, timeout=120
+        [*command, "--quiet", *words],
+        cwd=home,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
 
 
@@ -126,7 +156,9 @@ def test_a_killed_command_goes_on_to_the_same_result(home: Path, fatal: int, kep
 
 
 @pytest.mark.parametrize(("method", "parts"), [("lime", PARTS), ("kernel-shap", 4)])
-def test_with_and_without_a_folder_and_again_the_result_is_the_same(home: Path, method: str, parts: int) -> None:
+def test_with_and_without_a_folder_and_again_the_result_is_the_same(
+    home: Path, method: str, parts: int
+) -> None:
     fresh = asked(None, attribution=method)
     calls(home)
     assert asked(attribution=method) == fresh
@@ -146,7 +178,9 @@ def test_a_damaged_part_is_made_anew(home: Path, damage: str) -> None:
         content = path.read_bytes()
         at = len(content) // 2
         changed = {"cut": content[:at], "empty": b""}
-        path.write_bytes(changed.get(damage, content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]))
+        path.write_bytes(
+            changed.get(damage, content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        )
         with pytest.warns(UserWarning, match="is damaged or of another version; it is made anew"):
             assert asked() == fresh
         assert calls(home)
@@ -186,10 +220,15 @@ def test_without_attributions_answers_are_kept(home: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["processes", "local"])
 def test_tasks_are_kept_as_they_come(home: Path, engine: str) -> None:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")]),
+    }
     script = KILLED if engine == "processes" else KILLED.replace("workers=2", "workers=1")
     (home / "killed.py").write_text(script)
-    done = subprocess.run([sys.executable, "killed.py", engine], cwd=home, env=env, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "killed.py", engine], cwd=home, env=env, capture_output=True, check=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     kept = len(states())
     assert 2 + 1 < kept < PARTS
@@ -205,40 +244,76 @@ def test_two_runs_in_one_folder_are_refused(home: Path, capsys: pytest.CaptureFi
     asked()
     calls(home)
     with Lock(home / "run" / "lock", home / "run"):
-        words = ["rank", "own:strong", "own:weak", "--examples", "few.jsonl", "--classes", "0,1", "--run-folder", "run"]
+        words = [
+            "rank",
+            "own:strong",
+            "own:weak",
+            "--examples",
+            "few.jsonl",
+            "--classes",
+            "0,1",
+            "--run-folder",
+            "run",
+        ]
         assert main(words) == 2
-    assert f"run is in use by another run (process {os.getpid()}); wait until it has ended" in capsys.readouterr().err
+    assert (
+        f"run is in use by another run (process {os.getpid()}); wait until it has ended"
+        in capsys.readouterr().err
+    )
     assert calls(home) == []
 
 
 def test_a_folder_of_another_job_is_refused(home: Path) -> None:
     asked()
-    with pytest.raises(UsageError, match=r"of a run with the models own:strong, own:weak, not own:weak, own:strong; g"):
+    with pytest.raises(
+        UsageError,
+        match=r"of a run with the models own:strong, own:weak, not own:weak, own:strong; g",
+    ):
         asked(models=["own:weak", "own:strong"])
     (home / "more.jsonl").write_text((home / "few.jsonl").read_text())
-    with pytest.raises(UsageError, match=r"run with the examples .*/few\.jsonl, not .*/more\.jsonl; give each job a"):
+    with pytest.raises(
+        UsageError,
+        match=r"run with the examples .*/few\.jsonl, not .*/more\.jsonl; give each job a",
+    ):
         asked(examples="more.jsonl")
-    with pytest.raises(UsageError, match=r"with the unlabelled .*/pool\.jsonl, not None; give each job a folder of"):
+    with pytest.raises(
+        UsageError, match=r"with the unlabelled .*/pool\.jsonl, not None; give each job a folder of"
+    ):
         asked(unlabelled=None)
     (home / "mine").mkdir()
     (home / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"mine holds other files and no run\.json; give run_folder= an empty or a"):
+    with pytest.raises(
+        UsageError, match=r"mine holds other files and no run\.json; give run_folder= an empty or a"
+    ):
         asked("mine")
     assert [one.name for one in (home / "mine").iterdir()] == ["notes.txt"]
 
 
 def test_what_no_folder_can_keep_is_refused_in_one_line(home: Path) -> None:
     for more, said in (
-        ({"models": [lambda texts: texts, "own:weak"]}, "for files, and the models are a function in memory; write"),
-        ({"examples": {"text": ["a"], "label": [1]}}, "for files, and the examples are a dict in memory; write it"),
-        ({"examples": "-"}, "for files, and the examples are standard input; write it to a file, or leave the run"),
+        (
+            {"models": [lambda texts: texts, "own:weak"]},
+            "for files, and the models are a function in memory; write",
+        ),
+        (
+            {"examples": {"text": ["a"], "label": [1]}},
+            "for files, and the examples are a dict in memory; write it",
+        ),
+        (
+            {"examples": "-"},
+            "for files, and the examples are standard input; write it to a file, or leave the run",
+        ),
     ):
         with pytest.raises(UsageError, match=said) as caught:
             asked(**more)
         assert "\n" not in str(caught.value)
-    record = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]], label=[0, 1], columns={"id": np.array([1, 2])})
+    record = Predictions.from_probabilities(
+        [[0.9, 0.1], [0.2, 0.8]], label=[0, 1], columns={"id": np.array([1, 2])}
+    )
     files = [write_predictions(record, home / f"{name}.parquet") for name in "ab"]
-    with pytest.raises(UsageError, match="these are predictions files: no model is asked; leave run_folder out"):
+    with pytest.raises(
+        UsageError, match="these are predictions files: no model is asked; leave run_folder out"
+    ):
         oodometer.rank(files, run_folder="run")
     assert not (home / "run").exists()
 
@@ -252,7 +327,9 @@ def test_from_the_shell_runs_are_listed(home: Path, capsys: pytest.CaptureFixtur
     assert "few.jsonl" in said
 
 
-def test_gradients_of_encoders_are_kept_batch_by_batch(home: Path, tiny_encoder: Path, transformers: Any) -> None:
+def test_gradients_of_encoders_are_kept_batch_by_batch(
+    home: Path, tiny_encoder: Path, transformers: Any
+) -> None:
     """Of networks, with threads: some parts kept, some made anew, to the last bit what one run makes."""
     pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
     from oodometer.models import Encoder
@@ -304,9 +381,15 @@ strong, weak = Tabular(1.7), Tabular(-0.3)
 def test_large_tables_are_asked_about_and_kept_in_batches(home: Path) -> None:
     (home / "tabular.py").write_text(TABLES)
     x = np.random.default_rng(0).normal(size=6000)
-    (home / "few.csv").write_text("x,label\n" + "".join(f"{one},{int(one > 0)}\n" for one in x[:20]))
+    (home / "few.csv").write_text(
+        "x,label\n" + "".join(f"{one},{int(one > 0)}\n" for one in x[:20])
+    )
     (home / "pool.csv").write_text("x\n" + "".join(f"{one}\n" for one in x[20:]))
-    given: dict[str, Any] = {"models": ["tabular:strong", "tabular:weak"], "attribution": None, "samples": None}
+    given: dict[str, Any] = {
+        "models": ["tabular:strong", "tabular:weak"],
+        "attribution": None,
+        "samples": None,
+    }
     given |= {"examples": "few.csv", "unlabelled": "pool.csv", "inputs": ["x"], "classes": None}
     fresh = asked(None, **given)
     assert asked(**given) == fresh
@@ -344,7 +427,10 @@ def test_names_tell_inputs_of_every_kind_apart() -> None:
         (("a", "b"),),
         (b"a", b"b"),
     ]
-    model, second = SentModel("m", ["m", 1], {"device": "cpu"}), SentModel("m", ["m", 2], {"device": "cpu"})
+    model, second = (
+        SentModel("m", ["m", 1], {"device": "cpu"}),
+        SentModel("m", ["m", 2], {"device": "cpu"}),
+    )
     names = [name_of_answers(model, Dataset("", one)) for one in inputs]
     assert len(set(names)) == len(names)
     assert names == [name_of_answers(model, Dataset("x", one, source="y")) for one in inputs]

@@ -27,7 +27,10 @@ def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]
 def rows(path: Path, **columns: Any) -> Path:
     """A CSV of these columns; None is an empty cell."""
     cells = zip(*columns.values(), strict=True)
-    lines = [",".join(columns), *(",".join("" if c is None else str(c) for c in row) for row in cells)]
+    lines = [
+        ",".join(columns),
+        *(",".join("" if c is None else str(c) for c in row) for row in cells),
+    ]
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -53,7 +56,13 @@ def binary(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     p = (1 / (1 + np.exp(-2 * (2 * y - 1 + rng.normal(0, 1, 200))))).round(4)
-    return rows(folder / "loans.csv", loan_id=range(200), y_pred_proba=p, y_pred=(p > 0.5).astype(int), repaid=y)
+    return rows(
+        folder / "loans.csv",
+        loan_id=range(200),
+        y_pred_proba=p,
+        y_pred=(p > 0.5).astype(int),
+        repaid=y,
+    )
 
 
 def answers(folder: Path) -> Path:
@@ -75,22 +84,40 @@ def models(folder: Path) -> Path:
     """Verdicts of two models on the same questions, one below the other."""
     rng = np.random.default_rng(0)
     words = np.where(rng.random(100) < 0.6, "yes", "no")
-    return rows(folder / "verdicts.csv", id=[*range(50)] * 2, model=["a"] * 50 + ["b"] * 50, passed=words)
+    return rows(
+        folder / "verdicts.csv", id=[*range(50)] * 2, model=["a"] * 50 + ["b"] * 50, passed=words
+    )
 
 
 def side_by_side(folder: Path) -> Path:
     """Verdicts of three models in a column each."""
-    return rows(folder / "wide.csv", id=range(60), small=[0, 1] * 30, middle=[0, 1, 1] * 20, large=[1, 1, 1, 0] * 15)
+    return rows(
+        folder / "wide.csv",
+        id=range(60),
+        small=[0, 1] * 30,
+        middle=[0, 1, 1] * 20,
+        large=[1, 1, 1, 0] * 15,
+    )
 
 
 def metrics(folder: Path) -> Path:
     """Numbers that may be scores, under names that do not say so."""
     rng = np.random.default_rng(0)
-    return rows(folder / "rag.csv", user_input=range(40), faithfulness=rng.random(40), relevancy=rng.random(40))
+    return rows(
+        folder / "rag.csv",
+        user_input=range(40),
+        faithfulness=rng.random(40),
+        relevancy=rng.random(40),
+    )
 
 
 def grades(folder: Path) -> Path:
-    return rows(folder / "grades.csv", id=range(60), passage=[i // 6 for i in range(60)], grade=[1, 2, 3, 4, 5, 5] * 10)
+    return rows(
+        folder / "grades.csv",
+        id=range(60),
+        passage=[i // 6 for i in range(60)],
+        grade=[1, 2, 3, 4, 5, 5] * 10,
+    )
 
 
 def wins(folder: Path) -> Path:
@@ -129,7 +156,10 @@ def test_every_command_that_is_offered_works_when_typed(
         if words[1] in NOT_HERE:
             continue
         file = next(word for word in words[2:] if word != "OTHER")
-        assert run(capsys, *(file if word == "OTHER" else word for word in words[1:]))[0] in (0, 3), words
+        assert run(capsys, *(file if word == "OTHER" else word for word in words[1:]))[0] in (
+            0,
+            3,
+        ), words
 
 
 def reading(path: Path, **options: Any) -> Reading:
@@ -142,13 +172,19 @@ def taken(result: Reading) -> dict[str, str]:
 
 def test_a_judged_table(tmp_path: Path) -> None:
     result = reading(judged(tmp_path))
-    assert (result.judges, result.human, result.labelled) == (("judge_passed", "gpt4_score"), "human_passed", 50)
+    assert (result.judges, result.human, result.labelled) == (
+        ("judge_passed", "gpt4_score"),
+        "human_passed",
+        50,
+    )
     assert result.accuracy is None
     assert taken(result) == {
         "id": "id", "response": "output", "tokens": "", "judge_passed": "judge", "gpt4_score": "judge",
         "human_passed": "people's labels",
     }  # fmt: skip
-    assert result.questions[-1].command.endswith("results.csv --judge judge_passed --labels human_passed")
+    assert result.questions[-1].command.endswith(
+        "results.csv --judge judge_passed --labels human_passed"
+    )
 
 
 def test_a_predictions_file_needs_no_reading_and_is_read(tmp_path: Path) -> None:
@@ -156,7 +192,9 @@ def test_a_predictions_file_needs_no_reading_and_is_read(tmp_path: Path) -> None
     assert [task.name for task in result.tasks] == ["law", "math", "code"]
     assert result.accuracy is not None
     assert result.macro is not None
-    assert result.macro.value == pytest.approx(np.mean([task.number.value for task in result.tasks if task.number]))
+    assert result.macro.value == pytest.approx(
+        np.mean([task.number.value for task in result.tasks if task.number])
+    )
     assert result.clusters == ("passage",)
     assert result.ids == {"column": "id", "distinct": 120, "most": 1}
     commands = [question.command for question in result.questions]
@@ -169,7 +207,10 @@ def test_a_table_under_names_of_its_own(tmp_path: Path) -> None:
     result = reading(path)
     assert taken(result)["repaid"] == "label?"
     assert result.accuracy is None
-    assert any("not sure: repaid, which goes with the prediction as a label does" in text for text in result.warnings)
+    assert any(
+        "not sure: repaid, which goes with the prediction as a label does" in text
+        for text in result.warnings
+    )
     command = "--map y_pred=prediction --map repaid=label --positive y_pred_proba"
     assert result.questions[0].command == f"oodometer evaluate {path} {command}"
     path.write_text(path.read_text().replace("repaid", "y_true"))
@@ -247,5 +288,7 @@ def test_a_table_of_which_nothing_is_known_is_described_and_not_written(
     assert "no row has a label or a score" in out
     code, _, err = run(capsys, "read", path, "--out", tmp_path / "x.parquet")
     assert code == 2
-    assert "expected a column that tells of an answer, got a, b; name it: --map THEIRS=correct" in err
+    assert (
+        "expected a column that tells of an answer, got a, b; name it: --map THEIRS=correct" in err
+    )
     assert run(capsys, "read", path, "--map", "b=score", "--out", tmp_path / "x.parquet")[0] == 0

@@ -17,7 +17,11 @@ ROWS = 120
 P = np.random.default_rng(0).uniform(0.05, 0.95, ROWS).round(3)
 TRUTH = (np.random.default_rng(1).uniform(size=ROWS) < P).astype(int)
 SUBMISSION = pd.DataFrame({"id": np.arange(ROWS), "target": P})
-SOLUTION = pd.DataFrame({"id": np.arange(ROWS), "target": TRUTH, "other": 1 - TRUTH}).iloc[::-1].reset_index(drop=True)
+SOLUTION = (
+    pd.DataFrame({"id": np.arange(ROWS), "target": TRUTH, "other": 1 - TRUTH})
+    .iloc[::-1]
+    .reset_index(drop=True)
+)
 RIGHT = pytest.approx(((P > 0.5) == TRUTH).mean())
 REFERENCE = pd.DataFrame({"target": P, "label": TRUTH})
 
@@ -32,29 +36,43 @@ def written(frame: pd.DataFrame, path: Path, form: str) -> Any:
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
 @pytest.mark.parametrize("how", ["both", "positive"])
 def test_the_labels_are_renamed_alone(form: str, how: str, tmp_path: Path) -> None:
-    mine, truth = written(SUBMISSION, tmp_path / "sub", form), written(SOLUTION, tmp_path / "sol", form)
+    mine, truth = (
+        written(SUBMISSION, tmp_path / "sub", form),
+        written(SOLUTION, tmp_path / "sol", form),
+    )
     mapping = {"labels:target": "label"}
     positive = "target" if how == "positive" else None
     probability = {} if positive else {"target": "prob_1"}
     found = oodometer.evaluate(mine, labels=truth, mapping=mapping | probability, positive=positive)
     assert found["accuracy"].value == RIGHT
-    assert oodometer.evaluate(mine, labels=truth, mapping={"labels:other": "label"}, positive="target")[
-        "accuracy"
-    ].value == pytest.approx(1 - ((P > 0.5) == TRUTH).mean())
+    assert oodometer.evaluate(
+        mine, labels=truth, mapping={"labels:other": "label"}, positive="target"
+    )["accuracy"].value == pytest.approx(1 - ((P > 0.5) == TRUTH).mean())
     reference = written(REFERENCE, tmp_path / "ref", form)
-    told = oodometer.estimate(reference, mine, labels=truth, mapping=mapping, positive="target", methods=["ac"])
+    told = oodometer.estimate(
+        reference, mine, labels=truth, mapping=mapping, positive="target", methods=["ac"]
+    )
     assert told.target["accuracy"]["value"] == RIGHT
-    audited = oodometer.audit(reference, mine, labels=truth, mapping=mapping, positive="target", methods=["ac"])
+    audited = oodometer.audit(
+        reference, mine, labels=truth, mapping=mapping, positive="target", methods=["ac"]
+    )
     assert audited.label_only is not None
     assert audited.label_only.value == RIGHT
-    compared = oodometer.compare([mine, mine], labels=truth, mapping=mapping, positive="target", names=["a", "b"])
+    compared = oodometer.compare(
+        [mine, mine], labels=truth, mapping=mapping, positive="target", names=["a", "b"]
+    )
     assert compared.models[0].in_domain["accuracy"].value == RIGHT
 
 
 def test_reference_and_target_are_renamed_apart() -> None:
     target = SUBMISSION[["target"]].assign(y=1 - TRUTH)
     reference = pd.DataFrame({"target": TRUTH, "y": P})  # the same names, turned round
-    mapping = {"reference:target": "label", "reference:y": "prob_1", "target:target": "prob_1", "target:y": "label"}
+    mapping = {
+        "reference:target": "label",
+        "reference:y": "prob_1",
+        "target:target": "prob_1",
+        "target:y": "label",
+    }
     found = oodometer.estimate(reference, target, mapping=mapping, methods=["ac"], backtest="none")
     assert found.reference["accuracy"] == RIGHT
     assert found.target["accuracy"]["value"] == pytest.approx(1 - ((P > 0.5) == TRUTH).mean())
@@ -62,18 +80,33 @@ def test_reference_and_target_are_renamed_apart() -> None:
 
 def test_what_is_wrong_is_one_line() -> None:
     with pytest.raises(
-        UsageError, match=r'mapping={"reference:a": "label"}: there is no such file here; expected one of'
+        UsageError,
+        match=r'mapping={"reference:a": "label"}: there is no such file here; expected one of',
     ):
-        oodometer.evaluate(SUBMISSION, labels=SOLUTION, positive="target", mapping={"reference:a": "label"})
-    with pytest.raises(UsageError, match="there is no column a to rename to label; its columns are id, target, other"):
-        oodometer.evaluate(SUBMISSION, labels=SOLUTION, positive="target", mapping={"labels:a": "label"})
+        oodometer.evaluate(
+            SUBMISSION, labels=SOLUTION, positive="target", mapping={"reference:a": "label"}
+        )
+    with pytest.raises(
+        UsageError,
+        match="there is no column a to rename to label; its columns are id, target, other",
+    ):
+        oodometer.evaluate(
+            SUBMISSION, labels=SOLUTION, positive="target", mapping={"labels:a": "label"}
+        )
 
 
-def test_the_clash_says_which_command_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sub, sol = (written(frame, tmp_path / name, "csv") for frame, name in ((SUBMISSION, "a"), (SOLUTION, "b")))
+def test_the_clash_says_which_command_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sub, sol = (
+        written(frame, tmp_path / name, "csv")
+        for frame, name in ((SUBMISSION, "a"), (SOLUTION, "b"))
+    )
     asked = ["evaluate", str(sub), "--labels", str(sol), "--metric", "accuracy"]
     assert main([*asked, "--positive", "target", "--map", "target=label"]) == 2
     remedy = "--positive target --map labels:target=label"
-    assert capsys.readouterr().err.endswith(f"if target is the truth in the file of labels, {remedy}\n")
+    assert capsys.readouterr().err.endswith(
+        f"if target is the truth in the file of labels, {remedy}\n"
+    )
     assert main([*asked, *remedy.split()]) == 0
     assert f"{((P > 0.5) == TRUTH).mean():.4f}" in capsys.readouterr().out

@@ -30,14 +30,18 @@ def title(table: Table) -> str:
 @pytest.mark.parametrize("table", TABLES, ids=title)
 def test_no_number_is_wrong_without_a_word(table: Table) -> None:
     found = judge(table, ["csv"]).first
-    assert found.verdict not in SILENT, f"{found.asked}: {faults(found.numbers, table.files().right)}; {found.said}"
+    assert found.verdict not in SILENT, (
+        f"{found.asked}: {faults(found.numbers, table.files().right)}; {found.said}"
+    )
 
 
 @pytest.mark.parametrize("table", TABLES[::EVERY], ids=title)
 def test_every_form_of_a_table_says_the_same(table: Table) -> None:
     found = judge(table)
     assert found.silent == []
-    assert "accuracy" not in found.apart, "a form may refuse what another one reads, such as blanks that CSV has not"
+    assert "accuracy" not in found.apart, (
+        "a form may refuse what another one reads, such as blanks that CSV has not"
+    )
 
 
 def test_the_bed_is_wide_and_half_of_it_has_traps() -> None:
@@ -58,7 +62,9 @@ def test_right_numbers_are_those_of_another_library() -> None:
         if {"y_true", "y_prob", "y_pred"} == files.columns.keys() and not table.trap:
             truth, answers = files.columns["y_true"], files.columns["y_pred"]
             assert files.right.accuracy == pytest.approx(metrics.accuracy_score(truth, answers))
-            assert files.right.roc_auc == pytest.approx(metrics.roc_auc_score(truth, files.columns["y_prob"]))
+            assert files.right.roc_auc == pytest.approx(
+                metrics.roc_auc_score(truth, files.columns["y_prob"])
+            )
             break
     else:
         pytest.fail("no table of scikit-learn")
@@ -66,14 +72,18 @@ def test_right_numbers_are_those_of_another_library() -> None:
 
 def test_a_number_is_judged_by_what_the_table_holds() -> None:
     assert faults({"accuracy": 0.7, "roc_auc": 0.8}, Right(accuracy=0.705, roc_auc=0.8)) == []
-    assert faults({"accuracy": 0.7, "roc_auc": 0.8}, Right(accuracy=0.7)) == ["roc_auc 0.8000, for none"]
+    assert faults({"accuracy": 0.7, "roc_auc": 0.8}, Right(accuracy=0.7)) == [
+        "roc_auc 0.8000, for none"
+    ]
     assert faults({"mean_score": 0.1}, Right(accuracy=0.7)) == [
         "mean_score 0.1000, for none",
         "no accuracy, for 0.7000",
     ]
     assert names("gold", "the truth may be gold or label")
     assert not names("gold", "t.csv: read gold as label; --map changes it")
-    assert not names("gold", "expected columns of a predictions file (label, ...), got gold, score; rename yours")
+    assert not names(
+        "gold", "expected columns of a predictions file (label, ...), got gold, score; rename yours"
+    )
 
 
 def test_remedies_are_taken_as_they_are_printed() -> None:
@@ -83,8 +93,17 @@ def test_remedies_are_taken_as_they_are_printed() -> None:
         "--positive",
         "a b",
     ]
-    assert remedy_of("got obs; the file has obs: --map obs=label", typed) == [*typed, "--map", "obs=label"]
-    assert remedy_of("try: oodometer evaluate t.csv --map TRUTH=label, where TRUTH is your column", typed) is None
+    assert remedy_of("got obs; the file has obs: --map obs=label", typed) == [
+        *typed,
+        "--map",
+        "obs=label",
+    ]
+    assert (
+        remedy_of(
+            "try: oodometer evaluate t.csv --map TRUTH=label, where TRUTH is your column", typed
+        )
+        is None
+    )
     assert remedy_of("try: oodometer evaluate t.csv", typed) is None
     assert arguments_of('name them: mapping={"y": "label"}, positive="p"') == {
         "mapping": {"y": "label"},
@@ -95,5 +114,7 @@ def test_remedies_are_taken_as_they_are_printed() -> None:
 def test_the_page_is_made_of_the_numbers_beside_it() -> None:
     result = json.loads((RESULTS / "roles.json").read_text(encoding="utf-8"))
     assert page(result) == (RESULTS / "roles.md").read_text(encoding="utf-8")
-    assert [(row["tool"], row["name"]) for row in result["rows"]] == [(table.tool, table.name) for table in TABLES]
+    assert [(row["tool"], row["name"]) for row in result["rows"]] == [
+        (table.tool, table.name) for table in TABLES
+    ]
     assert {row["verdict"] for row in result["rows"]} <= {str(verdict) for verdict in Verdict}

@@ -54,7 +54,9 @@ spec.loader.exec_module(module)
 RECIPES["toy"] = "toy"
 reproduce("toy", out="out", report=fatal)
 """
-SHIFT_TEXT = 'oodometer.shift("texts.jsonl", kind="casing", severity=[0.3, 0.6], out="out", progress=fatal)'
+SHIFT_TEXT = (
+    'oodometer.shift("texts.jsonl", kind="casing", severity=[0.3, 0.6], out="out", progress=fatal)'
+)
 SHIFT_IMAGE = 'oodometer.shift("images", kind=["fog", "brightness", "contrast"], severity=2, out="out", progress=fatal)'
 TRAIN = """
 from oodometer.verbs.discriminate import train_judges
@@ -67,14 +69,28 @@ PREDICT = """
 import oodometer
 oodometer.predict("own:loud", "texts.jsonl", out="out.parquet", batch_rows=400, classes=["0", "1"])
 """
-STRESS = ["texts.jsonl", "--model", "own:loud", "--kind", "casing", "--classes", "0,1", "--out", "out", "--quiet"]
+STRESS = [
+    "texts.jsonl",
+    "--model",
+    "own:loud",
+    "--kind",
+    "casing",
+    "--classes",
+    "0,1",
+    "--out",
+    "out",
+    "--quiet",
+]
 # The words behind python, and the call at which it is killed.
 COMMANDS: dict[str, tuple[list[str], int]] = {
     "predict": (["-c", PREDICT], 5),  # a function is asked twice about a batch
     "stress": ([*SHELL, "stress", *STRESS], 5),
     "shift text": (["-c", FATAL + SHIFT_TEXT], 4),
     "shift image": (["-c", FATAL + SHIFT_IMAGE], 4),
-    "reproduce": (["-c", FATAL + TOY.replace("TOY/", f"{Path(__file__).parents[1]}/recipes/kit/toy/")], 3),
+    "reproduce": (
+        ["-c", FATAL + TOY.replace("TOY/", f"{Path(__file__).parents[1]}/recipes/kit/toy/")],
+        3,
+    ),
     "discriminate train": (["-c", FATAL + TRAIN], 0),
 }
 STAYS = {"stress", "reproduce"}  # whose manifest is in the folder of their results
@@ -88,7 +104,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delitem(sys.modules, "own", raising=False)
     monkeypatch.setitem(RECIPES, "toy", "toy")  # and taken out again
     (tmp_path / "own.py").write_text(MODEL)
-    rows = "".join(f'{{"text": "{word} {i}", "label": {i % 2}}}\n' for i in range(600) for word in ["up we go", "SO"])
+    rows = "".join(
+        f'{{"text": "{word} {i}", "label": {i % 2}}}\n'
+        for i in range(600)
+        for word in ["up we go", "SO"]
+    )
     (tmp_path / "texts.jsonl").write_text(rows)
     return tmp_path
 
@@ -98,7 +118,9 @@ def killed(folder: Path, command: str, fatal: int) -> Run:
     env = {**os.environ, "FATAL": str(fatal)}
     env["PYTHONPATH"] = os.pathsep.join([str(folder), env.get("PYTHONPATH", "")])
     words = [sys.executable, *COMMANDS[command][0]]
-    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     return listed(folder)
 
@@ -118,10 +140,16 @@ def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def content(folder: Path) -> dict[str, str]:
     """Fingerprints of the results, but for what tells of times and of the place."""
-    files = [one for one in sorted(folder.glob("out*/**/*")) + sorted(folder.glob("out.*")) if one.is_file()]
+    files = [
+        one
+        for one in sorted(folder.glob("out*/**/*")) + sorted(folder.glob("out.*"))
+        if one.is_file()
+    ]
     left_out = (MANIFEST, LOCK, "job.json")
     told = [one for one in files if one.name not in left_out and ".steps" not in one.parts]
-    return {str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in told}
+    return {
+        str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in told
+    }
 
 
 def listed(folder: Path) -> Run:
@@ -150,7 +178,9 @@ def test_a_killed_command_is_listed_and_goes_on_to_the_same_result(
     assert not is_locked(Path(one.folder) / LOCK)
     with Lock(Path(one.folder) / LOCK, Path(one.folder)):
         assert listed(folder).status == "running"
-        assert f"in use by another run (process {os.getpid()}); wait until it has ended" in run(command, capsys)
+        assert f"in use by another run (process {os.getpid()}); wait until it has ended" in run(
+            command, capsys
+        )
     assert listed(folder).status == "killed"  # whoever was refused has touched nothing
     assert run(command, capsys) == ""
     first = content(folder)
@@ -170,14 +200,21 @@ def test_a_killed_command_is_listed_and_goes_on_to_the_same_result(
     assert content(folder) == first
 
 
-def test_a_training_of_judges_is_listed_while_it_lasts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_training_of_judges_is_listed_while_it_lasts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("torch")
     rows = [
-        f'{{"input": "a b {i}", "gold": "A B {i}", "output": "A {"B" if i % 2 else "C"} {i}"}}\n' for i in range(60)
+        f'{{"input": "a b {i}", "gold": "A B {i}", "output": "A {"B" if i % 2 else "C"} {i}"}}\n'
+        for i in range(60)
     ]
     (folder / "pairs.jsonl").write_text("".join(rows))
     one = killed(folder, "discriminate train", 5)
-    assert (one.verb, one.status, Path(one.folder).name) == ("discriminate train", "killed", "out.training")
+    assert (one.verb, one.status, Path(one.folder).name) == (
+        "discriminate train",
+        "killed",
+        "out.training",
+    )
     with Lock(Path(one.folder) / LOCK, Path(one.folder)):
         assert "in use by another run" in run("discriminate train", capsys)
     assert run("discriminate train", capsys) == ""
@@ -185,7 +222,9 @@ def test_a_training_of_judges_is_listed_while_it_lasts(folder: Path, capsys: pyt
     assert (folder / "out" / "judges.json").is_file()
 
 
-def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_a_manifest_goes_on_as_before(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whatever took it away."""
     killed(folder, "predict", COMMANDS["predict"][1])
     parts = folder / ".out.parquet.parts"
@@ -193,7 +232,9 @@ def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path, capsys: pyt
         (parts / name).unlink()
     (folder / "calls.txt").unlink()
     assert run("predict", capsys) == ""
-    assert len((folder / "calls.txt").read_text().split()) == 2  # two batches were kept, the third is asked about
+    assert (
+        len((folder / "calls.txt").read_text().split()) == 2
+    )  # two batches were kept, the third is asked about
 
 
 def test_a_manifest_says_how_a_run_ended(tmp_path: Path) -> None:
@@ -209,7 +250,13 @@ def test_a_manifest_says_how_a_run_ended(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no luck"):
         fail()
     told = read_manifest(tmp_path)
-    assert [told[name] for name in ("status", "why", "done", "parts", "read")] == ["failed", "no luck", 2, 5, 2]
+    assert [told[name] for name in ("status", "why", "done", "parts", "read")] == [
+        "failed",
+        "no luck",
+        2,
+        5,
+        2,
+    ]
 
 
 def test_a_passing_folder_stays_where_something_was_kept(tmp_path: Path) -> None:
@@ -238,7 +285,8 @@ def test_pieces_are_of_one_question_and_one_key(tmp_path: Path) -> None:
         kept.keep("a", {"right": True})
         (tmp_path / "b.json").write_bytes((tmp_path / "a.json").read_bytes())
         with pytest.warns(
-            UserWarning, match=r"b\.json: what is stored there is damaged or of another run; it is made an"
+            UserWarning,
+            match=r"b\.json: what is stored there is damaged or of another run; it is made an",
         ):
             assert kept.piece("b", lambda: 3) == 3
         (tmp_path / "b.json").write_text("{")
@@ -252,14 +300,17 @@ def test_pieces_are_of_one_question_and_one_key(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_refused_and_the_remedy_works(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(UsageError, match=r"is not empty, and holds no answers; choose another place"):
+    with pytest.raises(
+        UsageError, match=r"is not empty, and holds no answers; choose another place"
+    ):
         Kept(tmp_path, question="this question").claim("answers")
     home = tmp_path / "out"
     for _ in range(2):
         Kept(home, question="this question").claim("answers")
     (home / JOB).write_text('{"format": 0, "of": "an earlier version"}')
     with pytest.raises(
-        UsageError, match=r"its job.json is damaged or of another version, .*; remove the folder or choos"
+        UsageError,
+        match=r"its job.json is damaged or of another version, .*; remove the folder or choos",
     ):
         Kept(home, question="this question").claim("answers")
     shutil.rmtree(home)

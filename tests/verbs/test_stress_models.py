@@ -15,7 +15,12 @@ from oodometer.errors import InputError
 from oodometer.models import Ensemble, MonteCarloDropout, ResponseRanker, TemperatureScaling
 from oodometer.models.torch.training import TrainingConfig
 
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SHAPE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
 
 
@@ -31,7 +36,9 @@ def conversations(many: int = 40) -> list[tuple[str, tuple[str, ...]]]:
 
 def ranker(seed: int) -> ResponseRanker:
     training = TrainingConfig(epochs=2, batch_size=8, learning_rate=3e-3, seed=seed)
-    return ResponseRanker(head="means", config=SHAPE, vocab_size=120, max_length=32, training=training)
+    return ResponseRanker(
+        head="means", config=SHAPE, vocab_size=120, max_length=32, training=training
+    )
 
 
 def test_rankers_of_every_method(torch: Any, transformers: Any, tmp_path: Path) -> None:
@@ -46,9 +53,15 @@ def test_rankers_of_every_method(torch: Any, transformers: Any, tmp_path: Path) 
     }
     homes = {name: str(one.save(tmp_path / name)) for name, one in methods.items()}
     file = tmp_path / "talk.jsonl"
-    file.write_text("".join(json.dumps({"id": name, "turns": turns}) + "\n" for name, turns in said))
+    file.write_text(
+        "".join(json.dumps({"id": name, "turns": turns}) + "\n" for name, turns in said)
+    )
     found = oodometer.stress(
-        file, homes, out=tmp_path / "out", kind=["casing=0.5", "insufficient-context=1/2"], candidates=4
+        file,
+        homes,
+        out=tmp_path / "out",
+        kind=["casing=0.5", "insufficient-context=1/2"],
+        candidates=4,
     )
     assert [one.name for one in found.models] == list(methods)
     by_name = {one.name: one for one in found.models}
@@ -73,18 +86,25 @@ def test_a_classifier_and_a_ranker_of_hugging_face(
 ) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))
     for name, outputs in (("classifier", 2), ("ranker", 1)):
-        net = transformers.AutoModelForSequenceClassification.from_pretrained(str(tiny_encoder), num_labels=outputs)
+        net = transformers.AutoModelForSequenceClassification.from_pretrained(
+            str(tiny_encoder), num_labels=outputs
+        )
         net.save_pretrained(tmp_path / name)
         tokenizer.save_pretrained(tmp_path / name)
     texts = tmp_path / "texts.jsonl"
     rows = [
-        {"text": f"{text} again", "label": int(one)} for text, one in zip(reviews[0][:40], reviews[1][:40], strict=True)
+        {"text": f"{text} again", "label": int(one)}
+        for text, one in zip(reviews[0][:40], reviews[1][:40], strict=True)
     ]
     texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
     talk = tmp_path / "talk.jsonl"
     talk.write_text("".join(json.dumps({"turns": turns}) + "\n" for _, turns in conversations()))
-    of_texts = oodometer.stress(texts, str(tmp_path / "classifier"), out=tmp_path / "a", kind="casing=0.5,1")
-    of_talk = oodometer.stress(talk, str(tmp_path / "ranker"), out=tmp_path / "b", kind="short-context=1", candidates=3)
+    of_texts = oodometer.stress(
+        texts, str(tmp_path / "classifier"), out=tmp_path / "a", kind="casing=0.5,1"
+    )
+    of_talk = oodometer.stress(
+        talk, str(tmp_path / "ranker"), out=tmp_path / "b", kind="short-context=1", candidates=3
+    )
     assert (of_texts.modality, of_talk.modality) == ("text", "dialogue")
     assert [len(one.curves[0].points) for one in (of_texts.models[0], of_talk.models[0])] == [3, 2]
     with pytest.raises(InputError, match="a column with the turns"):

@@ -17,7 +17,9 @@ TARGET = example_record(240, seed=2)
 
 
 def test_an_estimation_shows_its_summary() -> None:
-    found = oodometer.estimate(REFERENCE, TARGET, methods=["source", "atc", "votes"], by="group", diagnosis=False)
+    found = oodometer.estimate(
+        REFERENCE, TARGET, methods=["source", "atc", "votes"], by="group", diagnosis=False
+    )
     lines = repr(found).splitlines()
     assert str(found) == repr(found)
     assert lines[0].startswith("True accuracy: ")
@@ -32,7 +34,9 @@ def test_an_estimation_shows_its_summary() -> None:
     assert [row[0] for grid in view.grids if grid.noun == "method" for row in grid.rows] == [
         one.method for one in found.estimates
     ]
-    unsaid = [one for one in found.warnings if one != found.headline.why or found.headline.trust != "none"]
+    unsaid = [
+        one for one in found.warnings if one != found.headline.why or found.headline.trust != "none"
+    ]
     assert list(view.warnings) == unsaid
     assert any(one.startswith("If P(y | x) is unchanged: ") for one in view.details)
     assert f"{percent(found['source'].value)} on 300 rows" in view.sentences[0]
@@ -54,14 +58,20 @@ def test_the_command_line_says_the_same(tmp_path: Path, capsys: pytest.CaptureFi
     for name, record in (("r", REFERENCE), ("t", TARGET)):
         write_predictions(record, tmp_path / f"{name}.parquet")
     paths = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
-    assert main(["estimate", *paths, "--method", "atc", "--method", "doc", "--backtest", "none", "-v"]) == 0
+    assert (
+        main(["estimate", *paths, "--method", "atc", "--method", "doc", "--backtest", "none", "-v"])
+        == 0
+    )
     shown = " ".join(capsys.readouterr().out.split())
     found = oodometer.estimate(*paths, methods=["atc", "doc"], backtest=None)
     assert shown.startswith(" ".join("\n".join(repr(found).splitlines()[:4]).split()))
 
 
 def test_the_other_verbs_show_theirs() -> None:
-    bare, few = TARGET.without_labels(), {"row": list(range(40)), "label": TARGET.label[:40].tolist()}
+    bare, few = (
+        TARGET.without_labels(),
+        {"row": list(range(40)), "label": TARGET.label[:40].tolist()},
+    )
     looked = oodometer.diagnose(REFERENCE, bare)
     lines = repr(looked).splitlines()
     assert lines[:2] == [f"Kind of shift: {looked.kind}", f"  {looked.why}"]

@@ -22,7 +22,9 @@ def drawn(seed: int, positive: str = "no") -> tuple[dict[str, Any], dict[str, An
     p = np.where(known == "yes", p**0.5, p**2)
     rows = {"id": np.arange(ROWS), "prob_yes": p, "prob_no": 1 - p, "label": known}
     other = "yes" if positive == "no" else "no"
-    return rows, rows | {"prediction": np.where(rows[f"prob_{positive}"] >= THRESHOLD, positive, other)}
+    return rows, rows | {
+        "prediction": np.where(rows[f"prob_{positive}"] >= THRESHOLD, positive, other)
+    }
 
 
 def unlabelled(rows: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +45,12 @@ def test_every_verb_decides_for_the_class_that_is_named(positive: str | None, of
     assert oodometer.estimate(bare, bare, **SMALL, **asked)["source"].value == expected
     fitted = oodometer.fit(bare, **SMALL, **asked)
     assert fitted.estimate(bare)["source"].value == expected
-    tried: dict[str, Any] = {"methods": ["source"], "families": ["none"], "repeats": 1, "cache": None}
+    tried: dict[str, Any] = {
+        "methods": ["source"],
+        "families": ["none"],
+        "repeats": 1,
+        "cache": None,
+    }
     assert oodometer.backtest(bare, **tried, **asked).reference["accuracy"] == expected
     found = oodometer.compare([bare, bare], names=["a", "b"], steps=20, **asked)
     assert found["a"].in_domain.metrics["accuracy"].value == expected
@@ -53,7 +60,9 @@ def test_every_verb_decides_for_the_class_that_is_named(positive: str | None, of
 
 def test_another_positive_class_than_that_of_the_fit_is_refused() -> None:
     fitted = oodometer.fit(drawn(0)[0], threshold=THRESHOLD, positive="=no", **SMALL)
-    with pytest.raises(UsageError, match="fitted with the positive class no, got yes; leave it out"):
+    with pytest.raises(
+        UsageError, match="fitted with the positive class no, got yes; leave it out"
+    ):
         oodometer.estimate(fitted, drawn(1)[0], positive="=yes")
 
 
@@ -61,7 +70,10 @@ def test_a_lone_column_is_what_the_threshold_is_about_in_all_files() -> None:
     bare, decided = drawn(0)
     lone = {name: values for name, values in bare.items() if name != "prob_yes"}
     found = oodometer.estimate(
-        lone, {name: values for name, values in bare.items() if name != "label"}, threshold=THRESHOLD, **SMALL
+        lone,
+        {name: values for name, values in bare.items() if name != "label"},
+        threshold=THRESHOLD,
+        **SMALL,
     )
     assert found["source"].value == accuracy(decided)
     assert found["ac"].value == pytest.approx(
@@ -78,21 +90,29 @@ def test_compare_decides_out_of_domain_and_on_targets_too() -> None:
         goal = [{name: values for name, values in one.items() if name != "label"} for one in far]
         both.append(
             oodometer.compare(
-                [pair[at] for pair in models], out_of_domain=far, target=goal, threshold=threshold, **asked
+                [pair[at] for pair in models],
+                out_of_domain=far,
+                target=goal,
+                threshold=threshold,
+                **asked,
             )
         )
     first, second = (one.to_dict() for one in both)
     assert first["settings"].pop("threshold") == THRESHOLD
     assert second["settings"].pop("threshold") is None
     assert first == second
-    assert first["models"][0]["out_of_domain"]["metrics"]["accuracy"]["value"] == accuracy(away[0][1])
+    assert first["models"][0]["out_of_domain"]["metrics"]["accuracy"]["value"] == accuracy(
+        away[0][1]
+    )
 
 
 def test_compare_decides_beside_labels_of_their_own() -> None:
     bare, decided = drawn(0, "yes")
     truth = {name: bare[name][::-1] for name in ("id", "label")}
     rows = unlabelled(bare)
-    found = oodometer.compare([rows, rows], names=["a", "b"], labels=truth, threshold=THRESHOLD, steps=20)
+    found = oodometer.compare(
+        [rows, rows], names=["a", "b"], labels=truth, threshold=THRESHOLD, steps=20
+    )
     assert found["a"].in_domain.metrics["accuracy"].value == accuracy(decided)
 
 
@@ -116,7 +136,11 @@ def test_rank_decides_references_and_live_models_too() -> None:
 
     texts = {"text": [str(row) for row in range(40)], "label": models[0][0]["label"][:40].tolist()}
     live = {name: said(rows) for name, (rows, _) in zip("ab", models, strict=True)}
-    options: dict[str, Any] = {"classes": ["no", "yes"], "gives": "probabilities", "positive": "=no"}
+    options: dict[str, Any] = {
+        "classes": ["no", "yes"],
+        "gives": "probabilities",
+        "positive": "=no",
+    }
     asked = oodometer.rank(live, examples=texts, threshold=THRESHOLD, **options)
     right = {one.model: one.right for one in asked.ranking}
     for name, (_, decided) in zip("ab", models, strict=True):
@@ -127,8 +151,16 @@ def test_rank_decides_references_and_live_models_too() -> None:
 @pytest.mark.parametrize(
     ("change", "threshold", "says"),
     [
-        ({}, 1.5, "expected a threshold between 0 and 1 such as 0.6, got 1.5; divide percents by 100"),
-        ({"prediction": ["yes"] * ROWS}, 0.6, "expected no `prediction` beside a threshold, got both"),
+        (
+            {},
+            1.5,
+            "expected a threshold between 0 and 1 such as 0.6, got 1.5; divide percents by 100",
+        ),
+        (
+            {"prediction": ["yes"] * ROWS},
+            0.6,
+            "expected no `prediction` beside a threshold, got both",
+        ),
         ({"prob_maybe": [0.0] * ROWS}, 0.6, "expected two classes beside a threshold, got 3"),
         (
             {"prob_yes": None, "prob_no": None, "prediction": ["yes"] * ROWS},
@@ -143,18 +175,32 @@ def test_what_no_threshold_can_be_for_is_refused_in_the_same_words(
 ) -> None:
     rows = {name: values for name, values in (drawn(0)[0] | change).items() if values is not None}
     call: Any = getattr(oodometer, verb)
-    given: Any = rows if verb == "evaluate" else {"a": rows, "b": dict(rows)} if verb == "rank" else [rows, rows]
+    given: Any = (
+        rows
+        if verb == "evaluate"
+        else {"a": rows, "b": dict(rows)}
+        if verb == "rank"
+        else [rows, rows]
+    )
     with pytest.raises((InputError, UsageError)) as told:
         call(given, threshold=threshold)
     assert says in str(told.value)
 
 
 def test_a_positive_column_is_none_of_a_live_model() -> None:
-    with pytest.raises(UsageError, match="positive=COLUMN is of predictions files; =CLASS alone says"):
-        oodometer.rank({"a": lambda x: x, "b": lambda x: x}, examples={"text": ["a"], "label": [0]}, positive="p")
+    with pytest.raises(
+        UsageError, match="positive=COLUMN is of predictions files; =CLASS alone says"
+    ):
+        oodometer.rank(
+            {"a": lambda x: x, "b": lambda x: x},
+            examples={"text": ["a"], "label": [0]},
+            positive="p",
+        )
 
 
 def test_a_model_in_memory_that_is_named_twice_is_told_by_its_name() -> None:
     rows = drawn(0)[0]
-    with pytest.raises(UsageError, match=r"^a is named twice: a model is neither better nor worse than itself"):
+    with pytest.raises(
+        UsageError, match=r"^a is named twice: a model is neither better nor worse than itself"
+    ):
         oodometer.rank({"a": rows, "b": rows})

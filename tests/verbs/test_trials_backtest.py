@@ -63,7 +63,13 @@ def plain(found: Backtest) -> str:
     return json.dumps([found.to_dict() | {"reused": 0}, [t.to_dict() for t in found.trials]])
 
 
-def trial(family: str = "none", severity: float = 0.0, repeat: int = 0, truth: float = 0.8, **estimates: Any) -> Trial:
+def trial(
+    family: str = "none",
+    severity: float = 0.0,
+    repeat: int = 0,
+    truth: float = 0.8,
+    **estimates: Any,
+) -> Trial:
     return Trial(family, severity, repeat, 100, truth, 0.9, estimates, {"moved": 0.1})
 
 
@@ -107,7 +113,11 @@ def test_a_trial_holds_what_methods_said_without_the_truth() -> None:
     rng = np.random.default_rng([0, 1, 500, *b"class_prior"])
     target = create("simulation", "class_prior").draw(pool, 0.5, rng)
     assert found.key == key == ("class_prior", 0.5, 1)
-    assert (found.rows, found.truth, found.source) == (len(target), target.accuracy, fitting.accuracy)
+    assert (found.rows, found.truth, found.source) == (
+        len(target),
+        target.accuracy,
+        fitting.accuracy,
+    )
     assert set(found.estimates) == set(METHODS)
     plan = fit(fitting)
     want = plan.methods["doc"].estimate(plan.choice.apply(target.without_labels()))
@@ -209,7 +219,9 @@ def test_what_is_stored_comes_back(tmp_path: Path) -> None:
     assert store.read() == ({}, [])
     first, second = trial(doc=(0.1, 0.0, 0.3)), trial(repeat=1, doc=(1 / 3, 0.0, 1.0))
     store.append([(first.key, first)])
-    store.append([(second.key, second), (("tilt", 0.5, 0), None)], [Skipped("gde", "needs `members`")])
+    store.append(
+        [(second.key, second), (("tilt", 0.5, 0), None)], [Skipped("gde", "needs `members`")]
+    )
     kept = {first.key: first, second.key: second, ("tilt", 0.5, 0): None}
     assert TrialStore(tmp_path, "x").read() == (kept, [Skipped("gde", "needs `members`")])
     assert TrialStore(tmp_path, "y").read() == ({}, [])
@@ -238,7 +250,9 @@ def test_a_line_of_rubbish_is_left_out(line: str, tmp_path: Path) -> None:
     store.append([(last.key, last)])
     want = ({made.key: made, last.key: last}, [])
     if line:
-        with pytest.warns(UserWarning, match=r"1 of 3 cached trials there are damaged or cut off; it is made anew"):
+        with pytest.warns(
+            UserWarning, match=r"1 of 3 cached trials there are damaged or cut off; it is made anew"
+        ):
             assert store.read() == want, "nor does it swallow the line after it"
     assert store.read() == want, "and it is said once"
 
@@ -284,7 +298,9 @@ def test_several_runs_keep_their_trials_in_one_file(tmp_path: Path) -> None:
     assert len(TrialStore(tmp_path, "x").read()[0]) == 200
 
 
-def test_a_folder_that_cannot_be_used_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_used_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken = tmp_path / "file"
     taken.write_text("no folder")
     want = plain(run())
@@ -321,8 +337,14 @@ def test_a_finished_backtest_is_reused(tmp_path: Path) -> None:
 def test_methods_that_do_not_apply_are_named_on_every_run(tmp_path: Path) -> None:
     """Also where all trials come from the cache, and nothing is fitted any more."""
     bare = Predictions.from_arrays(probabilities=RECORD.probabilities, label=RECORD.label)
-    options: dict[str, Any] = {"methods": ["ac", "gde"], "families": ["none", "groups"], "repeats": 2}
-    first, again = (run_backtest(bare, BacktestOptions(cache=tmp_path, **options)) for _ in range(2))
+    options: dict[str, Any] = {
+        "methods": ["ac", "gde"],
+        "families": ["none", "groups"],
+        "repeats": 2,
+    }
+    first, again = (
+        run_backtest(bare, BacktestOptions(cache=tmp_path, **options)) for _ in range(2)
+    )
     assert [s.method for s in first.skipped] == ["groups", "gde"]
     assert again.reused == 2
     assert again.skipped == first.skipped
@@ -349,9 +371,13 @@ def test_an_interrupted_backtest_goes_on(stop: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_in_tasks_on_an_engine_the_trials_are_the_same_to_the_last_bit(workers: int, tmp_path: Path) -> None:
+def test_in_tasks_on_an_engine_the_trials_are_the_same_to_the_last_bit(
+    workers: int, tmp_path: Path
+) -> None:
     """Slow methods too, which run in threads here and in one thread there."""
-    options = BacktestOptions(methods=["doc", "cot", "importance", "votes"], families=FAMILIES, repeats=5, cache=None)
+    options = BacktestOptions(
+        methods=["doc", "cot", "importance", "votes"], families=FAMILIES, repeats=5, cache=None
+    )
     seen: list[tuple[int, int]] = []
     there = Execution(LocalEngine(workers), progress=lambda done, total: seen.append((done, total)))
     found = run_backtest(RECORD, options, there)
@@ -362,10 +388,16 @@ def test_in_tasks_on_an_engine_the_trials_are_the_same_to_the_last_bit(workers: 
     assert (
         len(seen)
         == len(tasks_of(trial_keys(FAMILIES, 5)))
-        == sum(-(-n // 8) for n in Counter(repeat % 4 for _, _, repeat in trial_keys(FAMILIES, 5)).values())
+        == sum(
+            -(-n // 8)
+            for n in Counter(repeat % 4 for _, _, repeat in trial_keys(FAMILIES, 5)).values()
+        )
     )
     kept = replace(options, cache=tmp_path)
-    assert (run_backtest(RECORD, kept, there).reused, run_backtest(RECORD, kept, there).reused) == (0, total)
+    assert (run_backtest(RECORD, kept, there).reused, run_backtest(RECORD, kept, there).reused) == (
+        0,
+        total,
+    )
     assert run_backtest(RECORD, kept).reused == total
 
 
@@ -374,7 +406,9 @@ def test_what_the_cache_lacks_is_done_in_tasks(tmp_path: Path) -> None:
     run_backtest(RECORD, BacktestOptions(repeats=3, **options))
     more = run_backtest(RECORD, BacktestOptions(repeats=6, **options), Execution(LocalEngine(2)))
     assert more.reused == len(trial_keys(FAMILIES, 3))
-    assert plain(more) == plain(run_backtest(RECORD, BacktestOptions(repeats=6, **{**options, "cache": None})))
+    assert plain(more) == plain(
+        run_backtest(RECORD, BacktestOptions(repeats=6, **{**options, "cache": None}))
+    )
     (file,) = (tmp_path / "backtests").iterdir()
     assert len(file.read_text().splitlines()) == len(trial_keys(FAMILIES, 6)), "none is kept twice"
 
@@ -391,7 +425,9 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     assert run(tmp_path).reused == len(trial_keys(FAMILIES, 3))
 
 
-def test_without_a_cache_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cache_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -410,9 +446,13 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_backtest_refuses() -> None:
-    with pytest.raises(InputError, match=r"expected at least 80 labelled rows to backtest on, got 79"):
+    with pytest.raises(
+        InputError, match=r"expected at least 80 labelled rows to backtest on, got 79"
+    ):
         backtest(example_record(79), cache=None)
-    unlabelled = replace(RECORD, label=np.where(np.arange(300) < 79, RECORD.label, -1).astype(np.int32), _cache={})
+    unlabelled = replace(
+        RECORD, label=np.where(np.arange(300) < 79, RECORD.label, -1).astype(np.int32), _cache={}
+    )
     with pytest.raises(InputError, match=r"got 79"):
         backtest(unlabelled, cache=None)
     with pytest.raises(UsageError, match=r"unknown estimator 'atcc'; did you mean atc"):
@@ -441,29 +481,41 @@ def test_slow_methods_are_tried_in_some_repeats_and_the_result_says_so() -> None
         assert not every.warnings
 
 
-def test_a_trial_in_which_slow_methods_take_no_part_is_not_reused_where_they_do(tmp_path: Path) -> None:
+def test_a_trial_in_which_slow_methods_take_no_part_is_not_reused_where_they_do(
+    tmp_path: Path,
+) -> None:
     methods = ["doc", "cot"]
     some = run_backtest(RECORD, BacktestOptions(families=["none"], cache=tmp_path))
     every = run_backtest(RECORD, BacktestOptions(families=["none"], repeats=8, cache=tmp_path))
     assert (some.reused, every.reused) == (0, 0)
-    assert [{row.method: row.cases for row in one.rows}[m] for one in (some, every) for m in methods] == [8, 3, 8, 8]
+    assert [
+        {row.method: row.cases for row in one.rows}[m] for one in (some, every) for m in methods
+    ] == [8, 3, 8, 8]
     assert some.trials[0] == every.trials[0]
 
 
 def test_of_a_large_reference_a_sample_is_read_and_the_result_says_so(tmp_path: Path) -> None:
-    found = backtest(example_record(6_000), methods=["source"], families=["none"], repeats=1, cache=None)
+    found = backtest(
+        example_record(6_000), methods=["source"], families=["none"], repeats=1, cache=None
+    )
     assert [t.rows for t in found.trials] == [833]
     assert found.warnings == ("the trials read a seeded sample of 5000 of the 6000 labelled rows",)
     assert found.reference["rows"] == 6_000
-    estimated = oodometer.estimate(example_record(6_000), RECORD, methods=["ac", "doc", "im", "atc"], backtest=tmp_path)
+    estimated = oodometer.estimate(
+        example_record(6_000), RECORD, methods=["ac", "doc", "im", "atc"], backtest=tmp_path
+    )
     assert estimated.backtest["rows"] == 5_000
 
 
-def test_methods_of_a_trial_tell_target_from_reference_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_of_a_trial_tell_target_from_reference_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import oodometer.inference.domain_classifier as module
 
     asked, compare = [], module.compare_domains
-    monkeypatch.setattr(module, "compare_domains", lambda *given: asked.append(1) or compare(*given))
+    monkeypatch.setattr(
+        module, "compare_domains", lambda *given: asked.append(1) or compare(*given)
+    )
     methods = ["importance", "pape"]
     found = backtest(RECORD, methods=methods, families=["none"], repeats=2, cache=None)
     assert {row.method for row in found.rows} == set(methods)
@@ -471,7 +523,9 @@ def test_methods_of_a_trial_tell_target_from_reference_once(monkeypatch: pytest.
 
 
 def test_eighty_rows_are_enough() -> None:
-    found = backtest(example_record(80), methods=["source"], families=["none"], repeats=2, cache=None)
+    found = backtest(
+        example_record(80), methods=["source"], families=["none"], repeats=2, cache=None
+    )
     assert [t.rows for t in found.trials] == [20, 20]
     assert found.reference["rows"] == 80
 
@@ -520,11 +574,17 @@ def test_the_table_by_hand() -> None:
     found = Backtest({"rows": 9}, ("none", "tilt"), trials, (), 0.95, 0)
     rows = {(r.method, r.family, r.severity): r for r in found.rows}
     assert found.methods == ["doc", "ac"]
-    assert set(rows) == {(m, f, s) for m in ("doc", "ac") for f, s in (("none", 0.0), ("tilt", 0.5), ("tilt", 1.0))}
+    assert set(rows) == {
+        (m, f, s) for m in ("doc", "ac") for f, s in (("none", 0.0), ("tilt", 0.5), ("tilt", 1.0))
+    }
     doc = rows["doc", "none", 0.0]
-    assert (doc.error, doc.bias, doc.coverage, doc.width, doc.cases) == pytest.approx((0.1, 0.0, 0.5, 0.15, 2))
+    assert (doc.error, doc.bias, doc.coverage, doc.width, doc.cases) == pytest.approx(
+        (0.1, 0.0, 0.5, 0.15, 2)
+    )
     far = rows["doc", "tilt", 0.5]
-    assert (far.error, far.bias, far.coverage, far.width, far.cases) == pytest.approx((0.3, 0.3, 0.0, 0.2, 1))
+    assert (far.error, far.bias, far.coverage, far.width, far.cases) == pytest.approx(
+        (0.3, 0.3, 0.0, 0.2, 1)
+    )
     best, second = found.overall()
     # families count alike: doc errs by 0.1 at home, and by 0.3 and 0 on two tilts
     assert (best.method, second.method) == ("ac", "doc")

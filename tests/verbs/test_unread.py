@@ -23,18 +23,27 @@ TABLE = pd.DataFrame({"prediction": SAID, "label": TRUE, "age": rng.uniform(0, 1
 
 def estimated(reference: Any, **options: Any) -> Any:
     return oodometer.estimate(
-        reference, reference.drop(columns="label"), methods=["ac", "source"], diagnosis=False, **options
+        reference,
+        reference.drop(columns="label"),
+        methods=["ac", "source"],
+        diagnosis=False,
+        **options,
     )
 
 
 @pytest.mark.parametrize(("p", "named"), [(P, "yes"), (1 - P, "no")])
 @pytest.mark.parametrize("name", ["y_pred_proba", "score", "model probability"])
-def test_the_one_column_that_goes_with_the_predictions_is_read(name: str, p: Any, named: str) -> None:
+def test_the_one_column_that_goes_with_the_predictions_is_read(
+    name: str, p: Any, named: str
+) -> None:
     name = name.replace(" ", "_")
     found = estimated(TABLE.assign(**{name: p}))
     plain = estimated(TABLE.assign(**{name: p}), positive=f"{name}={named}")
     assert found["ac"].value == plain["ac"].value
-    assert any(f"read {name} as the probability of class {named}; mapping= changes it" in one for one in found.warnings)
+    assert any(
+        f"read {name} as the probability of class {named}; mapping= changes it" in one
+        for one in found.warnings
+    )
     fitted = oodometer.fit(TABLE.assign(**{name: p}), methods=["ac", "source"], diagnosis=False)
     target = TABLE.drop(columns="label").assign(**{name: p})
     assert fitted.estimate(target)["ac"].value == plain["ac"].value
@@ -48,27 +57,41 @@ def test_wide_columns_under_another_name_are_read() -> None:
     names = np.array(["a", "b", "c"])
     table = pd.DataFrame(p, columns=[f"y_pred_proba_{name}" for name in names])
     table = table.assign(
-        prediction=names[p.argmax(axis=1)], label=names[(p.cumsum(1) > rng.random((ROWS, 1))).argmax(1)]
+        prediction=names[p.argmax(axis=1)],
+        label=names[(p.cumsum(1) > rng.random((ROWS, 1))).argmax(1)],
     )
     found = estimated(table)
     wide = table.rename(columns={f"y_pred_proba_{name}": f"prob_{name}" for name in names})
     assert found["ac"].value == estimated(wide)["ac"].value
-    assert any("y_pred_proba_c as the probabilities of a, b, c; mapping=" in one for one in found.warnings)
+    assert any(
+        "y_pred_proba_c as the probabilities of a, b, c; mapping=" in one for one in found.warnings
+    )
 
 
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"proba_old": P, "proba_new": np.sqrt(P)}, r"proba_old, proba_new are not read; .* --positive proba_old=yes"),
-        ({"score": 100 * P}, r"score is not read; if score holds percents, divide it by 100, then --positive score"),
+        (
+            {"proba_old": P, "proba_new": np.sqrt(P)},
+            r"proba_old, proba_new are not read; .* --positive proba_old=yes",
+        ),
+        (
+            {"score": 100 * P},
+            r"score is not read; if score holds percents, divide it by 100, then --positive score",
+        ),
         ({"score": np.maximum(P, 1 - P)}, r"score is not read; .* --map score=confidence"),
         ({"usage": P}, r"usage is not read; if it is a probability, --positive usage=yes"),
-        ({"y_pred_proba": np.where(P > 0.5, "high", "low")}, r"y_pred_proba is not read; name a probability with"),
+        (
+            {"y_pred_proba": np.where(P > 0.5, "high", "low")},
+            r"y_pred_proba is not read; name a probability with",
+        ),
     ],
 )
 def test_what_is_not_understood_is_named(columns: dict[str, Any], said: str) -> None:
     table = TABLE.assign(**columns)
-    found = oodometer.estimate(table, table.drop(columns="label"), methods=["source"], diagnosis=False)
+    found = oodometer.estimate(
+        table, table.drop(columns="label"), methods=["source"], diagnosis=False
+    )
     (line,) = [one for one in found.warnings if "read" in one]
     assert re.search(said, line), line
     if "proba_old" in columns:
@@ -79,7 +102,9 @@ def test_what_is_not_understood_is_named(columns: dict[str, Any], said: str) -> 
 
 def test_nothing_is_said_where_nothing_looks_like_it() -> None:
     for table in (TABLE, TABLE.assign(confidence=np.maximum(P, 1 - P), y_pred_proba=P)):
-        found = oodometer.estimate(table, table.drop(columns="label"), methods=["source"], diagnosis=False)
+        found = oodometer.estimate(
+            table, table.drop(columns="label"), methods=["source"], diagnosis=False
+        )
         assert not any("read" in one for one in found.warnings)
 
 
@@ -89,6 +114,8 @@ def test_it_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     table.drop(columns="label").to_csv(tmp_path / "t.csv", index=False)
     paths = [str(tmp_path / "r.csv"), str(tmp_path / "t.csv"), "--method", "source"]
     assert main(["estimate", *paths]) == 0
-    assert "read y_pred_proba as the probability of class yes" in " ".join(capsys.readouterr().out.split())
+    assert "read y_pred_proba as the probability of class yes" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert main(["estimate", *paths, "--map", "y_pred_proba=unread"]) == 0
     assert "read y_pred_proba" not in capsys.readouterr().out

@@ -16,8 +16,12 @@ import oodometer
 ROWS = 400
 RNG = np.random.default_rng(0)
 P = RNG.uniform(0.05, 0.95, ROWS)
-TABLE = pd.DataFrame({"prob_0": 1 - P, "prob_1": P, "label": (RNG.uniform(size=ROWS) < P).astype(int)})
-OTHER = TABLE.assign(prob_1=P[::-1] ** 1.1, prob_0=1 - P[::-1] ** 1.1, label=TABLE["label"].to_numpy()[::-1])
+TABLE = pd.DataFrame(
+    {"prob_0": 1 - P, "prob_1": P, "label": (RNG.uniform(size=ROWS) < P).astype(int)}
+)
+OTHER = TABLE.assign(
+    prob_1=P[::-1] ** 1.1, prob_0=1 - P[::-1] ** 1.1, label=TABLE["label"].to_numpy()[::-1]
+)
 WEIGHT = RNG.uniform(0, 3, ROWS)
 FORMS = pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
 
@@ -34,13 +38,17 @@ def said(found: Any, words: str) -> list[str]:
 
 
 @FORMS
-@pytest.mark.parametrize("name", ["sample_weight", "weight", "weights", "case_weight", "sampleWeight"])
+@pytest.mark.parametrize(
+    "name", ["sample_weight", "weight", "weights", "case_weight", "sampleWeight"]
+)
 def test_weights_are_said_not_to_be_used(form: str, name: str, tmp_path: Path) -> None:
     given = written(TABLE.assign(**{name: WEIGHT}), tmp_path / "a", form)
     found = oodometer.evaluate(given, metrics=["accuracy"])
     (line,) = said(found, "is not used")
     assert line.endswith(f": {name} is not used: every row counts alike")
-    assert found["accuracy"].value == oodometer.evaluate(TABLE, metrics=["accuracy"])["accuracy"].value
+    assert (
+        found["accuracy"].value == oodometer.evaluate(TABLE, metrics=["accuracy"])["accuracy"].value
+    )
     other = written(OTHER.drop(columns="label").assign(**{name: WEIGHT}), tmp_path / "b", form)
     for told in (
         oodometer.estimate(given, other, methods=["ac"], backtest="none"),
@@ -61,8 +69,12 @@ def test_weights_are_said_not_to_be_used(form: str, name: str, tmp_path: Path) -
     ],
 )
 def test_what_is_no_weight(columns: dict[str, Any]) -> None:
-    assert not said(oodometer.evaluate(TABLE.assign(**columns), metrics=["accuracy"]), "is not used")
-    named = oodometer.evaluate(TABLE.assign(sample_weight=WEIGHT.round()), by="sample_weight", metrics=["accuracy"])
+    assert not said(
+        oodometer.evaluate(TABLE.assign(**columns), metrics=["accuracy"]), "is not used"
+    )
+    named = oodometer.evaluate(
+        TABLE.assign(sample_weight=WEIGHT.round()), by="sample_weight", metrics=["accuracy"]
+    )
     assert not said(named, "is not used")
 
 
@@ -70,7 +82,9 @@ CUSTOMERS = [f"c{i // 8}" for i in range(ROWS)]
 
 
 @FORMS
-@pytest.mark.parametrize("name", ["customer", "user_id", "patientId", "session", "group", "team", "cluster"])
+@pytest.mark.parametrize(
+    "name", ["customer", "user_id", "patientId", "session", "group", "team", "cluster"]
+)
 def test_rows_of_one_customer_are_named(form: str, name: str, tmp_path: Path) -> None:
     given = written(TABLE.assign(**{name: CUSTOMERS}), tmp_path / "a", form)
     found = oodometer.evaluate(given, metrics=["accuracy"])
@@ -85,7 +99,10 @@ def test_rows_of_one_customer_are_named(form: str, name: str, tmp_path: Path) ->
     other = written(OTHER.drop(columns="label").assign(**{name: CUSTOMERS}), tmp_path / "b", form)
     told = oodometer.estimate(given, other, methods=["ac"], backtest="none")
     assert len(said(told, f"--cluster {name} widens")) == 1
-    assert not said(oodometer.estimate(given, other, methods=["ac"], backtest="none", cluster=name), "widens the int")
+    assert not said(
+        oodometer.estimate(given, other, methods=["ac"], backtest="none", cluster=name),
+        "widens the int",
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,8 +119,12 @@ def test_rows_of_one_customer_are_named(form: str, name: str, tmp_path: Path) ->
     ],
 )
 def test_categories_are_no_clusters(columns: dict[str, Any]) -> None:
-    assert not said(oodometer.evaluate(TABLE.assign(**columns), metrics=["accuracy"]), "widens the intervals")
-    diagnosis = oodometer.diagnose(TABLE.assign(customer=CUSTOMERS), OTHER.assign(customer=CUSTOMERS))
+    assert not said(
+        oodometer.evaluate(TABLE.assign(**columns), metrics=["accuracy"]), "widens the intervals"
+    )
+    diagnosis = oodometer.diagnose(
+        TABLE.assign(customer=CUSTOMERS), OTHER.assign(customer=CUSTOMERS)
+    )
     assert not said(diagnosis, "--cluster")  # which has no such option
 
 
@@ -112,32 +133,58 @@ def test_rows_of_both_files(form: str, tmp_path: Path) -> None:
     both = pd.concat([OTHER, TABLE.head(40)]).drop(columns="label")
     reference, target = written(TABLE, tmp_path / "a", form), written(both, tmp_path / "b", form)
     (line,) = said(
-        oodometer.estimate(reference, target, methods=["ac"], backtest="none"), "stand in the reference, too"
+        oodometer.estimate(reference, target, methods=["ac"], backtest="none"),
+        "stand in the reference, too",
     )
-    assert line.startswith("rows of the target stand in the reference, too (the same cells): they say nothing")
+    assert line.startswith(
+        "rows of the target stand in the reference, too (the same cells): they say nothing"
+    )
     apart = written(OTHER.drop(columns="label"), tmp_path / "c", form)
-    assert not said(oodometer.estimate(reference, apart, methods=["ac"], backtest="none"), "stand in the reference")
+    assert not said(
+        oodometer.estimate(reference, apart, methods=["ac"], backtest="none"),
+        "stand in the reference",
+    )
 
 
 def test_ids_of_both_files() -> None:
     names = np.array([f"u{i * 7919 % 100_003:06d}" for i in range(2 * ROWS)])
-    reference, target = TABLE.assign(id=names[:ROWS]), OTHER.drop(columns="label").assign(id=names[ROWS - 20 : -20])
+    reference, target = (
+        TABLE.assign(id=names[:ROWS]),
+        OTHER.drop(columns="label").assign(id=names[ROWS - 20 : -20]),
+    )
     (line,) = said(
-        oodometer.estimate(reference, target, methods=["ac"], backtest="none"), "stand in the reference, too"
+        oodometer.estimate(reference, target, methods=["ac"], backtest="none"),
+        "stand in the reference, too",
     )
     assert line.startswith("rows of the target stand in the reference, too (the same id)")
-    counted = [frame.assign(id=[f"r{i}" for i in range(ROWS)]) for frame in (TABLE, OTHER.drop(columns="label"))]
-    assert not said(oodometer.estimate(*counted, methods=["ac"], backtest="none"), "stand in the reference")
+    counted = [
+        frame.assign(id=[f"r{i}" for i in range(ROWS)])
+        for frame in (TABLE, OTHER.drop(columns="label"))
+    ]
+    assert not said(
+        oodometer.estimate(*counted, methods=["ac"], backtest="none"), "stand in the reference"
+    )
 
 
 def test_rows_that_coincide_by_chance() -> None:
     rounded = [frame.round(1) for frame in (TABLE, OTHER.drop(columns="label"))]
-    assert not said(oodometer.estimate(*rounded, methods=["ac"], backtest="none"), "stand in the reference")
+    assert not said(
+        oodometer.estimate(*rounded, methods=["ac"], backtest="none"), "stand in the reference"
+    )
     lists = [
-        {"probabilities": frame[["prob_0", "prob_1"]].to_numpy(), "label": frame["label"].to_numpy()}
+        {
+            "probabilities": frame[["prob_0", "prob_1"]].to_numpy(),
+            "label": frame["label"].to_numpy(),
+        }
         for frame in (TABLE, OTHER)
     ]
     del lists[1]["label"]
-    assert not said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "stand in the reference")
-    lists[1]["probabilities"] = np.concatenate([lists[1]["probabilities"], lists[0]["probabilities"][:40]])
-    assert said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "rows of the target stand in")
+    assert not said(
+        oodometer.estimate(*lists, methods=["ac"], backtest="none"), "stand in the reference"
+    )
+    lists[1]["probabilities"] = np.concatenate(
+        [lists[1]["probabilities"], lists[0]["probabilities"][:40]]
+    )
+    assert said(
+        oodometer.estimate(*lists, methods=["ac"], backtest="none"), "rows of the target stand in"
+    )

@@ -66,9 +66,13 @@ def test_recalls_of_single_bounds_and_baseline() -> None:
     for name, said in accepted.items():
         found = STUDY[name].measures
         assert found["correct_recall"].value == pytest.approx((said & right).sum() / right.sum())
-        assert found["incorrect_recall"].value == pytest.approx((~said & ~right).sum() / (~right).sum())
+        assert found["incorrect_recall"].value == pytest.approx(
+            (~said & ~right).sum() / (~right).sum()
+        )
         assert found["correct_precision"].value == pytest.approx((said & right).sum() / said.sum())
-        assert found["incorrect_precision"].value == pytest.approx((~said & ~right).sum() / (~said).sum())
+        assert found["incorrect_precision"].value == pytest.approx(
+            (~said & ~right).sum() / (~said).sum()
+        )
 
 
 def test_the_oracle_recalls_as_much_as_the_bounds() -> None:
@@ -85,7 +89,9 @@ def test_the_error_has_an_interval_from_the_differences() -> None:
     gap = (TARGET.correct > 0) - TARGET.confidence.astype(float)
     half = 1.959964 * np.sqrt((np.sum((gap - gap.mean()) ** 2) + 1) / 701 / 700)
     found = STUDY["ac"].error
-    assert (found.lower, found.upper) == pytest.approx((abs(gap.mean()) - half, abs(gap.mean()) + half), rel=1e-5)
+    assert (found.lower, found.upper) == pytest.approx(
+        (abs(gap.mean()) - half, abs(gap.mean()) + half), rel=1e-5
+    )
     assert found.kind == "asymptotic"
     assert STUDY["atc"].error.kind == "conditional"
 
@@ -156,7 +162,9 @@ def test_edges() -> None:
 
 
 def test_faults() -> None:
-    with pytest.raises(InputError, match=r"column `votes` .* got confidence, correct; let judges vote"):
+    with pytest.raises(
+        InputError, match=r"column `votes` .* got confidence, correct; let judges vote"
+    ):
         vote_study({"confidence": [0.5], "correct": [1]})
     for truth in ({}, {"correct": [None]}, {"label": [0]}):
         with pytest.raises(InputError, match="at least one row of known truth"):
@@ -178,8 +186,12 @@ def test_bounds_of_which_some_judges_may_disagree() -> None:
     lower, upper = (votes >= 4), (votes >= 2)
     assert study["lower"].value.value == pytest.approx(lower.mean())
     assert study["upper"].value.value == pytest.approx(upper.mean())
-    assert study["mean"].error.value == pytest.approx(abs((lower.mean() + upper.mean()) / 2 - right.mean()))
-    assert study["lower"].measures["incorrect_recall"].value == pytest.approx((~lower)[~right].mean())
+    assert study["mean"].error.value == pytest.approx(
+        abs((lower.mean() + upper.mean()) / 2 - right.mean())
+    )
+    assert study["lower"].measures["incorrect_recall"].value == pytest.approx(
+        (~lower)[~right].mean()
+    )
     assert study["upper"].measures["correct_recall"].value == pytest.approx(upper[right].mean())
     assert study.width.value == pytest.approx(upper.mean() - lower.mean())
     assert study.inside == (lower.mean() <= right.mean() <= upper.mean())
@@ -191,5 +203,7 @@ def test_bounds_of_which_some_judges_may_disagree() -> None:
     assert study["max-prob-oracle-mean"].value.value == pytest.approx(oracle.mean.value)
     whole = vote_study(TARGET, reference=REFERENCE, sizes=[50, 700], agree=5)
     assert whole.to_dict() == STUDY.to_dict()
-    with pytest.raises(UsageError, match="expected agree to be a majority of the 5 judges, 3 to 5, got 2"):
+    with pytest.raises(
+        UsageError, match="expected agree to be a majority of the 5 judges, 3 to 5, got 2"
+    ):
         vote_study(TARGET, agree=2)

@@ -40,16 +40,26 @@ KINDS = ("none", "label", "covariate", "support", "unknown")
 
 
 def made_trials(
-    count: int, errors: dict[str, float], *, seed: int = 0, rows: int = 10**7, family: str = "none", spread: float = 0.1
+    count: int,
+    errors: dict[str, float],
+    *,
+    seed: int = 0,
+    rows: int = 10**7,
+    family: str = "none",
+    spread: float = 0.1,
 ) -> list[Trial]:
     """Trials whose truth wanders about 0.7; each method errs by N(0, its own deviation)."""
     rng = np.random.default_rng([seed, 5])
     out = []
     for i in range(count):
         truth = float(np.clip(0.7 + spread * rng.standard_normal(), 0.05, 0.95))
-        said = {m: float(np.clip(truth + e * rng.standard_normal(), 0, 1)) for m, e in errors.items()}
+        said = {
+            m: float(np.clip(truth + e * rng.standard_normal(), 0, 1)) for m, e in errors.items()
+        }
         triples = {m: (v, max(v - 0.1, 0.0), min(v + 0.1, 1.0)) for m, v in said.items()}
-        out.append(Trial(family, 0.5, i, rows, truth, 0.8, triples, {"moved": 0.1, "unexplained": 0.0}))
+        out.append(
+            Trial(family, 0.5, i, rows, truth, 0.8, triples, {"moved": 0.1, "unexplained": 0.0})
+        )
     return out
 
 
@@ -57,7 +67,13 @@ SIGNS = {"moved": 0.1, "unexplained": 0.0}
 
 
 def weigh(weighting: TrialWeighting, estimates: dict[str, float], **changes: Any) -> Weighed:
-    options: dict[str, Any] = {"signs": SIGNS, "source": 0.8, "rows": 10**7, "level": 0.9, **changes}
+    options: dict[str, Any] = {
+        "signs": SIGNS,
+        "source": 0.8,
+        "rows": 10**7,
+        "level": 0.9,
+        **changes,
+    }
     found = weighting.weigh(estimates, options["signs"], options["source"], options["rows"], options["level"],
                          options.get("kind"))  # fmt: skip
     assert found is not None
@@ -77,7 +93,9 @@ def check_weighed(found: Weighed) -> None:
 
 def test_a_method_that_is_always_right_gets_the_weight() -> None:
     trials = made_trials(100, {"ac": 0.0, "doc": 0.05, "atc": 0.1})
-    found = weigh(TrialWeighting(trials, ["ac", "doc", "atc"], MANY), {"ac": 0.6, "doc": 0.7, "atc": 0.9})
+    found = weigh(
+        TrialWeighting(trials, ["ac", "doc", "atc"], MANY), {"ac": 0.6, "doc": 0.7, "atc": 0.9}
+    )
     assert next(iter(found.shares)) == "ac"
     assert found.shares["ac"] > 0.98
     assert found.value == pytest.approx(0.6, abs=0.01)
@@ -109,7 +127,9 @@ def test_few_trials_are_not_believed() -> None:
     for count in (0, 1, LEAST_TRIALS - 1):
         weighting = TrialWeighting(made_trials(count, {"ac": 0.01}), ["ac"], MANY)
         assert weighting.weigh({"ac": 0.6}, SIGNS, 0.8, 100, 0.9) is None
-    check_weighed(weigh(TrialWeighting(made_trials(LEAST_TRIALS, {"ac": 0.01}), ["ac"], MANY), {"ac": 0.6}))
+    check_weighed(
+        weigh(TrialWeighting(made_trials(LEAST_TRIALS, {"ac": 0.01}), ["ac"], MANY), {"ac": 0.6})
+    )
 
 
 def far_and_near(**changes: Any) -> list[Trial]:
@@ -137,20 +157,32 @@ def test_trials_that_look_like_the_target_count() -> None:
 
 
 def test_the_diagnosis_favours_families() -> None:
-    trials = [*made_trials(50, {"ac": 0.01}, seed=1), *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior")]
+    trials = [
+        *made_trials(50, {"ac": 0.01}, seed=1),
+        *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior"),
+    ]
     weighting = TrialWeighting(trials, ["ac"], MANY)
-    shares = {k: weigh(weighting, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")}
+    shares = {
+        k: weigh(weighting, {"ac": 0.7}, kind=k).families["class_prior"]
+        for k in ("label", None, "covariate")
+    }
     assert shares["label"] > 0.8 > shares[None] > 0.3 > shares["covariate"]
 
 
 def test_families_count_alike_whatever_their_number_of_trials() -> None:
-    trials = [*made_trials(200, {"ac": 0.01}, seed=1), *made_trials(25, {"ac": 0.01}, seed=1, family="tilt")]
+    trials = [
+        *made_trials(200, {"ac": 0.01}, seed=1),
+        *made_trials(25, {"ac": 0.01}, seed=1, family="tilt"),
+    ]
     found = weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7})
     assert found.families["tilt"] == pytest.approx(0.5, abs=0.15)
-    rare = [*made_trials(100, {"ac": 0.01}, seed=1), *made_trials(100, {"ac": 0.01}, seed=1, family="logit_noise")]
-    assert weigh(TrialWeighting(rare, ["ac"], MANY), {"ac": 0.7}).families["logit_noise"] == pytest.approx(
-        1 / 11, abs=0.02
-    )
+    rare = [
+        *made_trials(100, {"ac": 0.01}, seed=1),
+        *made_trials(100, {"ac": 0.01}, seed=1, family="logit_noise"),
+    ]
+    assert weigh(TrialWeighting(rare, ["ac"], MANY), {"ac": 0.7}).families[
+        "logit_noise"
+    ] == pytest.approx(1 / 11, abs=0.02)
 
 
 def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
@@ -161,16 +193,23 @@ def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
     ]
     weighting = TrialWeighting(trials, ["ac", "doc", "agreement"], MANY)
     assert weigh(weighting, {"ac": 0.7, "doc": 0.7}).covered
-    assert not weigh(weighting, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}).covered
+    assert not weigh(
+        weighting, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}
+    ).covered
 
 
 def test_what_label_shift_says_is_seen_on_both_sides() -> None:
     """It is among the signs, whether or not the method was asked for: else every target would look far."""
-    trials = [replace(t, signs={**t.signs, "label_shift": 0.3}) for t in made_trials(60, {"ac": 0.01})]
+    trials = [
+        replace(t, signs={**t.signs, "label_shift": 0.3}) for t in made_trials(60, {"ac": 0.01})
+    ]
     weighting = TrialWeighting(trials, ["ac", "label-shift"], MANY)
     assert weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).covered
     assert not weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 2.3}).covered
-    assert "label-shift" not in weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).shares
+    assert (
+        "label-shift"
+        not in weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).shares
+    )
 
 
 # ------------------------------------------------------------------------------------------ intervals
@@ -185,7 +224,11 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
         weighting = TrialWeighting(made_trials(150, {"ac": 0.02}, seed=seed), ["ac"], MANY)
         for _ in range(30):
             truth = float(np.clip(0.7 + 0.1 * rng.standard_normal(), 0.05, 0.95))
-            found = weigh(weighting, {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))}, level=level)
+            found = weigh(
+                weighting,
+                {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))},
+                level=level,
+            )
             held.append(abs(found.value - truth) <= found.half)
             halves.append(found.half)
     assert np.mean(held) == pytest.approx(level + 0.02, abs=0.09)
@@ -196,14 +239,20 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
 def test_small_targets_get_wider_intervals() -> None:
     """Trials of 100 rows hold the noise of 100 rows; a target of 10 has more of it, one of a million none."""
     trials = made_trials(300, {"ac": 0.05}, rows=100)
-    halves = [weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7}, rows=n).half for n in (10, 100, 10**6)]
+    halves = [
+        weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7}, rows=n).half
+        for n in (10, 100, 10**6)
+    ]
     assert halves[0] > 1.5 * halves[1] > 1.5 * halves[2]
     one = weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7}, rows=1)
     assert one.half > 0.5
 
 
 def test_a_method_that_never_errs_is_still_not_certain() -> None:
-    perfect = [replace(t, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(50, {"ac": 0.0})]
+    perfect = [
+        replace(t, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)})
+        for t in made_trials(50, {"ac": 0.0})
+    ]
     found = weigh(TrialWeighting(perfect, ["ac"], MANY), {"ac": 1.0}, rows=1000)
     check_weighed(found)
     assert found.half >= 0.005
@@ -223,25 +272,45 @@ def test_trials_without_an_answer_do_not_shift_the_noise_of_others() -> None:
     count=st.integers(LEAST_TRIALS, 60),
     seed=st.integers(0, 99),
     said=st.dictionaries(
-        st.sampled_from(["ac", "doc", "atc", "label-shift", "agreement"]), st.floats(0, 1), min_size=1
+        st.sampled_from(["ac", "doc", "atc", "label-shift", "agreement"]),
+        st.floats(0, 1),
+        min_size=1,
     ),
-    signs=st.sampled_from([{}, {"moved": 0.0}, {"moved": 3.0, "unexplained": 2.0, "label_shift": 0.1}]),
+    signs=st.sampled_from(
+        [{}, {"moved": 0.0}, {"moved": 3.0, "unexplained": 2.0, "label_shift": 0.1}]
+    ),
     rows=st.sampled_from([1, 30, 10**6]),
     kind=st.sampled_from([None, *KINDS]),
     source=st.floats(0, 1),
 )
 def test_never_a_number_that_is_none(
-    count: int, seed: int, said: dict[str, float], signs: dict[str, float], rows: int, kind: Any, source: float
+    count: int,
+    seed: int,
+    said: dict[str, float],
+    signs: dict[str, float],
+    rows: int,
+    kind: Any,
+    source: float,
 ) -> None:
     rng = np.random.default_rng(seed)
     methods = ["ac", "doc", "atc", "agreement"]
     trials = []
     for i in range(count):
-        answers = {m: (float(v), 0.0, 1.0) for m in methods if (v := rng.integers(3) / 2) >= 0 and rng.random() < 0.6}
-        seen = {} if rng.random() < 0.3 else {"moved": float(rng.random()), "label_shift": float(rng.random())}
+        answers = {
+            m: (float(v), 0.0, 1.0)
+            for m in methods
+            if (v := rng.integers(3) / 2) >= 0 and rng.random() < 0.6
+        }
+        seen = (
+            {}
+            if rng.random() < 0.3
+            else {"moved": float(rng.random()), "label_shift": float(rng.random())}
+        )
         trials.append(Trial(str(rng.choice(["none", "tilt", "logit_noise"])), 0.5, i, int(rng.integers(20, 99)),
                             float(rng.integers(3) / 2), float(rng.random()), answers, seen))  # fmt: skip
-    found = TrialWeighting(trials, [*methods, "label-shift"], MANY).weigh(said, signs, source, rows, 0.95, kind)
+    found = TrialWeighting(trials, [*methods, "label-shift"], MANY).weigh(
+        said, signs, source, rows, 0.95, kind
+    )
     if found is not None:
         check_weighed(found)
         assert min(said.values()) - 1e-9 <= found.value <= max(said.values()) + 1e-9
@@ -252,7 +321,17 @@ def test_never_a_number_that_is_none(
 
 def made_by(method: str, value: float, width: float = 0.1, rows: int = 1000) -> Estimate:
     low, high = max(value - width, 0.0), min(value + width, 1.0)
-    return Estimate(method, value, low, high, 0.9, "conditional", f"{method} is right", "guillory2021", rows=rows)
+    return Estimate(
+        method,
+        value,
+        low,
+        high,
+        0.9,
+        "conditional",
+        f"{method} is right",
+        "guillory2021",
+        rows=rows,
+    )
 
 
 def diagnosed(kind: Any, *findings: Finding) -> Diagnosis:
@@ -293,7 +372,9 @@ def test_what_was_right_on_simulated_shifts_says_that_it_was_simulated(kind: str
 
 def test_a_target_beyond_all_trials_says_so() -> None:
     found = headline(shift_statistics={"moved": 9.0, "unexplained": 9.0})
-    assert found.why == "the target moved further than any shift that was simulated from the reference"
+    assert (
+        found.why == "the target moved further than any shift that was simulated from the reference"
+    )
 
 
 @given(
@@ -310,7 +391,10 @@ def test_the_weights_told_add_up_to_one_hundred(weights: dict[str, float], panel
 
 
 def test_a_reference_without_errors_leaves_room_for_some() -> None:
-    alike = [replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(60, {})]
+    alike = [
+        replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)})
+        for t in made_trials(60, {})
+    ]
     given = {"source": 1.0, "reference_rows": 100, "diagnosis": diagnosed("none")}
     found = headline([made_by("ac", 1.0)], weighting=TrialWeighting(alike, ["ac"], MANY), **given)
     assert found.interval.lower <= 0.05 ** (1 / 100), "the exact lower end of 100 in 100"
@@ -323,14 +407,21 @@ APART = Finding("overlap", "", 0.9, 0.0, refutes=("cbpe",), strength="strong")
 
 
 def test_new_inputs_are_answered_by_what_needs_no_overlap_where_other_models_are_asked() -> None:
-    near = [made_by("agreement", 0.6), made_by("threshold-distance", 0.64), made_by("atc", 0.66), made_by("cbpe", 0.95)]
+    near = [
+        made_by("agreement", 0.6),
+        made_by("threshold-distance", 0.64),
+        made_by("atc", 0.66),
+        made_by("cbpe", 0.95),
+    ]
     found = headline(near, diagnosis=diagnosed("support", APART))
     assert found.method == "median of agreement, threshold-distance"
     assert found.interval.value == pytest.approx(0.62)
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.5, 0.74))
     assert (found.trust, found.why, found.interval.kind) == ("low", "it is support", "empirical")
     without = headline([made_by("ac", 0.7), *near[1:]], diagnosis=diagnosed("support", APART))
-    assert without.method.startswith("backtest: "), "distances alone are not heard alone: they know of no error"
+    assert without.method.startswith("backtest: "), (
+        "distances alone are not heard alone: they know of no error"
+    )
 
 
 def test_new_inputs_without_a_method_for_them_are_at_most_lowly_trusted() -> None:
@@ -341,11 +432,15 @@ def test_new_inputs_without_a_method_for_them_are_at_most_lowly_trusted() -> Non
 
 
 def test_without_trials_the_voices_answer() -> None:
-    found = headline([made_by("atc", 0.7), made_by("doc", 0.74)], weighting=None, source=None, reference_rows=0)
+    found = headline(
+        [made_by("atc", 0.7), made_by("doc", 0.74)], weighting=None, source=None, reference_rows=0
+    )
     assert found.method == "median of doc, atc"
     assert found.interval.value == pytest.approx(0.72)
     assert (found.trust, found.interval.kind) == ("low", "empirical")
-    assert "2 methods with different assumptions agree within 4.0 %; all can fail alike" in found.why
+    assert (
+        "2 methods with different assumptions agree within 4.0 %; all can fail alike" in found.why
+    )
     apart = headline([made_by("atc", 0.9), made_by("doc", 0.6)], weighting=None)
     assert apart.trust == "none"
     few = TrialWeighting(made_trials(LEAST_TRIALS - 1, {"ac": 0.01}), ["ac"], MANY)
@@ -353,14 +448,21 @@ def test_without_trials_the_voices_answer() -> None:
 
 
 def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
-    estimates = [made_by(m, v) for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.2), strict=True)]
+    estimates = [
+        made_by(m, v)
+        for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.2), strict=True)
+    ]
     found = headline([*estimates, made_by("ac", 0.99)], weighting=None)
     assert found.interval.value == pytest.approx((0.71 + 0.72) / 2), "without two at each end"
     assert found.method == "middle of " + ", ".join(averaged_methods())
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.1, 0.86))
-    assert found.trust == "none", "one of six is far off, and nothing says that it is not the right one"
+    assert found.trust == "none", (
+        "one of six is far off, and nothing says that it is not the right one"
+    )
     heard = headline([*estimates, made_by("agreement", 0.5)], weighting=None)
-    assert "agreement" in heard.method, "other models are heard before a panel that looks at this one alone"
+    assert "agreement" in heard.method, (
+        "other models are heard before a panel that looks at this one alone"
+    )
 
 
 def test_a_small_reference_is_weighed_with_the_panel() -> None:
@@ -374,7 +476,10 @@ def test_a_small_reference_is_weighed_with_the_panel() -> None:
     large = weigh(TrialWeighting(trials, list(methods), MANY), said)
     assert large.value == pytest.approx(0.9, abs=0.003)
     assert small.half > 5 * large.half, "the interval is that of the mixed rule"
-    found = headline([made_by(m, v) for m, v in said.items()], weighting=TrialWeighting(trials, list(methods), 250))
+    found = headline(
+        [made_by(m, v) for m, v in said.items()],
+        weighting=TrialWeighting(trials, list(methods), 250),
+    )
     assert found.method == "backtest: source 20 %, trimmed mean 80 %"
 
 
@@ -386,10 +491,18 @@ def test_methods_of_ones_own_choice_have_no_panel() -> None:
 
 
 def test_where_nothing_overlaps_the_pessimist_has_a_voice() -> None:
-    estimates = [made_by("agreement", 0.6), made_by("threshold-distance", 0.5), made_by("dis2", 0.2)]
+    estimates = [
+        made_by("agreement", 0.6),
+        made_by("threshold-distance", 0.5),
+        made_by("dis2", 0.2),
+    ]
     found = headline(estimates, diagnosis=diagnosed("support", FAR))
     assert found.interval.value == pytest.approx(0.5)
-    assert (found.interval.lower, found.interval.upper, found.trust) == (pytest.approx(0.1), pytest.approx(0.7), "low")
+    assert (found.interval.lower, found.interval.upper, found.trust) == (
+        pytest.approx(0.1),
+        pytest.approx(0.7),
+        "low",
+    )
 
 
 @pytest.mark.parametrize(("method", "trust"), [("doc", "low"), ("source", "none")])
@@ -416,7 +529,9 @@ def test_the_interval_always_holds_the_value(
 ) -> None:
     diagnosis = None if kind is None else diagnosed(kind, finding)
     estimates = [made_by(m, v, 0.05) for m, v in values.items()]
-    found = headline(estimates, weighting=weighting, diagnosis=diagnosis, source=source, reference_rows=rows)
+    found = headline(
+        estimates, weighting=weighting, diagnosis=diagnosis, source=source, reference_rows=rows
+    )
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -430,17 +545,27 @@ SHIFTED = example_record(500, seed=2, difficulty=2.5, labelled=False)
 
 @pytest.fixture(scope="module")
 def tried() -> Any:
-    return run_backtest(REFERENCE, BacktestOptions(methods=quick_methods(None), repeats=2, cache=None))
+    return run_backtest(
+        REFERENCE, BacktestOptions(methods=quick_methods(None), repeats=2, cache=None)
+    )
 
 
 @pytest.mark.parametrize("target", [TARGET, SHIFTED], ids=["still", "shifted"])
 def test_the_json_says_what_was_diagnosed_and_tried(target: Predictions, tried: Any) -> None:
-    found = json.loads(json.dumps(oodometer.estimate(REFERENCE, target, backtest=tried).to_dict(), allow_nan=False))
+    found = json.loads(
+        json.dumps(oodometer.estimate(REFERENCE, target, backtest=tried).to_dict(), allow_nan=False)
+    )
     assert found["diagnosis"]["kind"] == ("none" if target is TARGET else "support")
-    assert {f["name"] for f in found["diagnosis"]["findings"]} >= {"change", "confidence", "overlap"}
+    assert {f["name"] for f in found["diagnosis"]["findings"]} >= {
+        "change",
+        "confidence",
+        "overlap",
+    }
     assert found["backtest"]["trials"] == len(tried.trials)
     assert found["backtest"]["methods"] == tried.methods
-    assert found["headline"]["trust"] != "high", "of a reference of this size nine in ten did not end near enough"
+    assert found["headline"]["trust"] != "high", (
+        "of a reference of this size nine in ten did not end near enough"
+    )
     bands = found["headline"]["bands"]
     assert list(bands) == ["unchanged", "half", "nine_in_ten"]
     assert bands["nine_in_ten"]["lower"] <= bands["half"]["lower"] <= bands["half"]["upper"]
@@ -467,13 +592,23 @@ def test_a_backtest_can_be_left_out_or_brought_along(tried: Any) -> None:
     without = oodometer.estimate(REFERENCE, TARGET, backtest=None)
     assert without.backtest is None
     assert "backtest" not in without.to_dict()
-    first, second = (oodometer.estimate(REFERENCE, TARGET, backtest=tried).to_dict() for _ in range(2))
+    first, second = (
+        oodometer.estimate(REFERENCE, TARGET, backtest=tried).to_dict() for _ in range(2)
+    )
     assert first == second
     assert first["headline"] == without.to_dict()["headline"]
-    assert without.headline.method == "median of doc, atc, im and cbpe, less what public shifts cost beyond it"
+    assert (
+        without.headline.method
+        == "median of doc, atc, im and cbpe, less what public shifts cost beyond it"
+    )
     reference, target = without_confidence(REFERENCE), without_confidence(TARGET)
-    trials = run_backtest(reference, BacktestOptions(methods=["source", "gde", "agreement"], repeats=8, cache=None))
-    methods = [oodometer.estimate(reference, target, backtest=some).headline.method for some in (trials, None)]
+    trials = run_backtest(
+        reference, BacktestOptions(methods=["source", "gde", "agreement"], repeats=8, cache=None)
+    )
+    methods = [
+        oodometer.estimate(reference, target, backtest=some).headline.method
+        for some in (trials, None)
+    ]
     assert [method.partition(" ")[0] for method in methods] == ["backtest:", "median"]
 
 
@@ -502,8 +637,12 @@ def test_a_change_of_the_truth_itself_goes_unseen_and_is_said_to(tried: Any) -> 
     assert seen[0].headline == seen[1].headline
     assert seen[0].diagnosis == seen[1].diagnosis
     assert seen[0].target["accuracy"]["value"] > seen[1].target["accuracy"]["value"] + 0.05
-    assert seen[1].headline.why.startswith("in 9 of 10 comparable public cases the truth is expected within ")
-    assert seen[1].target["accuracy"]["value"] >= seen[1].headline.lower, "the band counts what no output shows"
+    assert seen[1].headline.why.startswith(
+        "in 9 of 10 comparable public cases the truth is expected within "
+    )
+    assert seen[1].target["accuracy"]["value"] >= seen[1].headline.lower, (
+        "the band counts what no output shows"
+    )
 
 
 class Guest(AverageConfidence):
@@ -525,7 +664,9 @@ def test_a_method_from_outside_is_backtested_weighed_and_heard(guest: None) -> N
     assert quick_methods(None)[-1] == "guest"
     found = estimate(REFERENCE, REFERENCE, backtest="auto")
     assert "guest" in found.backtest["methods"]
-    trials = run_backtest(REFERENCE, BacktestOptions(methods=quick_methods(None), repeats=1, cache=None))
+    trials = run_backtest(
+        REFERENCE, BacktestOptions(methods=quick_methods(None), repeats=1, cache=None)
+    )
     weighting = TrialWeighting(trials.trials, trials.methods, REFERENCE.rows)
     weighed = headline(list(found.estimates), weighting=weighting, source=REFERENCE.accuracy)
     assert weighed.method.startswith("backtest: guest "), "its favour is large"

@@ -13,6 +13,17 @@ from .ranking import ScoreRanking, rank_models
 # isort: on
 
 __all__ = [
-    "Dispersion", "MaNo", "MetaDistributionEnergy", "NuclearNorm", "Ranker", "ScoreRanking", "SoftmaxCorrelation",
-    "State", "dispersion", "nuclear_norm", "rank_models", "softmax_correlation", "taylor_softmax",
-]  # fmt: skip
+    "Dispersion",
+    "MaNo",
+    "MetaDistributionEnergy",
+    "NuclearNorm",
+    "Ranker",
+    "ScoreRanking",
+    "SoftmaxCorrelation",
+    "State",
+    "dispersion",
+    "nuclear_norm",
+    "rank_models",
+    "softmax_correlation",
+    "taylor_softmax",
+]

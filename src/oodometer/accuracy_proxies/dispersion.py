@@ -41,20 +41,30 @@ class MetaDistributionEnergy(Ranker):
         """Rows, summed energy, logarithm of the summed exponentials, and the largest distance of an energy from 0."""
         from scipy.special import logsumexp
 
-        energies = -self._temperature * energy(present(batch.logits).astype(np.float64) / self._temperature)
+        energies = -self._temperature * energy(
+            present(batch.logits).astype(np.float64) / self._temperature
+        )
         state = {"rows": len(batch), "total": float(energies.sum())}
-        return state | {"log_sum": float(logsumexp(energies)), "largest": float(np.abs(energies).max())}
+        return state | {
+            "log_sum": float(logsumexp(energies)),
+            "largest": float(np.abs(energies).max()),
+        }
 
     def merge(self, a: State, b: State) -> State:
         """Two states as one."""
-        log_sum, largest = float(np.logaddexp(a["log_sum"], b["log_sum"])), max(a["largest"], b["largest"])
+        log_sum, largest = (
+            float(np.logaddexp(a["log_sum"], b["log_sum"])),
+            max(a["largest"], b["largest"]),
+        )
         return super().merge(a, b) | {"log_sum": log_sum, "largest": largest}
 
     def finish(self, state: State) -> float:
         """Logarithm of the mean exponential, minus the mean."""
         rows = state["rows"]
         if self._temperature == 1.0 and state["largest"] < 1e-4:
-            raise NotApplicable("needs raw `logits`; log-probabilities have the same energy, 0, for every sample")
+            raise NotApplicable(
+                "needs raw `logits`; log-probabilities have the same energy, 0, for every sample"
+            )
         return float(max(state["log_sum"] - np.log(rows) - state["total"] / rows, 0.0))
 
 
@@ -95,9 +105,15 @@ class Dispersion(Ranker):
         from scipy.sparse import csr_array
 
         rows, classes = len(batch), batch.num_classes
-        member = csr_array((np.ones(rows), batch.predicted, np.arange(rows + 1)), shape=(rows, classes))
+        member = csr_array(
+            (np.ones(rows), batch.predicted, np.arange(rows + 1)), shape=(rows, classes)
+        )
         counts = np.bincount(batch.predicted, minlength=classes)
-        return {"rows": rows, "counts": counts, "sums": member.T @ present(batch.features).astype(np.float64)}
+        return {
+            "rows": rows,
+            "counts": counts,
+            "sums": member.T @ present(batch.features).astype(np.float64),
+        }
 
     def finish(self, state: State) -> float:
         """The logarithm of the scatter."""

@@ -84,19 +84,25 @@ class MaNo(Ranker):
         criteria = [state["surprise"] / state["rows"] for state in states.values()]
         unsure = sum(criteria) / len(criteria) <= _THRESHOLD
         fixed = copy.copy(self)
-        fixed._normalization = "taylor" if unsure and all(map(_has_logits, states.values())) else "softmax"
+        fixed._normalization = (
+            "taylor" if unsure and all(map(_has_logits, states.values())) else "softmax"
+        )
         if len(set(own.values())) == 1:
             return fixed, ()
         apart = sorted(name for name, choice in own.items() if choice != fixed._normalization)
         span = f"({min(criteria):.2f} to {max(criteria):.2f}, threshold {_THRESHOLD:g})"
         choice = f"all were normalised by {fixed._normalization}, alone {', '.join(apart)} would not have been"
         remedy = "normalization= fixes one, and the order may depend on it"
-        return fixed, (f"mano: the records lie on both sides of its criterion {span}; {choice}; {remedy}",)
+        return fixed, (
+            f"mano: the records lie on both sides of its criterion {span}; {choice}; {remedy}",
+        )
 
     def finish(self, state: State) -> float:
         """The norm under the normalisation that the criterion, or the caller, chose."""
         if self._normalization == "taylor" and not _has_logits(state):
-            raise NotApplicable("needs `logits`; the Taylor normalization cannot be worked out from probabilities")
+            raise NotApplicable(
+                "needs `logits`; the Taylor normalization cannot be worked out from probabilities"
+            )
         return float((state[self._chosen(state)] / state["entries"]) ** (1 / _ORDER))
 
     def _chosen(self, state: State) -> str:
@@ -201,7 +207,9 @@ class SoftmaxCorrelation(GramRanker):
         """The reason why a record does not suffice, or None."""
         why = super().why_not(record)
         if why is None and self._prior is not None and record.num_classes != len(self._prior):
-            return f"needs the {len(self._prior)} classes of the reference, got {record.num_classes}"
+            return (
+                f"needs the {len(self._prior)} classes of the reference, got {record.num_classes}"
+            )
         return why
 
     def finish(self, state: State) -> float:

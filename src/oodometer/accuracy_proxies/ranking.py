@@ -51,14 +51,23 @@ class ScoreRanking(Ranking):
             for m, p in zip(self.models, self.p_best, strict=True)
         ]
         pairs = [{"a": a, "b": b, "p_a_better": plain(p)} for a, b, p in self.pairs]
-        return {"ranking": rows, "pairs": pairs, "ranker": self.ranker, "warnings": list(self.warnings)}
+        return {
+            "ranking": rows,
+            "pairs": pairs,
+            "ranker": self.ranker,
+            "warnings": list(self.warnings),
+        }
 
 
 @checked(reference=record)
 def rank_models(
-    records: Mapping[str, Predictions], ranker: str | Ranker = "nuclear-norm", *, reference: Predictions | None = None,
-    level: float = 0.95, seed: int = 0
-) -> ScoreRanking:  # fmt: skip
+    records: Mapping[str, Predictions],
+    ranker: str | Ranker = "nuclear-norm",
+    *,
+    reference: Predictions | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> ScoreRanking:
     """Order records by a ranker's number, best first. It ranks and never estimates an accuracy.
 
     Records of equal length are taken for the same samples seen by several models, so that doubt which they share
@@ -88,26 +97,40 @@ def rank_models(
     made, decided = answer(made, partial(made.settled, states))
     for i, name in enumerate(names):
         with _named(name):
-            work = partial(lambda m, state, record: (m.finish(state), _jackknife(m, record)), made, states[name])
+            work = partial(
+                lambda m, state, record: (m.finish(state), _jackknife(m, record)),
+                made,
+                states[name],
+            )
             scores[i], moves[i] = answer(made, partial(work, records[name]), _check)
     rng = np.random.default_rng([seed, 31])
     paired = len({len(r) for r in records.values()}) == 1
     # records of equal length share their blocks' noise, so that what they share cancels
     noise = rng.standard_normal((1 if paired else len(names), _BLOCKS, _DRAWS))
-    draws = scores[:, None] + np.einsum("mb,mbd->md", moves, np.broadcast_to(noise, (len(names), _BLOCKS, _DRAWS)))
+    draws = scores[:, None] + np.einsum(
+        "mb,mbd->md", moves, np.broadcast_to(noise, (len(names), _BLOCKS, _DRAWS))
+    )
     best = draws == draws.max(axis=0)
     p_best = (best / best.sum(axis=0)).mean(axis=1)
     order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
     half = normal_quantile(level) * np.sqrt(np.square(moves).sum(axis=1))
     notes = []
     if not made.across_models:
-        notes.append(f"{made.name} has the scale of one model: it orders data sets of one model, not models")
+        notes.append(
+            f"{made.name} has the scale of one model: it orders data sets of one model, not models"
+        )
     if any(len(record) < 2 * _BLOCKS for record in records.values()):
-        notes.append(f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said")
+        notes.append(
+            f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said"
+        )
     if not paired:
         notes.append("records of different lengths are taken for different samples")
-    ends = zip(names, scores.tolist(), (scores - half).tolist(), (scores + half).tolist(), strict=True)
-    evidence = {name: Interval(value, low, high, level, "empirical") for name, value, low, high in ends}
+    ends = zip(
+        names, scores.tolist(), (scores - half).tolist(), (scores + half).tolist(), strict=True
+    )
+    evidence = {
+        name: Interval(value, low, high, level, "empirical") for name, value, low, high in ends
+    }
     pairs = tuple(
         (names[i], names[j], float(((draws[i] > draws[j]) + (draws[i] == draws[j]) / 2).mean()))
         for i, j in itertools.combinations(order, 2)
@@ -138,7 +161,9 @@ def _jackknife(ranker: Ranker, record: Predictions) -> Array:
         return np.zeros(_BLOCKS)
     block = np.arange(len(record)) % _BLOCKS
     states = [ranker.summarize(record.take(block == b)) for b in range(_BLOCKS)]
-    after = list(itertools.accumulate(states[:0:-1], lambda rest, state: ranker.merge(state, rest)))[::-1]
+    after = list(
+        itertools.accumulate(states[:0:-1], lambda rest, state: ranker.merge(state, rest))
+    )[::-1]
     before = list(itertools.accumulate(states[:-1], ranker.merge))
     middle = (ranker.merge(a, b) for a, b in zip(before[:-1], after[1:], strict=True))
     left = np.array([ranker.finish(others) for others in (after[0], *middle, before[-1])])

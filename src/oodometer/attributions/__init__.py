@@ -15,6 +15,18 @@ from .base import NORMALIZATIONS, Words, normalized
 from .in_folder import Explained, ExplainOptions, explain_in, read_attributions, write_attributions
 
 __all__ = [
-    "NORMALIZATIONS", "Attribution", "ExplainOptions", "Explained", "IntegratedGradients", "KernelShap", "Lime",
-    "Model", "WordAttributions", "Words", "explain_in", "normalized", "read_attributions", "write_attributions",
-]  # fmt: skip
+    "NORMALIZATIONS",
+    "Attribution",
+    "ExplainOptions",
+    "Explained",
+    "IntegratedGradients",
+    "KernelShap",
+    "Lime",
+    "Model",
+    "WordAttributions",
+    "Words",
+    "explain_in",
+    "normalized",
+    "read_attributions",
+    "write_attributions",
+]

@@ -40,7 +40,9 @@ class Words:
     def __post_init__(self) -> None:
         position = self.feature
         if position is not None and not (is_whole(position, 0) and position < len(self.words)):
-            raise UsageError(f"expected the position of one of {len(self.words)} words, got {position!r}")
+            raise UsageError(
+                f"expected the position of one of {len(self.words)} words, got {position!r}"
+            )
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -83,7 +85,11 @@ class Words:
 
 def as_words(texts: Sequence[Text | Words]) -> list[Words]:
     """Each text as `Words`; `InputError` for none at all, for what is no text or no Unicode, and for no words."""
-    plain = texts if isinstance(texts, str) else [text.text if isinstance(text, Words) else text for text in texts]
+    plain = (
+        texts
+        if isinstance(texts, str)
+        else [text.text if isinstance(text, Words) else text for text in texts]
+    )
     checked = check_texts(plain)
     pairs = zip(texts, checked, strict=True)
     examples = [given if isinstance(given, Words) else Words(text) for given, text in pairs]
@@ -91,7 +97,9 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
         check_unicode({"text": " ".join(example.texts)}, row)
         if not example.words:
             got = repr(example.text)[:60]
-            raise InputError("a text with words", got=got, remedy="leave the row out", row=row, column="text")
+            raise InputError(
+                "a text with words", got=got, remedy="leave the row out", row=row, column="text"
+            )
     return examples
 
 
@@ -102,7 +110,9 @@ def check_unicode(texts: Mapping[str, str], row: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             got = f"half a character, {text[error.start]!r}"
-            raise InputError("Unicode text", got=got, remedy="decode the text again", row=row, column=column) from None
+            raise InputError(
+                "Unicode text", got=got, remedy="decode the text again", row=row, column=column
+            ) from None
 
 
 Model = Classifier | Callable[[list[Text]], Any]
@@ -157,7 +167,9 @@ class Attribution(ABC):
 
     def options(self) -> dict[str, Any]:
         """Options by name: they name what a folder of attributions holds."""
-        return {name: value for name, value in sorted(vars(self).items()) if not name.startswith("_")}
+        return {
+            name: value for name, value in sorted(vars(self).items()) if not name.startswith("_")
+        }
 
     def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
         """Positions of the texts, cut into groups that may be explained apart for this very model.
@@ -221,11 +233,17 @@ class Asker:
     def __init__(self, model: Model) -> None:
         if isinstance(model, Classifier):
             if "text" not in model.reads:
-                raise UsageError(f"expected a classifier of texts, got one of {' or '.join(model.reads)}")
+                raise UsageError(
+                    f"expected a classifier of texts, got one of {' or '.join(model.reads)}"
+                )
         elif not callable(model):
-            raise UsageError(f"expected a classifier or a function of a list of texts, got {type(model).__name__}")
+            raise UsageError(
+                f"expected a classifier or a function of a list of texts, got {type(model).__name__}"
+            )
         self._model = model
-        self.classes: int | None = len(model.classes) or None if isinstance(model, Classifier) else None
+        self.classes: int | None = (
+            len(model.classes) or None if isinstance(model, Classifier) else None
+        )
         self.truncated = 0
 
     def __call__(self, texts: Sequence[Text], progress: Progress | None = None) -> Array:
@@ -237,7 +255,9 @@ class Asker:
         for kind in (str, tuple):
             here = [at for at, text in enumerate(different) if isinstance(text, kind)]
             if here:
-                answers.append(self._ask([different[at] for at in here], len(order), len(different), progress))
+                answers.append(
+                    self._ask([different[at] for at in here], len(order), len(different), progress)
+                )
                 order += here
         out = np.empty((len(different), answers[0].shape[1]))
         out[order] = np.concatenate(answers)
@@ -246,7 +266,9 @@ class Asker:
     def _ask(self, texts: list[Text], done: int, total: int, progress: Progress | None) -> Array:
         if isinstance(self._model, Classifier):
             tell = None if progress is None else (lambda rows, _: progress(done + rows, total))
-            answers = checked_probabilities(self._model.ask(texts, progress=tell).distribution, len(texts))
+            answers = checked_probabilities(
+                self._model.ask(texts, progress=tell).distribution, len(texts)
+            )
             self.truncated += self._model.truncated
         else:
             answers = checked_probabilities(self._model(texts), len(texts))
@@ -254,7 +276,9 @@ class Asker:
             progress(done + len(texts), total)
         if self.classes is not None and answers.shape[1] != self.classes:
             got = str(answers.shape[1])
-            raise InputError(f"{self.classes} classes in every call", got=got, remedy="check the model")
+            raise InputError(
+                f"{self.classes} classes in every call", got=got, remedy="check the model"
+            )
         self.classes = answers.shape[1]
         return answers
 
@@ -264,9 +288,13 @@ def checked_probabilities(given: Any, rows: int) -> Array:
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise _no_probabilities(f"{type(given).__name__} ({error})"[:80], "give an array of numbers") from error
+        raise _no_probabilities(
+            f"{type(given).__name__} ({error})"[:80], "give an array of numbers"
+        ) from error
     if array.ndim != 2 or array.shape[0] != rows or array.shape[1] < 2:
-        raise _no_probabilities(f"shape {array.shape}", f"give the shape ({rows}, class), at least two classes")
+        raise _no_probabilities(
+            f"shape {array.shape}", f"give the shape ({rows}, class), at least two classes"
+        )
     if not np.isfinite(array).all():
         raise _no_probabilities("nan or an infinity", "check the model")
     if array.min() < -1e-6 or array.max() > 1 + 1e-6:
@@ -285,11 +313,22 @@ def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | Non
     if targets is None:
         return None
     if len(targets) != rows:
-        raise InputError(f"{rows} targets, one a text", got=str(len(targets)), remedy="give as many", column="target")
+        raise InputError(
+            f"{rows} targets, one a text",
+            got=str(len(targets)),
+            remedy="give as many",
+            column="target",
+        )
     for row, target in enumerate(targets, 1):
         if not is_whole(target, 0):
             got, remedy = repr(target), "count the classes in the order of the model"
-            raise InputError("the position of a class from 0 on", got=got, remedy=remedy, row=row, column="target")
+            raise InputError(
+                "the position of a class from 0 on",
+                got=got,
+                remedy=remedy,
+                row=row,
+                column="target",
+            )
     return [int(target) for target in targets]
 
 
@@ -300,7 +339,9 @@ def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:
     if wanted[row] >= len(probabilities):
         expected = f"the position of one of {len(probabilities)} classes"
         remedy = "count from 0 in the order of the model"
-        raise InputError(expected, got=str(wanted[row]), remedy=remedy, row=row + 1, column="target")
+        raise InputError(
+            expected, got=str(wanted[row]), remedy=remedy, row=row + 1, column="target"
+        )
     return wanted[row]
 
 

@@ -17,7 +17,16 @@ from ..errors import UsageError
 from ..models.base import Progress, Text
 from ..options import is_whole
 from ..store.artifact_cache import checksum
-from .base import Asker, Attribution, Model, WordAttributions, Words, as_words, checked_targets, class_at
+from .base import (
+    Asker,
+    Attribution,
+    Model,
+    WordAttributions,
+    Words,
+    as_words,
+    checked_targets,
+    class_at,
+)
 
 REMOVE = "remove"
 _MASK = "mask"
@@ -48,7 +57,9 @@ class Absence:
             return cls(absent)
         own = getattr(getattr(model, "tokenizer", None), "mask_token", None)
         if own is None:
-            raise UsageError("absent='mask' needs a model with a mask of its own; say 'remove' or the mask itself")
+            raise UsageError(
+                "absent='mask' needs a model with a mask of its own; say 'remove' or the mask itself"
+            )
         return cls(str(own))
 
     def texts(self, words: Words, present: Array) -> list[Text]:
@@ -83,11 +94,16 @@ class Absence:
             letters = np.array([_LETTER.match(word) is not None for word in words])
             met = np.zeros(present.shape, dtype=bool)
             if self.mask is None:
-                last = np.maximum.accumulate(np.where(present, np.arange(len(letters)), -1), axis=1)[:, :-1]
+                last = np.maximum.accumulate(
+                    np.where(present, np.arange(len(letters)), -1), axis=1
+                )[:, :-1]
                 met[:, 1:] = present[:, 1:] & letters[1:] & (last >= 0) & letters[last]
             else:
                 starts, ends = (bool(_LETTER.match(sign)) for sign in (self.mask[0], self.mask[-1]))
-                met[:, 1:] = np.where(present, letters, starts)[:, 1:] & np.where(present, letters, ends)[:, :-1]
+                met[:, 1:] = (
+                    np.where(present, letters, starts)[:, 1:]
+                    & np.where(present, letters, ends)[:, :-1]
+                )
             apart = met & touching
             pieces[apart] = " " + pieces[apart]
         return ["".join(row).strip() for row in pieces.tolist()]
@@ -140,12 +156,18 @@ class BlackBox(Attribution):
             # draws depend on the seed and on the text, not on where it stands or beside what
             marks = [int(checksum(*example.texts), 16) for example in group]
             rngs = [np.random.default_rng([self.seed, mark]) for mark in marks]
-            subsets = [self._subsets(example.features, rng) for example, rng in zip(group, rngs, strict=True)]
+            subsets = [
+                self._subsets(example.features, rng)
+                for example, rng in zip(group, rngs, strict=True)
+            ]
             requests: list[Text] = []
             for example, (present, _) in zip(group, subsets, strict=True):
                 requests += absence.texts(example, present)
             many = len(requests)
-            answers = ask(requests, None if progress is None else partial(_scaled, progress, done, many, total))
+            answers = ask(
+                requests,
+                None if progress is None else partial(_scaled, progress, done, many, total),
+            )
             done += many
             parts = np.split(answers, np.cumsum([len(present) for present, _ in subsets])[:-1])
             for example, which, probabilities in zip(group, subsets, parts, strict=True):
@@ -153,7 +175,11 @@ class BlackBox(Attribution):
                 own = probabilities[:, target]
                 values, base, r2 = self._fitted(*which, own)
                 separator, p = float(values[-1]) if example.is_pair else math.nan, float(own[0])
-                results.append(WordAttributions(example, values[: len(example.words)], separator, target, p, base, r2))
+                results.append(
+                    WordAttributions(
+                        example, values[: len(example.words)], separator, target, p, base, r2
+                    )
+                )
         self._truncated = ask.truncated
         return results
 

@@ -17,14 +17,42 @@ import numpy as np
 from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError
 from ..models.base import Classifier, Progress, Text
-from ..models.opening import Piece, SentModel, forgetting, open_classifier, path_of, pieces_of_work, stamp_of
+from ..models.opening import (
+    Piece,
+    SentModel,
+    forgetting,
+    open_classifier,
+    path_of,
+    pieces_of_work,
+    stamp_of,
+)
 from ..options import is_whole
 from ..runs import Kept
 from ..store import write_result
 from ..store.artifact_cache import checksum
-from .base import Attribution, Model, WordAttributions, Words, as_words, check_unicode, checked_targets
+from .base import (
+    Attribution,
+    Model,
+    WordAttributions,
+    Words,
+    as_words,
+    check_unicode,
+    checked_targets,
+)
 
-_NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separator", "target", "class", "classes")
+_NAMES = (
+    "id",
+    "text",
+    "pair",
+    "feature",
+    "words",
+    "parts",
+    "values",
+    "separator",
+    "target",
+    "class",
+    "classes",
+)
 _NUMBERS = ("probability", "base", "fit")
 _BY = ("method", "model")
 _ENDINGS = (".parquet", ".jsonl")
@@ -53,7 +81,9 @@ class Explained:
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.attributions):
-            raise UsageError(f"expected an id for each of {len(self.attributions)} examples, got {len(self.ids)}")
+            raise UsageError(
+                f"expected an id for each of {len(self.attributions)} examples, got {len(self.ids)}"
+            )
 
 
 def write_attributions(path: str | os.PathLike[str], explained: Explained) -> Path:
@@ -73,7 +103,9 @@ def write_attributions(path: str | os.PathLike[str], explained: Explained) -> Pa
     ending = _ending(path)
     rows = [
         row_of(name, attribution, explained, at)
-        for at, (name, attribution) in enumerate(zip(explained.ids, explained.attributions, strict=True), 1)
+        for at, (name, attribution) in enumerate(
+            zip(explained.ids, explained.attributions, strict=True), 1
+        )
     ]
     if ending == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
@@ -82,11 +114,23 @@ def write_attributions(path: str | os.PathLike[str], explained: Explained) -> Pa
     import pyarrow.parquet as pq
 
     numbers, texts, integers = pa.list_(pa.float64()), pa.list_(pa.string()), pa.list_(pa.int64())
-    number = pa.int64() if explained.classes and not isinstance(explained.classes[0], str) else pa.string()
-    kinds = {"words": texts, "parts": integers, "values": numbers, "target": pa.int64(), "feature": pa.int64()}
+    number = (
+        pa.int64()
+        if explained.classes and not isinstance(explained.classes[0], str)
+        else pa.string()
+    )
+    kinds = {
+        "words": texts,
+        "parts": integers,
+        "values": numbers,
+        "target": pa.int64(),
+        "feature": pa.int64(),
+    }
     kinds |= {"classes": pa.list_(number), "class": number}
     kinds |= {name: pa.float64() for name in ("separator", *_NUMBERS)}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*_NAMES, *_NUMBERS, *_BY)])
+    schema = pa.schema(
+        [(name, kinds.get(name, pa.string())) for name in (*_NAMES, *_NUMBERS, *_BY)]
+    )
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), buffer, compression="zstd")
     return write_result(path, buffer.getvalue())
@@ -98,7 +142,9 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
     rows: list[dict[str, Any]] = []
     if _ending(path) == ".jsonl":
         try:
-            lines = [line for line in Path(name).read_text(encoding="utf-8").split("\n") if line.strip()]
+            lines = [
+                line for line in Path(name).read_text(encoding="utf-8").split("\n") if line.strip()
+            ]
         except (OSError, UnicodeDecodeError) as error:
             raise _unreadable(name, error) from error
         for at, line in enumerate(lines, 1):
@@ -118,15 +164,25 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(name, error) from error
     if not rows:
-        raise InputError("at least one row of attributions", got="none", remedy="check what wrote it", file=name)
+        raise InputError(
+            "at least one row of attributions", got="none", remedy="check what wrote it", file=name
+        )
     attributions = [read_row(row, name, at) for at, row in enumerate(rows, 1)]
     first = rows[0]
     for at, row in enumerate(rows, 1):
         if any(row[key] != first[key] for key in (*_BY, "classes")):
             remedy = "split the file"
-            raise InputError("attributions of one method and model", got="several", remedy=remedy, file=name, row=at)
+            raise InputError(
+                "attributions of one method and model",
+                got="several",
+                remedy=remedy,
+                file=name,
+                row=at,
+            )
     ids = tuple(str(row["id"]) for row in rows)
-    return Explained(ids, tuple(attributions), tuple(first["classes"]), first["method"], first["model"])
+    return Explained(
+        ids, tuple(attributions), tuple(first["classes"]), first["method"], first["model"]
+    )
 
 
 def said(option: Any) -> Any:
@@ -137,13 +193,19 @@ def said(option: Any) -> Any:
 def row_of(name: str, example: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
     """One example as a row; `InputError` for what no file can hold, with the row ``at``, from 1 on."""
     texts, feature, name = example.words.texts, example.words.feature, str(name)
-    classes = [said(number) if isinstance(number, np.generic) else number for number in about.classes]
+    classes = [
+        said(number) if isinstance(number, np.generic) else number for number in about.classes
+    ]
     numbers = (example.separator, example.probability, example.base, example.fit)
     if not np.isfinite(example.values).all() or np.isinf(numbers).any():
-        raise InputError("values that are finite", got="nan or an infinity", remedy="check the model", row=at)
+        raise InputError(
+            "values that are finite", got="nan or an infinity", remedy="check the model", row=at
+        )
     if classes and not 0 <= example.target < len(classes):
         got = f"target {example.target}"
-        raise InputError(f"one of {len(classes)} classes", got=got, remedy="check the method", row=at)
+        raise InputError(
+            f"one of {len(classes)} classes", got=got, remedy="check the method", row=at
+        )
     texts_of = {"text": " ".join(texts), "id": name, "method": about.method, "model": about.model}
     check_unicode(texts_of | {"classes": " ".join(map(str, classes))}, at)
     row = {"id": name, "text": texts[0], "pair": texts[1] if example.words.is_pair else None}
@@ -166,7 +228,9 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     try:
         # the first field of a row that holds something else than it should, and what; None where none does
         classes, target = row["classes"], row["target"]
-        named = isinstance(classes, list) and all(isinstance(name, str) or is_whole(name) for name in classes)
+        named = isinstance(classes, list) and all(
+            isinstance(name, str) or is_whole(name) for name in classes
+        )
         sure = is_whole(target) and target >= 0
         fine = {
             "id": isinstance(row["id"], str) or is_whole(row["id"]),
@@ -189,7 +253,9 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
             words = Words(text, row["feature"])
             values = np.array(row["values"], dtype=np.float64)
             numbers = [_number(row[key]) for key in _NUMBERS]
-            example = WordAttributions(words, values, _number(row["separator"]), row["target"], *numbers)
+            example = WordAttributions(
+                words, values, _number(row["separator"]), row["target"], *numbers
+            )
             same = row["words"] == list(words.words) and row["parts"] == words.parts.tolist()
             if same and values.shape == (len(words.words),):
                 return example
@@ -218,12 +284,16 @@ def _number(value: Any) -> float:
 def _ending(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
-        raise UsageError(f"expected a file that ends in {' or '.join(_ENDINGS)}, got {Path(path).name}")
+        raise UsageError(
+            f"expected a file that ends in {' or '.join(_ENDINGS)}, got {Path(path).name}"
+        )
     return ending
 
 
 def _unreadable(name: str, error: Exception) -> InputError:
-    return InputError("a file of attributions", got=str(error)[:80], remedy="check the path", file=name)
+    return InputError(
+        "a file of attributions", got=str(error)[:80], remedy="check the path", file=name
+    )
 
 
 AT_ONCE = 32
@@ -284,7 +354,10 @@ class _Work:
         about = Explained((), (), _classes(model), self.method.name, self.name)
         new = self.method.explain(model, part.examples, targets=part.targets, progress=progress)
         many = zip(part.ids, new, strict=True)
-        rows = [row_of(one_id, example, about, part.start + at) for at, (one_id, example) in enumerate(many, 1)]
+        rows = [
+            row_of(one_id, example, about, part.start + at)
+            for at, (one_id, example) in enumerate(many, 1)
+        ]
         whole = {"truncated": int(self.method.truncated), "rows": rows}
         assert part.kept is not None
         part.kept.keep(part.key, whole)
@@ -330,21 +403,31 @@ def explain_in(
     name = str(name)
     examples = as_words(texts)
     wanted = checked_targets(how.targets, len(examples))
-    named = tuple(map(str, how.ids)) if how.ids is not None else tuple(map(str, range(1, len(examples) + 1)))
+    named = (
+        tuple(map(str, how.ids))
+        if how.ids is not None
+        else tuple(map(str, range(1, len(examples) + 1)))
+    )
     if len(named) != len(examples):
         raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
     for row, own in enumerate(named, 1):
         check_unicode({"id": own, "model": name}, row)
     path = model if isinstance(model, str | os.PathLike) else None
     if path is None and how.device is not None:
-        raise UsageError(f"device={how.device!r} is for a model that is given by its path; set it on the model itself")
+        raise UsageError(
+            f"device={how.device!r} is for a model that is given by its path; set it on the model itself"
+        )
     stamp = None if path is None else stamp_of(path)
     engine = sent = None
     if how.engine is not None or how.workers is not None:
         sent = SentModel(path_of(model), stamp, {"device": how.device})
         engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
     asked_texts = [[list(example.texts), example.feature] for example in examples]
-    job = checksum(json.dumps([method.name, method.options(), name, asked_texts, named, wanted, AT_ONCE], default=said))
+    job = checksum(
+        json.dumps(
+            [method.name, method.options(), name, asked_texts, named, wanted, AT_ONCE], default=said
+        )
+    )
     files = "" if stamp is None else json.dumps(stamp[1:], default=said)
     kept = Kept(Path(folder), question=f"{job} {files}".strip())
     kept.claim("attributions by this method with these options of this model and these texts")
@@ -361,7 +444,9 @@ def explain_in(
         live = model if path is None else open_classifier(path, device=how.device)
     with nullcontext() if engine is None else forgetting():
         work = _Work(method, name, sent, how.device != "cpu")
-        results = pieces_of_work(parts, engine, lambda part, tell: work.write(part, live, tell), work, progress)
+        results = pieces_of_work(
+            parts, engine, lambda part, tell: work.write(part, live, tell), work, progress
+        )
     classes = _classes(live) if engine is None else tuple(results[0]["rows"][0]["classes"])
     attributions: list[WordAttributions] = []
     for part, result in zip(parts, results, strict=True):

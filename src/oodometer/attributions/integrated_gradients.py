@@ -53,7 +53,9 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
     letters stand in, or is shared by letters; one over none belongs to the next word.
     """
     if not getattr(model.tokenizer, "is_fast", False):
-        raise UsageError("token-ig needs a fast tokenizer, which tells where its pieces stand; use lime or kernel-shap")
+        raise UsageError(
+            "token-ig needs a fast tokenizer, which tells where its pieces stand; use lime or kernel-shap"
+        )
     # How many special tokens stand before the first part of a pair, and behind its second one
     parts = model.tokenizer("a", "a").sequence_ids(0)
     ends_of_pair = parts.index(0), parts[::-1].index(1)
@@ -61,12 +63,18 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
 
 
 def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
-    options: dict[str, Any] = {"return_offsets_mapping": True, "return_attention_mask": False, "verbose": False}
+    options: dict[str, Any] = {
+        "return_offsets_mapping": True,
+        "return_attention_mask": False,
+        "verbose": False,
+    }
     given = model.tokenizer(*words.texts, **options)
     if words.is_pair:
         cut = len(given["input_ids"]) > model.max_length
         if cut:
-            given = model.tokenizer(*words.texts, truncation="longest_first", max_length=model.max_length, **options)
+            given = model.tokenizer(
+                *words.texts, truncation="longest_first", max_length=model.max_length, **options
+            )
         parts = given.sequence_ids(0)
         positions, between = list(range(len(parts))), range(around[0], len(parts) - around[1])
     else:  # a text too long loses its middle, or its end, as the encoder has it
@@ -74,21 +82,37 @@ def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
         body = [at for at, part in enumerate(parts) if part is not None]
         room = model.max_length - model.tokenizer.num_special_tokens_to_add()
         stays, cut = set(body[:room] if model._ends_cut else ends(body, room)), len(body) > room
-        positions, between = [at for at, part in enumerate(parts) if part is None or at in stays], range(0)
+        positions, between = (
+            [at for at, part in enumerate(parts) if part is None or at in stays],
+            range(0),
+        )
     shares = np.zeros((len(positions), words.features))
     for row, at in enumerate(positions):
-        if at in between and parts[at] is None:  # a special token between the parts belongs to the separator
+        if (
+            at in between and parts[at] is None
+        ):  # a special token between the parts belongs to the separator
             shares[row, -1] = 1.0
         if parts[at] is None:
             continue
-        first, (start, stop) = int(np.searchsorted(words.parts, parts[at])), given["offset_mapping"][at]
-        spans = [span for span, own_part in zip(words.spans, words.parts, strict=True) if own_part == parts[at]]
-        letters = np.array([max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64)
+        first, (start, stop) = (
+            int(np.searchsorted(words.parts, parts[at])),
+            given["offset_mapping"][at],
+        )
+        spans = [
+            span
+            for span, own_part in zip(words.spans, words.parts, strict=True)
+            if own_part == parts[at]
+        ]
+        letters = np.array(
+            [max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64
+        )
         if len(letters):
             if letters.sum() == 0:
                 letters[min(sum(1 for _, b in spans if b <= start), len(spans) - 1)] = 1
             shares[row, first : first + len(letters)] = letters / letters.sum()
-    return Pieces(np.array([given["input_ids"][at] for at in positions], dtype=np.int64), shares, cut)
+    return Pieces(
+        np.array([given["input_ids"][at] for at in positions], dtype=np.int64), shares, cut
+    )
 
 
 BASELINES = ("mask", "pad", "zero")
@@ -186,21 +210,38 @@ class _Path:
         self._tokens = tokens_at_once(model.device)
 
     def explain(
-        self, batch: Sequence[int], examples: Sequence[Words], pieces: Sequence[Pieces], wanted: list[int] | None
+        self,
+        batch: Sequence[int],
+        examples: Sequence[Words],
+        pieces: Sequence[Pieces],
+        wanted: list[int] | None,
     ) -> list[WordAttributions]:
         """Attributions of the examples at some positions, in the order of these."""
         torch = load_torch()
         shape = (len(batch), max(len(pieces[row].ids) for row in batch))
-        arrays = np.full(shape, self._model.padding, dtype=np.int64), np.zeros(shape, bool), np.zeros(shape, bool)
-        for at, row in enumerate(batch):  # ids, which of them are real, and which move along the line
+        arrays = (
+            np.full(shape, self._model.padding, dtype=np.int64),
+            np.zeros(shape, bool),
+            np.zeros(shape, bool),
+        )
+        for at, row in enumerate(
+            batch
+        ):  # ids, which of them are real, and which move along the line
             for array, own in zip(arrays, (pieces[row].ids, True, pieces[row].moves), strict=True):
                 array[at, : len(pieces[row].ids)] = own
         ids, real, moves = (torch.from_numpy(array).to(self._device) for array in arrays)
         with torch.no_grad():
             there = self._layer(ids)
-            away = torch.zeros_like(there) if self._start is None else self._layer(torch.full_like(ids, self._start))
+            away = (
+                torch.zeros_like(there)
+                if self._start is None
+                else self._layer(torch.full_like(ids, self._start))
+            )
             start = torch.where(moves[..., None], away, there)
-            answers = [self._probabilities(array, ids, real).double().cpu().numpy() for array in (there, start)]
+            answers = [
+                self._probabilities(array, ids, real).double().cpu().numpy()
+                for array in (there, start)
+            ]
         both = [checked_probabilities(array, len(batch)) for array in answers]
         targets = [class_at(wanted, row, p) for row, p in zip(batch, both[0], strict=True)]
         values = self._integrate.attribute(
@@ -213,13 +254,20 @@ class _Path:
         )
         summed = values.detach().double().sum(-1).cpu().numpy()
         if not np.isfinite(summed).all():
-            raise InputError("gradients that are finite", got="nan or an infinity", remedy="check the model")
+            raise InputError(
+                "gradients that are finite", got="nan or an infinity", remedy="check the model"
+            )
         out = []
         for at, (row, target) in enumerate(zip(batch, targets, strict=True)):
             p, base = (float(values[at, target]) for values in both)
             words, own = examples[row], summed[at, : len(pieces[row].ids)] @ pieces[row].shares
-            separator, lack = float(own[-1]) if words.is_pair else math.nan, p - base - float(own.sum())
-            out.append(WordAttributions(words, own[: len(words.words)], separator, target, p, base, lack))
+            separator, lack = (
+                float(own[-1]) if words.is_pair else math.nan,
+                p - base - float(own.sum()),
+            )
+            out.append(
+                WordAttributions(words, own[: len(words.words)], separator, target, p, base, lack)
+            )
         return out
 
     def _probabilities(self, embedded: Any, ids: Any, real: Any) -> Any:
@@ -235,13 +283,22 @@ def _encoder(model: Model) -> Encoder:
     if isinstance(model, Encoder):
         model._must_be_fitted()
         return model
-    got = "function" if hasattr(model, "__name__") and not isinstance(model, type) else type(model).__name__
-    raise UsageError(f"token-ig reads the gradients of an Encoder, got {got}; use lime or kernel-shap")
+    got = (
+        "function"
+        if hasattr(model, "__name__") and not isinstance(model, type)
+        else type(model).__name__
+    )
+    raise UsageError(
+        f"token-ig reads the gradients of an Encoder, got {got}; use lime or kernel-shap"
+    )
 
 
 def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[int]]:
     """Examples of about one length, the longest first, as many as can be held with all their steps."""
-    lengths, most = np.array([len(own.ids) for own in pieces]), tokens_at_once(model.device) // steps
+    lengths, most = (
+        np.array([len(own.ids) for own in pieces]),
+        tokens_at_once(model.device) // steps,
+    )
     batches: list[list[int]] = []
     for row in np.argsort(-lengths, kind="stable").tolist():
         if batches and len(batches[-1]) < most // lengths[batches[-1][0]]:

@@ -69,7 +69,9 @@ class KernelShap(BlackBox):
         # phi = total / n + delta, where delta sums to 0: against it a row counts as what it has above its own mean.
         size = inner.mean(axis=1, keepdims=True)
         root = np.sqrt(weights)
-        delta = np.linalg.lstsq((inner - size) * root[:, None], (p - base - size[:, 0] * total) * root, rcond=None)[0]
+        delta = np.linalg.lstsq(
+            (inner - size) * root[:, None], (p - base - size[:, 0] * total) * root, rcond=None
+        )[0]
         values = total / features + delta
         return values, base, weighted_r2(p, base + inner @ values, weights)
 
@@ -99,7 +101,9 @@ def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tup
         chosen = np.array(list(combinations(range(features), int(sizes[first]))))
         these = np.zeros((len(chosen), features), dtype=bool)
         np.put_along_axis(these, chosen, True, axis=1)
-        present.append(these if 2 * sizes[first] == features else np.concatenate([these, ~these]))  # and complements
+        present.append(
+            these if 2 * sizes[first] == features else np.concatenate([these, ~these])
+        )  # and complements
         weights.append(np.full(many, mass[first] / many))
         left, first = left - many, first + 1
     pairs = left // 2

@@ -54,9 +54,14 @@ class Lime(BlackBox):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, why in (("kernel_width", ""), ("alpha", "; with fewer samples than words it is needed")):
+        for name, why in (
+            ("kernel_width", ""),
+            ("alpha", "; with fewer samples than words it is needed"),
+        ):
             value = getattr(self, name)
-            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+                value, bool
+            )
             if not number or not 0 < value < math.inf:
                 raise UsageError(f"expected {name} above 0, got {value!r}{why}")
 
@@ -75,5 +80,7 @@ class Lime(BlackBox):
         middle, mean = np.average(x, axis=0, weights=weights), np.average(answers, weights=weights)
         away = x - middle
         weighted = away * weights[:, None]
-        values = np.linalg.solve(weighted.T @ away + self.alpha * np.eye(x.shape[1]), weighted.T @ (answers - mean))
+        values = np.linalg.solve(
+            weighted.T @ away + self.alpha * np.eye(x.shape[1]), weighted.T @ (answers - mean)
+        )
         return values, math.nan, weighted_r2(answers, mean + away @ values, weights)

@@ -23,10 +23,15 @@ from ..store.write import same_cell
 KEY = "id"
 _WORDS = re.compile(r"[\s_.:-]+|(?<=[a-z])(?=[A-Z])")
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)
-_WHO = re.compile(r"(customer|client|account|acct|user|member|patient|subject|person|case|order|loan|claim|ticket)s?")
+_WHO = re.compile(
+    r"(customer|client|account|acct|user|member|patient|subject|person|case|order|loan|claim|ticket)s?"
+)
 _TELLING = (KEY, "input", "time", "group")  # fields that tell of the row, not of the model
 _BY = "join them by --key "
-_FEWEST_IDS, _FEWEST_NUMBERS = 3, 10  # of which all are in another column, though some would be by chance
+_FEWEST_IDS, _FEWEST_NUMBERS = (
+    3,
+    10,
+)  # of which all are in another column, though some would be by chance
 
 
 class Key(NamedTuple):
@@ -47,7 +52,9 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
     if not equals or literal:
         ours = theirs = key
     if not ours or not theirs:
-        raise UsageError(f"expected --key COLUMN, or TARGET=LABELS where the files call it differently, got {key!r}")
+        raise UsageError(
+            f"expected --key COLUMN, or TARGET=LABELS where the files call it differently, got {key!r}"
+        )
     for source, name in ((labels, theirs), (target, ours)):
         if not source.holds(name):
             near, like = near_names(name, source.columns), looking_like_keys(source)
@@ -69,14 +76,24 @@ def target_key(key: str | None, target: Source) -> str | None:
 
 def looking_like_keys(source: Source) -> list[str]:
     """Columns named like what tells rows apart: ID, loan_id, orderId, index, ..."""
-    last = {name: _WORDS.split(name.strip())[-1] for name in source.columns if name not in FIELDS or name == KEY}
-    names = [name for name, word in last.items() if source.holds(name) and (name == KEY or _ID.fullmatch(word))]
+    last = {
+        name: _WORDS.split(name.strip())[-1]
+        for name in source.columns
+        if name not in FIELDS or name == KEY
+    }
+    names = [
+        name
+        for name, word in last.items()
+        if source.holds(name) and (name == KEY or _ID.fullmatch(word))
+    ]
     return names if INDEX in names or not source.holds(INDEX) else [*names, INDEX]
 
 
 def check_places(labels: Source, target: Source) -> bool:
     """Whether a column stands alike in both files, so that places may be believed; `InputError` where one says no."""
-    pairs = [(theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)]
+    pairs = [
+        (theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)
+    ]
     verdicts = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
     if True not in verdicts:
         pairs += (shared := [pair for pair in _shared(labels, target) if pair not in pairs])
@@ -105,7 +122,14 @@ def _check_count(labels: Source, target: Source) -> None:
         row = next(i for i, cell in enumerate(cells) if cell != str(i))
         remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
         expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
-        raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
+        raise InputError(
+            expected,
+            got=str(cells[row]),
+            file=labels.path,
+            row=row + 1,
+            column=INDEX,
+            remedy=remedy,
+        )
 
 
 def _check_index(labels: Source, target: Source) -> None:
@@ -123,7 +147,9 @@ def _check_index(labels: Source, target: Source) -> None:
     known, _ = (None, False) if target.index is None else _texts(target, target.index)
     if known is not None and cells.equals(known):
         return
-    in_memory = "give the target this index, too, or labels.to_numpy() if they are in the target's order"
+    in_memory = (
+        "give the target this index, too, or labels.to_numpy() if they are in the target's order"
+    )
     in_file = f"add the column {name} to the target, too, or drop it if the labels are in the target's order"
     remedy = in_memory if labels.path is None else in_file
     expected = f"an index that {target.name} holds, too, as it names the rows"
@@ -134,7 +160,9 @@ def _of_other_names(labels: Source, target: Source) -> list[tuple[str, str]]:
     """Columns of ids that the two files call differently: distinct in every row, and all in the other file's."""
     theirs, ours = _distinct(labels), _distinct(target)
     pairs = [(a, b) for a in theirs for b in ours if a.strip().casefold() != b.strip().casefold()]
-    return [(a, b) for a, b in pairs if _same_ids(theirs[a], ours[b], all(map(_named_as_id, (a, b))))]
+    return [
+        (a, b) for a, b in pairs if _same_ids(theirs[a], ours[b], all(map(_named_as_id, (a, b))))
+    ]
 
 
 def _named_as_id(column: str) -> bool:
@@ -150,7 +178,11 @@ def _distinct(source: Source) -> dict[str, Any]:
     if not own:
         return {}
     head = next(iter(source.raw(own)), None)  # enough to leave out all but a few
-    columns = [name for i, name in enumerate(own) if head is not None and _all_differ(plain(head.column(i)))]
+    columns = [
+        name
+        for i, name in enumerate(own)
+        if head is not None and _all_differ(plain(head.column(i)))
+    ]
     read = {name: _texts(source, name) for name in columns}
     return {name: cells for name, (cells, is_id) in read.items() if is_id and _all_differ(cells)}
 
@@ -194,7 +226,9 @@ def _numbers(cells: Any) -> Array | None:
 
 def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     """Columns of one name in both files, but those of what a model says and of what is held against it."""
-    predictions = {theirs for theirs in labels.columns if usual_field(theirs) not in (None, *_TELLING)}
+    predictions = {
+        theirs for theirs in labels.columns if usual_field(theirs) not in (None, *_TELLING)
+    }
     here = {name.strip().casefold(): name for name in target.own_columns}
     out = [(name, name) for name in _TELLING if labels.holds(name) and target.holds(name)]
     own = {name: name.strip().casefold() for name in labels.own_columns if name not in predictions}
@@ -210,7 +244,9 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
         return None
     rows, index = min(len(given), len(known)), INDEX in (theirs, ours)
     apart = _differ(given[:rows], known[:rows])
-    single = all(len(column.unique()) == len(column) and not column.null_count for column in (given, known))
+    single = all(
+        len(column.unique()) == len(column) and not column.null_count for column in (given, known)
+    )
     counted = _counts(given), _counts(known)
     if not len(apart) and len(given) == len(known):
         return True if single and not (index and all(counted)) else None
@@ -279,15 +315,23 @@ def _differ(given: Any, others: Any) -> Array:
 def _counts(cells: Any) -> bool:
     """Whether a column only counts its rows, from 0 or 1, as an index does that nobody chose."""
     first = cells[0].as_py() if len(cells) else None
-    return first in ("0", "1") and cells.to_pylist() == list(map(str, range(int(first), int(first) + len(cells))))
+    return first in ("0", "1") and cells.to_pylist() == list(
+        map(str, range(int(first), int(first) + len(cells)))
+    )
 
 
 Opening = Callable[..., Source]
-_LEAST_FOUND = 0.01  # of the ids of the smaller file; fewer are another key, not labels of further rows
+_LEAST_FOUND = (
+    0.01  # of the ids of the smaller file; fewer are another key, not labels of further rows
+)
 
 
 def matched_rows(
-    labels: Source, target: Source, rows: int | None, number: Array | None = None, key: str | None = None
+    labels: Source,
+    target: Source,
+    rows: int | None,
+    number: Array | None = None,
+    key: str | None = None,
 ) -> Array | None:
     """The target row, from 0, of each row of labels (-1: none), by ``key`` or else by ``number``, the column `row`;
     None where places alone tell. `InputError` for ids that are missing or twice, and where places would join other
@@ -305,12 +349,16 @@ def matched_rows(
         if number is not None and not np.array_equal(number, rows_by_id):
             at = int(np.argmax(number != rows_by_id))
             expected = f"{rows_by_id[at]}, the row of this {joined.labels}"
-            raise _fault(expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}")
+            raise _fault(
+                expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}"
+            )
         return rows_by_id
     if number is not None:
         if rows is None:
             return None
-        bad = ~(np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number)))
+        bad = ~(
+            np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number))
+        )
         if bad.any():
             at, remedy = int(np.argmax(bad)), "count the target's rows from 0"
             expected = f"the number of a target row from 0 to {rows - 1}"
@@ -319,19 +367,29 @@ def matched_rows(
     if not check_places(labels, target) and labels.holds(KEY):
         expected = f"a target with the column {KEY}, which these labels are joined by"
         remedy = f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order"
-        raise InputError(expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy)
+        raise InputError(
+            expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy
+        )
     return None
 
 
-def labelled(data: Any, source: Source, key: str | None = None, open_source: Opening = as_source) -> Joined:
+def labelled(
+    data: Any, source: Source, key: str | None = None, open_source: Opening = as_source
+) -> Joined:
     """The source with the truth of a file of its own, joined as `joined_truth` has it, and what is to be said of it.
     ``open_source`` makes a source of ``data``, which holds `label` or `correct`; it knows about renamed columns. Raises
     as `joined_truth`, and where numbers of rows differ.
     """
-    if source.classes is not None and not {"probabilities", "logits", "candidate_scores"} & set(source.fields):
+    if source.classes is not None and not {"probabilities", "logits", "candidate_scores"} & set(
+        source.fields
+    ):
         # only predicted classes are there: the labels may hold one that was never predicted
         both = {str(name): name for name in source.classes}
-        both |= {str(n): n for n in open_truth(data, None, open_source).classes or () if str(n) not in both}
+        both |= {
+            str(n): n
+            for n in open_truth(data, None, open_source).classes or ()
+            if str(n) not in both
+        }
         numbers = [name for name in both.values() if isinstance(name, int)]
         names = sorted(numbers) if len(numbers) == len(both) else sorted(both)
         source = source if len(both) == len(source.classes) else source.aligned(Axes(tuple(names)))
@@ -341,7 +399,9 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     check_length(len(truth), _count(source), "rows of predictions", truth.source, column)
     if truth.label is not None and truth.correct is None and (truth.label < -1).any():
         batches = source_beside(source, truth).batches(["label", *_predicting(source)])
-        return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), warnings)
+        return Joined(
+            _judged(source, np.concatenate([batch.verdicts for batch in batches])), warnings
+        )
     return Joined(source_beside(source, truth), warnings)
 
 
@@ -349,23 +409,33 @@ def wrong_where_unseen(source: Source) -> Joined:
     """The source with `correct` for labels of classes that its probabilities do not have, which is said; of texts
     alone.
     """
-    if "label" not in source.fields or not any(isinstance(name, str) for name in source.classes or ()):
+    if "label" not in source.fields or not any(
+        isinstance(name, str) for name in source.classes or ()
+    ):
         return Joined(source, ())
     open_to_others = source.aligned(replace(source.axes, others=True))
     record = Predictions.concat(list(open_to_others.batches(["label", *_predicting(source)])))
     check_new_classes(record, source.path)
     if record.label is None or not (record.label < -1).any():
         return Joined(source, ())
-    return Joined(_judged(source, record.verdicts), tuple(said_of_classes(record.noted, source.name)))
+    return Joined(
+        _judged(source, record.verdicts), tuple(said_of_classes(record.noted, source.name))
+    )
 
 
 def _judged(source: Source, verdicts: Array) -> Source:
     """The source with verdicts alone: beside probabilities there are no further classes."""
-    return source_beside(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
+    return source_beside(
+        source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts))
+    )
 
 
 def _predicting(source: Source) -> list[str]:
-    return [name for name in source.fields if name in ("prediction", "probabilities", "logits", "members")]
+    return [
+        name
+        for name in source.fields
+        if name in ("prediction", "probabilities", "logits", "members")
+    ]
 
 
 class Joined(NamedTuple):
@@ -392,7 +462,9 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
     if not {"label", "correct"} & set(source.fields):
         remedy = "give the truth of each row, or rename its column with --map theirs=label"
         expected = "a column `label` or `correct`"
-        raise InputError(expected, got=", ".join(source.columns[:12]), file=source.path, remedy=remedy)
+        raise InputError(
+            expected, got=", ".join(source.columns[:12]), file=source.path, remedy=remedy
+        )
     return source
 
 
@@ -404,7 +476,9 @@ def check_length(labels: int, rows: int, what: str, file: str | None, column: st
         raise InputError(expected, got=str(labels), remedy=remedy, file=file, column=column)
 
 
-def joined_truth(labels: Source, target: Source, key: str | None = None) -> tuple[Predictions, tuple[str, ...]]:
+def joined_truth(
+    labels: Source, target: Source, key: str | None = None
+) -> tuple[Predictions, tuple[str, ...]]:
     """`label` and `correct` of every target row, unknown where no label speaks of it; `matched_rows`."""
     record, _, row, warnings = matched_labels(labels, target, key)
     if row is None:
@@ -413,7 +487,9 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> tupl
     _, first = np.unique(row[matched], return_index=True)
     if len(first) < len(matched):
         at = int(matched[np.setdiff1d(np.arange(len(matched)), first)[0]])
-        raise _fault("each target row once", f"{row[at]} twice", at, "row", labels, "drop one of them")
+        raise _fault(
+            "each target row once", f"{row[at]} twice", at, "row", labels, "drop one of them"
+        )
 
     def spread(values: Any) -> Any:
         """Codes of the labels at their target rows, -1 at the others."""
@@ -428,7 +504,12 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> tupl
 
 
 def matched_labels(
-    labels: Source, target: Source, key: str | None, *, columns: Sequence[str] = ("row",), rows: int | None = None
+    labels: Source,
+    target: Source,
+    key: str | None,
+    *,
+    columns: Sequence[str] = ("row",),
+    rows: int | None = None,
 ) -> Matched:
     """The labels of a source, with ``columns`` of numbers, and the target row of each (of ``rows``, else counted)."""
     record = labels.read(["label", "correct"])
@@ -437,13 +518,19 @@ def matched_labels(
     for name in (name for name in columns if name in record.columns):  # NaN where it is null
         cells = record.columns[name]
         if cells.dtype.kind == "O":  # some spreadsheets write a decimal comma
-            texts = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells.tolist()]
-            cells = np.array([np.nan if cell is None or cell == "" else cell for cell in texts], dtype=object)
+            texts = [
+                cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells.tolist()
+            ]
+            cells = np.array(
+                [np.nan if cell is None or cell == "" else cell for cell in texts], dtype=object
+            )
         try:
             numbers[name] = cells.astype(np.float64)
         except (TypeError, ValueError):
             got, remedy = "something else", "write plain numbers"
-            raise InputError("numbers", got=got, remedy=remedy, file=labels.path, column=name) from None
+            raise InputError(
+                "numbers", got=got, remedy=remedy, file=labels.path, column=name
+            ) from None
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
     row = matched_rows(labels, target, rows, numbers.get("row"), key)
@@ -453,8 +540,15 @@ def matched_labels(
         what = KEY if key is None else key.partition("=")[0]
         warning = f"{count:,} of {len(row):,} labels {verb} not needed: the target has no row of {its} {what}"
         warnings.insert(0, f"{labels.name}: {warning}")
-    by_place = row is None and key is None and target.holds(KEY) and not (labels.holds("row") or labels.holds(KEY))
-    if by_place and not check_places(labels, target):  # no other column says that they are the same rows
+    by_place = (
+        row is None
+        and key is None
+        and target.holds(KEY)
+        and not (labels.holds("row") or labels.holds(KEY))
+    )
+    if by_place and not check_places(
+        labels, target
+    ):  # no other column says that they are the same rows
         warning = f"labels were joined by position; with a column {KEY} they are joined by it"
         warnings.insert(0, f"{labels.name}: {warning}")
     return Matched(record, numbers, row, tuple(warnings))
@@ -462,19 +556,30 @@ def matched_labels(
 
 def check_new_classes(record: Predictions, file: str | None) -> None:
     """`InputError` where most labels are of classes that the model does not know: then they are written otherwise."""
-    if record.label is not None and np.count_nonzero(record.label < -1) > np.count_nonzero(record.label >= 0):
+    if record.label is not None and np.count_nonzero(record.label < -1) > np.count_nonzero(
+        record.label >= 0
+    ):
         raise mostly_new(record.noted, record.classes, file)
 
 
-def mostly_new(noted: Mapping[str, int], classes: ClassNames | None, file: str | None) -> InputError:
+def mostly_new(
+    noted: Mapping[str, int], classes: ClassNames | None, file: str | None
+) -> InputError:
     """The error where most labels are of classes that the model does not know."""
-    expected = f"labels of the classes that the model knows ({', '.join(map(str, (classes or ())[:6]))})"
-    got = ", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6]) + " in most rows"
+    expected = (
+        f"labels of the classes that the model knows ({', '.join(map(str, (classes or ())[:6]))})"
+    )
+    got = (
+        ", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6])
+        + " in most rows"
+    )
     remedy = "write them in the model's words, or give `correct`"
     return InputError(expected, got=got, file=file, column="label", remedy=remedy)
 
 
-def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy: str) -> InputError:
+def _fault(
+    expected: str, got: str, at: int, column: str, source: Source, remedy: str
+) -> InputError:
     return InputError(expected, got=got, file=source.path, row=at + 1, column=column, remedy=remedy)
 
 
@@ -494,7 +599,9 @@ def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array
         return rows
     if given[other].as_py() in ids_of_target.to_pylist():
         return None
-    expected = f"{ids_of_target[rows[other]].as_py()!r}, the {key.target} of target row {rows[other]}"
+    expected = (
+        f"{ids_of_target[rows[other]].as_py()!r}, the {key.target} of target row {rows[other]}"
+    )
     remedy = f"write it so, or drop the column {key.labels}: `row` tells which row is meant"
     raise _fault(expected, repr(given[other].as_py()), other, key.labels, labels, remedy)
 
@@ -523,12 +630,25 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
         whole = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(ids_of_target))
         found = min(found, whole, key=lambda index: index.null_count)
     matched = len(given) - found.null_count
-    if found.null_count and (every or matched < max(1, _LEAST_FOUND * min(len(given), len(ids_of_target)))):
+    if found.null_count and (
+        every or matched < max(1, _LEAST_FOUND * min(len(given), len(ids_of_target)))
+    ):
         at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
-        share = "" if every else f", and {matched or 'none'} of {len(given):,} labels are of rows of the target"
+        share = (
+            ""
+            if every
+            else f", and {matched or 'none'} of {len(given):,} labels are of rows of the target"
+        )
         remedy = "write ids alike in both files, or join by another column with --key"
         remedy = "drop what the target does not hold, or write ids alike" if every else remedy
-        raise _fault(f"{_a(key.target)} of the target", f"{given[at].as_py()!r}{share}", at, key.labels, labels, remedy)
+        raise _fault(
+            f"{_a(key.target)} of the target",
+            f"{given[at].as_py()!r}{share}",
+            at,
+            key.labels,
+            labels,
+            remedy,
+        )
     return np.asarray(found.fill_null(-1).to_numpy().astype(np.int64))
 
 

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..inference.betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sizes
+from ..inference.betting import (
+    Game,
+    SampledRows,
+    betting_interval,
+    betting_p_value,
+    sampled_game,
+    sizes,
+)
 from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Interval, Kind
 from ..results.alarms import Fall
@@ -20,7 +27,9 @@ from ..results.alarms import Fall
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 
 
-def hypergeometric(successes: int, trials: int, population: int, level: float) -> tuple[float, float]:
+def hypergeometric(
+    successes: int, trials: int, population: int, level: float
+) -> tuple[float, float]:
     """Exact interval for the share of a finite target, from labels drawn without replacement. {M/N : P(X >= k | M) >
     a/2 and P(X <= k | M) > a/2}, X hypergeometric, a = 1 - level. It is within Clopper and Pearson's, and is a point
     once every row is labelled. Source: Clopper and Pearson (1934), for a finite population.
@@ -28,20 +37,29 @@ def hypergeometric(successes: int, trials: int, population: int, level: float) -
     from scipy.stats import hypergeom
 
     tail, least, most = (1 - level) / 2, successes, population - (trials - successes)
-    above, below = partial(hypergeom.sf, successes - 1, population), partial(hypergeom.cdf, successes, population)
+    above, below = (
+        partial(hypergeom.sf, successes - 1, population),
+        partial(hypergeom.cdf, successes, population),
+    )
     lower = least + bisect_left(range(least, most), True, key=lambda m: above(m, trials) > tail)
-    beyond = least + bisect_left(range(least, most + 1), True, key=lambda m: below(m, trials) <= tail)
+    beyond = least + bisect_left(
+        range(least, most + 1), True, key=lambda m: below(m, trials) <= tail
+    )
     return lower / population, max(beyond - 1, lower) / population
 
 
-def exact_interval(successes: int, trials: int, population: int, level: float) -> tuple[float, float]:
+def exact_interval(
+    successes: int, trials: int, population: int, level: float
+) -> tuple[float, float]:
     """The hypergeometric interval for a target of at most 100 rows a label, else Clopper and Pearson's."""
     if population <= SMALL_TARGET * trials:
         return hypergeometric(successes, trials, population, level)
     return clopper_pearson(successes, trials, level)
 
 
-def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
+def exact_p_value(
+    successes: int, trials: int, population: int, lower: float, upper: float
+) -> float:
     """Exact p-value of "the accuracy lies in [lower, upper]": the largest, over accuracies inside, of min(1, 2
     min(P(X <= k), P(X >= k))), attained at the end nearest to k/n. X is binomial, or for at most 100 rows a label
     hypergeometric, whose claim is rounded outwards to whole rows. Source: Clopper and Pearson (1934).
@@ -53,7 +71,15 @@ def exact_p_value(successes: int, trials: int, population: int, lower: float, up
         from scipy.special import bdtr, bdtrc
 
         below = share < lower
-        return float(min(1.0, 2 * (bdtr(successes, trials, lower) if below else bdtrc(successes - 1, trials, upper))))
+        return float(
+            min(
+                1.0,
+                2
+                * (
+                    bdtr(successes, trials, lower) if below else bdtrc(successes - 1, trials, upper)
+                ),
+            )
+        )
     from scipy.stats import hypergeom
 
     if share < lower:
@@ -73,7 +99,9 @@ def effective_labels(value: float, width: float, level: float, most: float) -> f
     return many
 
 
-_MOST_ROUNDS = 20_000  # labels beyond which betting takes seconds and the large-sample interval is good
+_MOST_ROUNDS = (
+    20_000  # labels beyond which betting takes seconds and the large-sample interval is good
+)
 _LARGE = 200  # labels from which the large-sample interval is shown beside the others
 _FEW_ERRORS = 50.0  # predicted errors (or hits) among the labels below which it is not
 
@@ -83,11 +111,19 @@ ENOUGH = "and there are enough of them for the normal law"
 
 
 def of_labels(
-    name: str, three: tuple[float, float, float], level: float, kind: Kind, assumes: str, key: str, labels: int
+    name: str,
+    three: tuple[float, float, float],
+    level: float,
+    kind: Kind,
+    assumes: str,
+    key: str,
+    labels: int,
 ) -> Estimate:
     """An estimate of value and ends, within 0 and 1 and in order."""
     value, lower, upper = (min(max(end, 0.0), 1.0) for end in three)
-    return Estimate(name, min(max(value, lower), upper), lower, upper, level, kind, assumes, key, rows=labels)
+    return Estimate(
+        name, min(max(value, lower), upper), lower, upper, level, kind, assumes, key, rows=labels
+    )
 
 
 @dataclass(frozen=True)
@@ -104,19 +140,30 @@ class Judgement:
         """The same intervals, whose promise holds under an assumption alone."""
         change = partial(replace, kind="conditional", assumes=assumes)
         own, alone = change(self.estimate), change(self.label_only)
-        return replace(self, estimate=own, label_only=alone, intervals=tuple(map(change, self.intervals)))
+        return replace(
+            self, estimate=own, label_only=alone, intervals=tuple(map(change, self.intervals))
+        )
 
 
-def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
+def judge(
+    sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0
+) -> Judgement:
     """Intervals for the accuracy of the target rows. Drawn evenly: Clopper-Pearson, hypergeometric for at most 100 rows
     a label, betting with predictions, PPI++ from 200 labels with 50 predicted errors; printed is betting where
     `confidence_pays`, else labels alone, above 20,000 labels PPI++. Suggested: betting with and without predictions.
     The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
-    labels, rows, hits, gaps = len(sampled), len(score), int(sampled.correct.sum()), len(sampled.gaps)
+    labels, rows, hits, gaps = (
+        len(sampled),
+        len(score),
+        int(sampled.correct.sum()),
+        len(sampled.gaps),
+    )
     inside, made = rows - gaps, dict[str, Estimate]()
 
-    def add(name: str, three: tuple[float, float, float], assumes: str, key: str, kind: Kind = "exact") -> None:
+    def add(
+        name: str, three: tuple[float, float, float], assumes: str, key: str, kind: Kind = "exact"
+    ) -> None:
         made[name] = of_labels(name, three, level, kind, assumes, key, labels)
 
     if sampled.weighted:
@@ -133,7 +180,9 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
             add("ppi-betting", sampled.bet(score, slope, level), _RANDOM, "waudbysmith2024")
         mean = float(score.mean())
         if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
-            three = sampled.of_all(score, ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level))
+            three = sampled.of_all(
+                score, ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
+            )
             add("ppi++", three, f"{_RANDOM}, {ENOUGH}", "angelopoulos2023", "asymptotic")
         label_only = made["clopper-pearson"]
         chosen = made.get("hypergeometric", label_only)
@@ -143,7 +192,9 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
             chosen = made["ppi-betting"]
     warnings = []
     if gaps:
-        warnings.append(f"{gaps} suggested rows were passed over; the interval allows for any truth in them")
+        warnings.append(
+            f"{gaps} suggested rows were passed over; the interval allows for any truth in them"
+        )
     if labels < 10:
         warnings.append(f"only {labels} labels: the interval is valid, and wide")
     worth = effective_labels(chosen.value, chosen.upper - chosen.lower, level, rows)
@@ -152,7 +203,9 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
     return Judgement(chosen, label_only, tuple(made.values()), worth, tuple(warnings))
 
 
-def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
+def refutes(
+    sampled: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float
+) -> float:
     """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows."""
     rows, gaps = len(score), len(sampled.gaps)
     if gaps:
@@ -165,7 +218,9 @@ def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, uppe
 
 
 _IMAGINED_FIRST = 48  # audits that are played on imagined labels before the real ones are looked at
-MOST_PLAYED = 1000  # labels beyond which imagined audits take too long and the predicted variance decides
+MOST_PLAYED = (
+    1000  # labels beyond which imagined audits take too long and the predicted variance decides
+)
 _CLEAR = 0.9
 
 
@@ -183,14 +238,21 @@ def ppi_plus_plus(
         lean = float(np.cov(correct, score, ddof=1)[0, 1]) / ((1 + labels / rows) * spread)
     rest = correct - lean * score
     value = lean * mean_score + float(rest.mean())
-    variance = (float(np.var(rest, ddof=1)) if labels > 1 else 0.25) / labels + lean**2 * spread / rows
+    variance = (
+        float(np.var(rest, ddof=1)) if labels > 1 else 0.25
+    ) / labels + lean**2 * spread / rows
     half = normal_quantile(level) * math.sqrt(variance)
     inside = min(max(value, 0.0), 1.0)
     return inside, min(max(value - half, 0.0), inside), max(min(value + half, 1.0), inside)
 
 
 def imagined_audits(
-    pool: Array, chance: Array, slope: float, labels: int, share: float, draws: tuple[int, np.random.Generator]
+    pool: Array,
+    chance: Array,
+    slope: float,
+    labels: int,
+    share: float,
+    draws: tuple[int, np.random.Generator],
 ) -> tuple[Game, Array]:
     """Games of so many imagined audits, and their hits: row i of the pool is right with this chance."""
     many, rng = draws
@@ -212,7 +274,10 @@ def predicted_widths(
     low, high = betting_interval(game, level)
     counts, times = np.unique(hits, return_counts=True)
     exact = [np.diff(exact_interval(int(k), labels, len(score), level))[0] for k in counts]
-    return {"alone": float(np.dot(exact, times) / _IMAGINED_FIRST), "ppi-betting": float(np.mean(high - low))}
+    return {
+        "alone": float(np.dot(exact, times) / _IMAGINED_FIRST),
+        "ppi-betting": float(np.mean(high - low)),
+    }
 
 
 def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
@@ -222,7 +287,9 @@ def confidence_pays(score: Array, slope: float, labels: int, level: float, seed:
     if labels <= MOST_PLAYED:
         widths = predicted_widths(score, slope, labels, level, seed=seed)
         return widths["ppi-betting"] < widths["alone"]
-    if 2 * labels > len(score):  # most of the target is known by then, which helps labels alone more
+    if 2 * labels > len(
+        score
+    ):  # most of the target is known by then, which helps labels alone more
         return False
     first = np.zeros((1, 1), dtype=np.int64)
     return float(sampled_game(first, first, np.ones(1), score, slope).spread[0]) < _CLEAR
@@ -267,7 +334,9 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
 def linear_cdf(levels: Array, quantiles: Array) -> Array:
     """The distribution function of accuracy at 1,001 even ones, linear between quantiles."""
     at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
-    at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
+    at += 1e-9 * np.arange(
+        len(at)
+    )  # quantiles that coincide are a step, which interpolation does not like
     out: Array = np.interp(EVEN, at, [0.0, *levels, 1.0])
     return out
 
@@ -310,14 +379,18 @@ def believed_interval(
     Posterior = prior x likelihood on a grid: binomial, or for a target of ``rows`` rows hypergeometric.
     """
     edges, total = _posterior(prior, hits, labels, rows)
-    value, lower, upper = map(float, np.interp([0.5, (1 - level) / 2, (1 + level) / 2], total, edges))
+    value, lower, upper = map(
+        float, np.interp([0.5, (1 - level) / 2, (1 + level) / 2], total, edges)
+    )
     if rows is not None:  # what is labelled is certain
         certain = (hits / rows, (rows - labels + hits) / rows)
         value, lower, upper = (min(max(x, certain[0]), certain[1]) for x in (value, lower, upper))
     return value, min(lower, value), max(upper, value)
 
 
-def believed_below(prior: Array, hits: float, labels: float, accuracy: float, rows: int | None = None) -> float:
+def believed_below(
+    prior: Array, hits: float, labels: float, accuracy: float, rows: int | None = None
+) -> float:
     """Share of the posterior of `believed_interval` below an accuracy: how likely the truth lies there."""
     edges, total = _posterior(prior, hits, labels, rows)
     return float(np.interp(accuracy, edges, total))

@@ -22,11 +22,16 @@ from ..results.values import Record
 from .judge import ENOUGH, exact_interval, of_labels, ppi_plus_plus
 
 _LEVELS = 10  # verdicts of one judge that are told apart; finer scores are cut into tenths
-_LABELS_A_CELL, _LEAST_LABELS = 25, 5  # labels for each cell of several judges or grades, and in the smallest one
+_LABELS_A_CELL, _LEAST_LABELS = (
+    25,
+    5,
+)  # labels for each cell of several judges or grades, and in the smallest one
 _MOST_ROUNDS = 2_000  # labels beyond which betting takes seconds
 _SLOPE = 0.5  # how far the exact interval leans on the verdicts; fixed before a label is seen, so that it holds
 _FOLDS = 5
-_SELECTED = 0.001  # p-value below which labelled rows are said to be no random sample of the verdicts
+_SELECTED = (
+    0.001  # p-value below which labelled rows are said to be no random sample of the verdicts
+)
 LEAST_TESTED = 10  # labels, for the tests of the sample and of bias
 
 
@@ -57,7 +62,12 @@ class Judged:
     def part(self, rows: Array) -> Judged:
         """The same of some rows, a mask."""
         at, inside = np.cumsum(rows) - 1, rows[self.row]
-        return replace(self, verdicts=self.verdicts[:, rows], row=at[self.row[inside]], truth=self.truth[inside])
+        return replace(
+            self,
+            verdicts=self.verdicts[:, rows],
+            row=at[self.row[inside]],
+            truth=self.truth[inside],
+        )
 
     @cached_property
     def selected(self) -> str | None:
@@ -67,7 +77,9 @@ class Judged:
         if many < LEAST_TESTED or not others or mean.var() == 0:
             return None
         here = float(mean[self.row].mean())
-        z = (here - float(mean.mean())) / math.sqrt(float(mean.var(ddof=1)) * (1 / many - 1 / self.rows))
+        z = (here - float(mean.mean())) / math.sqrt(
+            float(mean.var(ddof=1)) * (1 / many - 1 / self.rows)
+        )
         p = math.erfc(abs(z) / math.sqrt(2))
         there = (float(mean.sum()) - here * many) / others
         what = "the judge passes" if len(self.names) == 1 else "the judges pass"
@@ -79,7 +91,12 @@ class Judged:
         score = self.scores[j][self.row]
         if len(score) < 2 or score.var() == 0 or self.truth.var() == 0:
             return 1.0
-        return math.erfc(-float(np.corrcoef(score, self.truth)[0, 1]) * math.sqrt((len(score) - 1) / 2)) / 2
+        return (
+            math.erfc(
+                -float(np.corrcoef(score, self.truth)[0, 1]) * math.sqrt((len(score) - 1) / 2)
+            )
+            / 2
+        )
 
     @cached_property
     def cells(self) -> Array:
@@ -95,7 +112,11 @@ class Judged:
         for verdict, score, weight in zip(self.verdicts, self.scores, weights, strict=True):
             levels, level = np.unique(score, return_inverse=True)
             if len(levels) > _LEVELS:
-                tenth = np.argsort(np.argsort(score, kind="stable"), kind="stable") * _LEVELS // self.rows
+                tenth = (
+                    np.argsort(np.argsort(score, kind="stable"), kind="stable")
+                    * _LEVELS
+                    // self.rows
+                )
                 levels, level = np.bincount(tenth, score) / np.bincount(tenth), tenth
             code = (code * (len(levels) + 1) + level + 1) * 2 + np.isnan(verdict)
             fitted += weight * levels[level]
@@ -138,7 +159,9 @@ class Judged:
         return np.asarray(mean)
 
 
-def combined(sizes: Array, labels: Array, mean: Array, level: float, ratio: float = 1.0) -> tuple[float, float, float]:
+def combined(
+    sizes: Array, labels: Array, mean: Array, level: float, ratio: float = 1.0
+) -> tuple[float, float, float]:
     """Value and interval of sum_c W_c m_c, from labels in cells c of W_c N rows, each (cell,).
 
     Of each cell Wilson's interval [l_c, u_c] for n_c / ratio / (1 - n_c / N_c) labels, with Student's quantile; then
@@ -153,7 +176,11 @@ def combined(sizes: Array, labels: Array, mean: Array, level: float, ratio: floa
     trials = labels / ratio / np.maximum(1 - labels / sizes, 1e-12)
     centre = (trials * mean + t * t / 2) / (trials + t * t)
     half = t * np.sqrt(trials * mean * (1 - mean) + t * t / 4) / (trials + t * t)
-    value, down, up = float(share @ mean), share * (mean - centre + half), share * (centre + half - mean)
+    value, down, up = (
+        float(share @ mean),
+        share * (mean - centre + half),
+        share * (centre + half - mean),
+    )
     known = float(labels @ mean / sizes.sum())
     unknown = 1 - float(labels.sum() / sizes.sum())
     lower, upper = value - math.sqrt(float(down @ down)), value + math.sqrt(float(up @ up))
@@ -176,15 +203,25 @@ class Counts:
         """Count them; ``keys`` are of the clusters of the labelled rows, (label,)."""
         sizes, at = np.bincount(cell).astype(float), cell[judged.row]
         labels = np.bincount(at, minlength=len(sizes)).astype(float)
-        mean = np.where(labels > 0, np.bincount(at, judged.truth, len(sizes)) / np.maximum(labels, 1), 0.5)
+        mean = np.where(
+            labels > 0, np.bincount(at, judged.truth, len(sizes)) / np.maximum(labels, 1), 0.5
+        )
         rest, whole = judged.truth - mean[at], float(labels @ (mean * (1 - mean)))
         freedom = len(at) - len(sizes)
         wide = (student_quantile(level, freedom) / normal_quantile(level)) ** 2
         ratio = min(1.0, wide * float(rest @ rest) / whole) if whole > 0 and freedom > 0 else 1.0
-        if (judges := len(judged.names)) > 1 < len(sizes) and not judged.selected and freedom > judges:
-            ratio *= len(at) / (len(at) - judges)  # the weights that put the cells together are of these labels
+        if (
+            (judges := len(judged.names)) > 1 < len(sizes)
+            and not judged.selected
+            and freedom > judges
+        ):
+            ratio *= len(at) / (
+                len(at) - judges
+            )  # the weights that put the cells together are of these labels
         if keys is not None and len(np.unique(keys)) < len(keys):
-            ratio *= Clusters.of(keys, rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]).effect(level)
+            ratio *= Clusters.of(
+                keys, rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]
+            ).effect(level)
         return cls(sizes, labels, mean, max(ratio, 1e-6))
 
     def interval(self, level: float) -> tuple[float, float, float]:
@@ -193,7 +230,10 @@ class Counts:
 
     def labels_for(self, width: float, level: float) -> int | None:
         """Labels, spread over the cells as rows are, for so short an interval; None where all rows do not suffice."""
-        share, mean = self.sizes / self.sizes.sum(), (self.labels * self.mean + 0.5) / (self.labels + 1)
+        share, mean = (
+            self.sizes / self.sizes.sum(),
+            (self.labels * self.mean + 0.5) / (self.labels + 1),
+        )
 
         def short(many: int) -> bool:
             _, lower, upper = combined(self.sizes, many * share, mean, level, self.ratio)
@@ -214,19 +254,33 @@ def corrections(
     row, truth, labels, rows = judged.row, judged.truth, len(judged.row), judged.rows
     made, left = list[Estimate](), list[str]()
 
-    def add(name: str, three: tuple[float, float, float], kind: Kind, assumes: str, key: str) -> None:
+    def add(
+        name: str, three: tuple[float, float, float], kind: Kind, assumes: str, key: str
+    ) -> None:
         made.append(of_labels(name, three, level, kind, assumes, key, labels))
 
-    hits, drawn, selected = float(truth.sum()), "the labelled rows were drawn at random", judged.selected
+    hits, drawn, selected = (
+        float(truth.sum()),
+        "the labelled rows were drawn at random",
+        judged.selected,
+    )
     if labels == rows:
         add("count", (hits / rows,) * 3, "exact", "every row has a label", "clopper1934")
         return made, left
     judges = "the judge says" if len(judged.names) == 1 else "the judges say"
     within = f"of the rows on which {judges} the same, those with labels were drawn at random"
     if len(counts.sizes) > 1:
-        add("by-verdict", counts.interval(level), "conditional" if selected else "asymptotic", within, "zou2008")
+        add(
+            "by-verdict",
+            counts.interval(level),
+            "conditional" if selected else "asymptotic",
+            within,
+            "zou2008",
+        )
     if selected:
-        return made, [f"labels alone, ppi and error rates: the labelled rows are no random sample: {selected}"]
+        return made, [
+            f"labels alone, ppi and error rates: the labelled rows are no random sample: {selected}"
+        ]
     if clustered or not np.isin(truth, (0, 1)).all():
         add("labels-alone", alone.interval(level), "asymptotic", drawn, "newcombe1998")
     else:
@@ -242,17 +296,29 @@ def corrections(
         best = mean_score if len(judged.names) == 1 else judged.crossfitted(seed)
         three = ppi_plus_plus(truth, best[row], float(best.mean()), rows, level)
         add("ppi++", three, "asymptotic", f"{drawn}, {ENOUGH}", "angelopoulos2023")
-    carried = "the judges err on all rows as often as on labelled ones, on good and on bad rows apart"
+    carried = (
+        "the judges err on all rows as often as on labelled ones, on good and on bad rows apart"
+    )
     if not judged.binary or not 0 < hits < labels:
-        left.append("error rates: they need judges and people that say yes or no, and labels of both kinds")
+        left.append(
+            "error rates: they need judges and people that say yes or no, and labels of both kinds"
+        )
         return made, left
     if len(judged.names) == 1:
         add("rogan-gladen", rogan_gladen(judged, level), "asymptotic", carried, "lee2025")
     votes = judged.scores > 0.5
     reference = Predictions.from_arrays(votes=votes[:, row], correct=truth > 0)
-    latent = CorrectedVotes(level=level).fit(reference).estimate(Predictions.from_arrays(votes=votes))
+    latent = (
+        CorrectedVotes(level=level).fit(reference).estimate(Predictions.from_arrays(votes=votes))
+    )
     if latent.details["p_chance"] <= 0.05:
-        add("votes-corrected", (latent.value, latent.lower, latent.upper), "conditional", carried, "rogan1978")
+        add(
+            "votes-corrected",
+            (latent.value, latent.lower, latent.upper),
+            "conditional",
+            carried,
+            "rogan1978",
+        )
     return made, left
 
 
@@ -265,7 +331,11 @@ def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
     """
     passed, truth = judged.scores[0][judged.row] > 0.5, judged.truth > 0
     hits, rest = float(truth.sum()), float((~truth).sum())
-    p, q1, q0 = float((judged.scores[0] > 0.5).mean()), float(passed[truth].mean()), float((~passed)[~truth].mean())
+    p, q1, q0 = (
+        float((judged.scores[0] > 0.5).mean()),
+        float(passed[truth].mean()),
+        float((~passed)[~truth].mean()),
+    )
     youden = q1 + q0 - 1
     value = min(max((p + q0 - 1) / youden, 0.0), 1.0) if youden > 0 else 0.5
     z, rows = normal_quantile(level), judged.rows
@@ -300,7 +370,9 @@ class JudgeRates(Record):
     counts: Mapping[str, int] | None = None
 
 
-def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: int) -> tuple[JudgeRates, ...]:
+def rates_of(
+    judged: Judged, counts: Counts, cell: Array, level: float, seed: int
+) -> tuple[JudgeRates, ...]:
     """The rates of each judge among all rows, from the labelled ones: as they are where they are a random sample, else
     weighed so that each cell counts as it does among all rows, and none where a cell has no label. Shares have Clopper
     and Pearson's interval (for Kish's number of labels), kappa that of a Dirichlet posterior, a correlation Fisher's.
@@ -308,7 +380,9 @@ def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: in
     selected, truth, weight = judged.selected is not None, judged.truth, np.ones(len(judged.row))
     if selected:
         weight = (counts.sizes / np.maximum(counts.labels, 1))[cell[judged.row]]
-    weight = weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)  # sums to Kish's number of labels
+    weight = (
+        weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)
+    )  # sums to Kish's number of labels
     exact: Kind = "exact" if (weight == 1).all() else "asymptotic"
 
     def around(value: float, low: float, high: float, kind: Kind = "asymptotic") -> Interval:
@@ -329,18 +403,37 @@ def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: in
         if not len(truth) or (selected and not counts.labels.all()):
             pass
         elif judged.binary:
-            four = {"both_pass": passed & good, "judge_passes": passed & ~good, "person_passes": ~passed & good}
+            four = {
+                "both_pass": passed & good,
+                "judge_passes": passed & ~good,
+                "person_passes": ~passed & good,
+            }
             four |= {"both_fail": ~passed & ~good}
             table = np.array([float(weight @ cells) for cells in four.values()])
-            drawn = quantiles(_kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2])
-            found: dict[str, Any] = {"sensitivity": share(passed, good), "specificity": share(~passed, ~good)}
-            found |= {"agreement": share(passed == good, good | ~good), "kappa": around(float(_kappa(table)), *drawn)}
-            rates = replace(rates, **found, counts={key: int(cells.sum()) for key, cells in four.items()})
+            drawn = quantiles(
+                _kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2]
+            )
+            found: dict[str, Any] = {
+                "sensitivity": share(passed, good),
+                "specificity": share(~passed, ~good),
+            }
+            found |= {
+                "agreement": share(passed == good, good | ~good),
+                "kappa": around(float(_kappa(table)), *drawn),
+            }
+            rates = replace(
+                rates, **found, counts={key: int(cells.sum()) for key, cells in four.items()}
+            )
         elif labels > 4 and here.var() > 0 and truth.var() > 0:
             both = np.cov(here, truth, aweights=weight)
             value = min(max(float(both[0, 1] / math.sqrt(both[0, 0] * both[1, 1])), -1.0), 1.0)
-            middle, half = math.atanh(value * (1 - 1e-12)), normal_quantile(level) / math.sqrt(labels - 3)
-            rates = replace(rates, correlation=around(value, math.tanh(middle - half), math.tanh(middle + half)))
+            middle, half = (
+                math.atanh(value * (1 - 1e-12)),
+                normal_quantile(level) / math.sqrt(labels - 3),
+            )
+            rates = replace(
+                rates, correlation=around(value, math.tanh(middle - half), math.tanh(middle + half))
+            )
         out.append(rates)
     return tuple(out)
 
@@ -349,7 +442,9 @@ def _kappa(table: Array) -> Array:
     """Cohen's kappa of tables (..., 4): both pass, the judge alone, the person alone, both fail."""
     a, b, c, d = np.moveaxis(table / table.sum(axis=-1, keepdims=True), -1, 0)
     chance = (a + b) * (a + c) + (c + d) * (b + d)
-    return np.asarray(np.where(chance < 1, (a + d - chance) / np.where(chance < 1, 1 - chance, 1), 0.0))
+    return np.asarray(
+        np.where(chance < 1, (a + d - chance) / np.where(chance < 1, 1 - chance, 1), 0.0)
+    )
 
 
 @dataclass(frozen=True)
@@ -379,7 +474,9 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
     out: list[Bias] = []
     for name, values in columns.items():
         numbers = values.dtype.kind == "f"
-        known = np.isfinite(values) if numbers else np.array([value is not None for value in values])
+        known = (
+            np.isfinite(values) if numbers else np.array([value is not None for value in values])
+        )
         some = values[known] if numbers else values[known].astype(str)
         levels, at, times = np.unique(some, return_inverse=True, return_counts=True)
         often = np.flatnonzero(times >= _LEAST_LABELS)
@@ -388,7 +485,9 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
         if numbers:
             design = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
             middle = float(np.median(some))
-            splits = {f"above {middle:.6g}": some > middle if (some > middle).any() else some >= middle}
+            splits = {
+                f"above {middle:.6g}": some > middle if (some > middle).any() else some >= middle
+            }
         else:
             design = (at[:, None] == often).astype(float)
             splits = {str(levels[i]): at == i for i in often}
@@ -397,11 +496,18 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
             v = score[judged.row][known]
             total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
             for stratum in (h == s for s in np.unique(h) if (h == s).sum() > 1):
-                x, y = design[stratum] - design[stratum].mean(axis=0), v[stratum] - v[stratum].mean()
+                x, y = (
+                    design[stratum] - design[stratum].mean(axis=0),
+                    v[stratum] - v[stratum].mean(),
+                )
                 total += x.T @ y
                 variance += x.T @ x * float(y @ y) / (len(y) - 1)
             rank = int(np.linalg.matrix_rank(variance))
-            p = float(chdtrc(rank, max(float(total @ np.linalg.pinv(variance) @ total), 0.0))) if rank else 1.0
+            p = (
+                float(chdtrc(rank, max(float(total @ np.linalg.pinv(variance) @ total), 0.0)))
+                if rank
+                else 1.0
+            )
             gaps = {where: _gap(v, split, h) for where, split in splits.items()}
             where = max(gaps, key=lambda where: abs(gaps[where]))
             out.append(Bias(judge, name, where, gaps[where], p, 1.0))
@@ -426,7 +532,9 @@ def changes(old: Judged, new: Judged) -> tuple[Bias, ...]:
     often than those of the same names on the old one, as `biases` has it; corrected for all together.
     """
     both = [name for name in new.names if name in old.names]
-    scores = np.hstack([run.scores[[run.names.index(name) for name in both]][:, run.row] for run in (old, new)])
+    scores = np.hstack(
+        [run.scores[[run.names.index(name) for name in both]][:, run.row] for run in (old, new)]
+    )
     truth = np.concatenate([old.truth, new.truth])
     whole = Judged(scores, np.arange(len(truth)), truth, tuple(both))
     which = np.repeat(["old", "new"], [len(old.row), len(new.row)])
@@ -435,7 +543,10 @@ def changes(old: Judged, new: Judged) -> tuple[Bias, ...]:
         kind = (truth > 0.5) == good
         looks += biases(whole.part(kind), {column: (which[kind] == "new").astype(float)})
     corrected = holm([look.p_value for look in looks])
-    return tuple(replace(look, where="the new run", corrected=p) for look, p in zip(looks, corrected, strict=True))
+    return tuple(
+        replace(look, where="the new run", corrected=p)
+        for look, p in zip(looks, corrected, strict=True)
+    )
 
 
 def rows_to_label(judged: Judged, count: int, seed: int) -> Array:
@@ -448,4 +559,8 @@ def rows_to_label(judged: Judged, count: int, seed: int) -> Array:
     rng = np.random.default_rng([seed, 0x5E67, len(judged.row)])
     scores = judged.scores[:, free]
     order = free[np.lexsort((rng.random(len(free)), *scores, scores.mean(axis=0)))]
-    return np.asarray(rng.permutation(order[((np.arange(count) + rng.random()) * len(free) / count).astype(np.int64)]))
+    return np.asarray(
+        rng.permutation(
+            order[((np.arange(count) + rng.random()) * len(free) / count).astype(np.int64)]
+        )
+    )

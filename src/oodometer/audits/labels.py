@@ -44,7 +44,11 @@ def unlike(
         rows = n + m
         rank = np.cumsum(total) - (total - 1) / 2
         spread = n * m / 12 * (rows + 1 - float((total**3 - total).sum()) / (rows * (rows - 1)))
-        z = (float(confidence[0] @ rank) - n * (rows + 1) / 2) / math.sqrt(spread) if spread > 0 else 0.0
+        z = (
+            (float(confidence[0] @ rank) - n * (rows + 1) / 2) / math.sqrt(spread)
+            if spread > 0
+            else 0.0
+        )
         than = "higher" if z > 0 else "lower"
         p = math.erfc(abs(z) / math.sqrt(2))
         why = f"their confidence is {than} than that of the other rows (rank test, {_SHOWN})"
@@ -52,7 +56,11 @@ def unlike(
     n, m = predicted.sum(axis=1).astype(float)
     expected = predicted.sum(axis=0) * n / max(n + m, 1)
     rare = expected < _LEAST
-    cells = np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)]) if rare.any() else predicted
+    cells = (
+        np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)])
+        if rare.any()
+        else predicted
+    )
     cells = cells[:, cells.sum(axis=0) > 0].astype(float)
     if n >= _LEAST_LABELS and m and cells.shape[1] > 1:
         from scipy.special import chdtrc
@@ -69,7 +77,12 @@ def unlike(
         if m:
             share = (so + 1) / (all_rows + 2)
             reasons.append((share ** float(labels.sum()), Picked("label", said)))
-        elif seen is not None and labels.sum() == n and only < seen.shape[1] and 0 < seen[0, only] < seen[0].sum():
+        elif (
+            seen is not None
+            and labels.sum() == n
+            and only < seen.shape[1]
+            and 0 < seen[0, only] < seen[0].sum()
+        ):
             from scipy.special import bdtrc
 
             wrong = (seen[0, only] - seen[1, only] + 1) / (seen[0, only] + 2)
@@ -97,8 +110,17 @@ def uneven(parts: Sequence[tuple[int, int]]) -> str | None:
     known, rows = known[rows > 0], rows[rows > 0]
     if len(rows) < 2:
         return None
-    p = float(chdtrc(len(rows) - 1, float((np.square(known - rows * share) / (rows * share * (1 - share))).sum())))
-    return f"some parts have more of them than others (chi-squared test, {_SHOWN})" if p < LEVEL else None
+    p = float(
+        chdtrc(
+            len(rows) - 1,
+            float((np.square(known - rows * share) / (rows * share * (1 - share))).sum()),
+        )
+    )
+    return (
+        f"some parts have more of them than others (chi-squared test, {_SHOWN})"
+        if p < LEVEL
+        else None
+    )
 
 
 def by_confidence(source: Source) -> str | None:
@@ -106,14 +128,20 @@ def by_confidence(source: Source) -> str | None:
     if not source.holds("share"):
         return None
     cells = source.read(["label", "correct"]).columns["share"].tolist()
-    share = np.array([float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "")])
+    share = np.array(
+        [float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "")]
+    )
     text = "they were drawn by confidence, more where the model is unsure: `oodometer audit` weighs them"
     return text if (share < 1).any() else None
 
 
 def said_of_labels(reference: Predictions) -> Array | None:
     """Reference rows by true class, and those of them that were predicted so, (2, class); None without classes."""
-    if reference.label is None or not reference.num_classes or not (reference.has_prediction and reference.has_classes):
+    if (
+        reference.label is None
+        or not reference.num_classes
+        or not (reference.has_prediction and reference.has_classes)
+    ):
         return None
     label = reference.label[reference.label >= 0]
     right = reference.label[(reference.label >= 0) & (reference.predicted == reference.label)]
@@ -122,7 +150,9 @@ def said_of_labels(reference: Predictions) -> Array | None:
 
 def of_state(state: Any, seen: Array | None = None) -> Picked | None:
     """`unlike` of the counts of a pass; None where there are none."""
-    return None if state is None else unlike(state["confidence"], state["said"], state["labels"], seen)
+    return (
+        None if state is None else unlike(state["confidence"], state["said"], state["labels"], seen)
+    )
 
 
 def no_random_sample(why: str) -> str:
@@ -160,9 +190,15 @@ def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
     return open_source(data, extra_columns=extra) if extra else source
 
 
-def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None) -> LabelledRows:
+def read_labels(
+    data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None
+) -> LabelledRows:
     """Labels of target rows, joined as `matched_rows` has it and held against ``predicted``, codes (sample,)."""
-    source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
+    source = (
+        data
+        if isinstance(data, Source)
+        else open_labels(data, partial(as_source, axes=target.axes))
+    )
     if not {"label", "correct"} & set(source.fields):
         remedy = "give the truth of each row that you labelled"
         expected = "a column `label` or `correct`"
@@ -179,14 +215,18 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
     if correct is None:  # 1, 0 or -1 for each labelled row
         if predicted is None:
             remedy = "the target holds no predicted classes to hold labels against"
-            raise InputError("a column `correct`", got="`label`", file=source.path, column="label", remedy=remedy)
+            raise InputError(
+                "a column `correct`", got="`label`", file=source.path, column="label", remedy=remedy
+            )
         truth = present(record.label)
         correct = np.where(truth == -1, -1, truth == predicted[row]).astype(np.int8)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
     absent = np.full(len(row), np.nan)
     share, chance = number.get("share", absent), number.get("probability", absent)
     label = None if record.label is None or record.correct is not None else record.label[order]
-    return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, warnings)
+    return LabelledRows(
+        source.name, row[order], correct[order], share[order], chance[order], label, warnings
+    )
 
 
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
@@ -196,11 +236,21 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
     for part in parts:
         labelled = np.flatnonzero(part.correct >= 0)
         for kind, truths in (("correct", part.correct), ("label", part.label)):
-            pairs = [] if truths is None else zip(part.row[labelled].tolist(), truths[labelled].tolist(), strict=True)
+            pairs = (
+                []
+                if truths is None
+                else zip(part.row[labelled].tolist(), truths[labelled].tolist(), strict=True)
+            )
             for row, truth in pairs:
                 if seen.setdefault((kind, row), truth) != truth:
                     expected, remedy = f"one truth for target row {row}", "drop the wrong one"
-                    raise InputError(expected, got="two that disagree", file=part.name, column="row", remedy=remedy)
+                    raise InputError(
+                        expected,
+                        got="two that disagree",
+                        file=part.name,
+                        column="row",
+                        remedy=remedy,
+                    )
         # the draws of one file, without rows that an earlier one gave and without repetitions
         before = np.concatenate([d.row for d in made]) if made else np.zeros(0)
         _, first = np.unique(part.row[labelled], return_index=True)
@@ -220,14 +270,27 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
         expected = "at least one known label"
         got = f"{sum(map(len, parts))} rows, all unknown"
         raise InputError(expected, got=got, file=parts[0].name if parts else None, remedy=remedy)
-    drawn = SampledRows(*(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__))
-    drawn = SampledRows(drawn.row, drawn.correct, drawn.share, drawn.probability, np.setdiff1d(drawn.gaps, drawn.row))
+    drawn = SampledRows(
+        *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
+    )
+    drawn = SampledRows(
+        drawn.row,
+        drawn.correct,
+        drawn.share,
+        drawn.probability,
+        np.setdiff1d(drawn.gaps, drawn.row),
+    )
     written = np.isfinite(drawn.probability)
     if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
         off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]
         if off.max() > _TOLERANCE:
             remedy = "give the files in the order in which they were labelled, with the reference and target that "
-            expected, got = "chances that this reference and target give", f"others, {percent(off.max(), 0)} off"
+            expected, got = (
+                "chances that this reference and target give",
+                f"others, {percent(off.max(), 0)} off",
+            )
             remedy += "--suggest was given"
-            raise InputError(expected, got=got, column="probability", file=parts[-1].name, remedy=remedy)
+            raise InputError(
+                expected, got=got, column="probability", file=parts[-1].name, remedy=remedy
+            )
     return drawn

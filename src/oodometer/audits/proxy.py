@@ -147,7 +147,9 @@ Proxy = Correctness | VoteRate
 """f(x) in [0, 1] with its ``slope``, its ``name`` and what it ``explained`` on the reference."""
 
 
-def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | None = None, seed: int = 0) -> Proxy:
+def choose_proxy(
+    reference: Predictions, fields: Collection[str], judges: int | None = None, seed: int = 0
+) -> Proxy:
     """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth;
     confidence where votes are of other judges. No label of the target is looked at, so that the level holds.
     """
@@ -155,10 +157,16 @@ def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | 
     if "votes" not in fields:
         return confident
     if reference.votes is None:
-        return confident if confident.score is not None or judges is None else VoteRate.unseen(judges)
+        return (
+            confident if confident.score is not None or judges is None else VoteRate.unseen(judges)
+        )
     votes = VoteRate.fit(reference)
     if judges is not None and len(votes.rate) != judges + 1:
         return confident  # other judges than those of the reference
-    if confident.score is None or math.isnan(votes.explained) or votes.explained > confident.explained:
+    if (
+        confident.score is None
+        or math.isnan(votes.explained)
+        or votes.explained > confident.explained
+    ):
         return votes
     return confident

@@ -14,7 +14,19 @@ from ..results import Estimate, Interval, percent, plain
 from ..results.alarms import Alarms, Fall
 from ..results.estimation import Headline
 from ..results.values import Record, counted
-from ..results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
+from ..results.view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Shown,
+    Table,
+    View,
+    cells_of,
+    ends,
+    interval_of,
+    shows,
+    with_ends,
+)
 from .judge import Believed, effective_labels, exact_p_value
 from .suggestion import ExpectedWidths, Suggestion
 
@@ -30,7 +42,9 @@ class Noticeable(Record):
     power: float
 
 
-def noticeable(labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9) -> Noticeable:
+def noticeable(
+    labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9
+) -> Noticeable:
     """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``, taken
     for binomial, which for a small target is on the safe side.
     """
@@ -163,7 +177,9 @@ class Audit(Shown):
             made["strata"] = lambda: Table(strata, [stratum.to_dict() for stratum in self.strata])
         if more is not None:
             drawn = zip(more.row.tolist(), more.probability.tolist(), strict=True)
-            made["suggested"] = lambda: Table(("row", "p"), [{"row": row, "p": p} for row, p in drawn])
+            made["suggested"] = lambda: Table(
+                ("row", "p"), [{"row": row, "p": p} for row, p in drawn]
+            )
         return made
 
     @property
@@ -178,16 +194,34 @@ class Audit(Shown):
         chosen, alone, more = self.estimate, self.label_only, self.suggestion
         named: Callable[[str], dict[str, Any]]
         named = lambda names: {name: plain(getattr(self, name)) for name in names.split()}  # noqa: E731
-        out: dict[str, Any] = {"command": "audit", "version": __version__, **named("argv level seed reference")}
-        out |= {"target": {**plain(self.target), "rows": self.rows}, **named("labels correct weighted")}
+        out: dict[str, Any] = {
+            "command": "audit",
+            "version": __version__,
+            **named("argv level seed reference"),
+        }
+        out |= {
+            "target": {**plain(self.target), "rows": self.rows},
+            **named("labels correct weighted"),
+        }
         out |= {"estimate": None if chosen is None else chosen.interval.to_dict()}
         out |= {name: getattr(chosen, name, None) for name in ("method", "assumes")}
         out |= {"label_only": None if alone is None else alone.interval.to_dict()}
         out |= named("effective_labels believed headline fell alarms needed_labels decisions")
         out |= named("refuted p_value noticeable")
-        out |= {"intervals": [{**e.to_dict(), "effective_labels": plain(self.worth(e))} for e in self.intervals]}
-        out |= {"confidence": named("slope explained"), **named("proxy strata"), "outlook": plain(self.expected_widths)}
-        out |= {**named("suggest_by not_random"), "suggested": None if more is None else plain(more.row)}
+        out |= {
+            "intervals": [
+                {**e.to_dict(), "effective_labels": plain(self.worth(e))} for e in self.intervals
+            ]
+        }
+        out |= {
+            "confidence": named("slope explained"),
+            **named("proxy strata"),
+            "outlook": plain(self.expected_widths),
+        }
+        out |= {
+            **named("suggest_by not_random"),
+            "suggested": None if more is None else plain(more.row),
+        }
         return out | {"warnings": list(self.warnings)}
 
     def worth(self, interval: Estimate) -> float | None:
@@ -196,17 +230,30 @@ class Audit(Shown):
             return self.effective_labels
         if interval.method == "clopper-pearson":
             return float(self.labels)
-        return effective_labels(interval.value, interval.upper - interval.lower, self.level, self.rows)
+        return effective_labels(
+            interval.value, interval.upper - interval.lower, self.level, self.rows
+        )
 
 
 @shows(Audit)
 def audit_view(result: Mapping[str, Any]) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
-    free, rows, drawn = interval_of(head), (result.get("target") or {}).get("rows") or 0, result.get("suggested") or ()
-    about: dict[str, Any] = {"warnings": tuple(result.get("warnings") or ()), "seed": result.get("seed")}
-    about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
-    about["notes"] = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
+    free, rows, drawn = (
+        interval_of(head),
+        (result.get("target") or {}).get("rows") or 0,
+        result.get("suggested") or (),
+    )
+    about: dict[str, Any] = {
+        "warnings": tuple(result.get("warnings") or ()),
+        "seed": result.get("seed"),
+    }
+    about["alarms"] = (
+        tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
+    )
+    about["notes"] = (
+        (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
+    )
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
@@ -214,14 +261,26 @@ def audit_view(result: Mapping[str, Any]) -> View:
         says = (f"{text}were drawn, and run the audit again.", *_decisions(result))
         title = "Estimated accuracy, not audited: no labels"
         number = "not audited" if free is None else percent(free.value)
-        return View(title, number, free, sentences=says, details=method, trust=head.get("trust"), **about)
+        return View(
+            title, number, free, sentences=says, details=method, trust=head.get("trust"), **about
+        )
     random = not result.get("not_random")
-    assumed = f"Assumes: {result['assumes']}" if result.get("assumes") and result["labels"] < rows else ""
+    assumed = (
+        f"Assumes: {result['assumes']}" if result.get("assumes") and result["labels"] < rows else ""
+    )
     guess = _believed(result)[result["labels"] == rows and random :]
     verdict = _verdict(result, free, chosen)
     sentences = [*_labels(result, rows), verdict, claim, *guess, *_decisions(result), assumed]
-    cells = [[e["method"], *cells_of(e), e["kind"], f"{e.get('effective_labels') or 0:.0f}", e["assumes"]]
-             for e in result.get("intervals") or ()]  # fmt: skip
+    cells = [
+        [
+            e["method"],
+            *cells_of(e),
+            e["kind"],
+            f"{e.get('effective_labels') or 0:.0f}",
+            e["assumes"],
+        ]
+        for e in result.get("intervals") or ()
+    ]
     believed = result.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
     beside = "the judges' votes" if result.get("proxy") == "votes" else "the model's confidence"
@@ -229,8 +288,16 @@ def audit_view(result: Mapping[str, Any]) -> View:
     uses = uses if any("ppi" in row[0] for row in cells) else []
     uses += [f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else []
     grids = (Grid("intervals", columns, cells, noun="interval", detail=True),)
-    about |= {"sentences": tuple(filter(None, sentences)), "grids": grids, "details": (*method, *uses)}
-    title = "Audited accuracy" if random else "Accuracy of the labelled rows, which are no random sample"
+    about |= {
+        "sentences": tuple(filter(None, sentences)),
+        "grids": grids,
+        "details": (*method, *uses),
+    }
+    title = (
+        "Audited accuracy"
+        if random
+        else "Accuracy of the labelled rows, which are no random sample"
+    )
     return View(title, percent(chosen.value), chosen, str(result.get("method") or ""), **about)
 
 
@@ -244,7 +311,11 @@ def _verdict(result: Mapping[str, Any], free: Interval | None, chosen: Interval)
         return ""
     words = "REFUTED: the labels" if result.get("refuted") else "Not refuted: the labels do not"
     verdict = f"{words} contradict the label-free interval (p = {result['p_value']:.2g})"
-    if free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
+    if (
+        free is not None
+        and not result.get("refuted")
+        and (chosen.upper < free.lower or chosen.lower > free.upper)
+    ):
         verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
     return verdict
 
@@ -259,15 +330,23 @@ def _decisions(result: Mapping[str, Any]) -> list[str]:
             look = "wrong in 5 % at most, however often you look"
             lines.append(f"Stop: decided, the accuracy is {said} {bound} ({look})")
         elif many is not None:
-            random = " drawn at random" if result.get("not_random") or not result.get("labels") else ""
+            random = (
+                " drawn at random" if result.get("not_random") or not result.get("labels") else ""
+            )
             more = f"{counted(many, 'more label' if result.get('labels') else 'label')}{random}"
-            lines.append(f"About {more} decide{'s' if many == 1 else ''} whether the accuracy is below {bound}")
+            lines.append(
+                f"About {more} decide{'s' if many == 1 else ''} whether the accuracy is below {bound}"
+            )
     return lines
 
 
 def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
     """How many labels there are, how many are right, and as how many random ones they count."""
-    labels, correct, as_many = result["labels"], result.get("correct"), result.get("effective_labels")
+    labels, correct, as_many = (
+        result["labels"],
+        result.get("correct"),
+        result.get("effective_labels"),
+    )
     if result.get("not_random"):
         right = "" if correct is None else f" the model got {correct:,} right"
         return [f"Of {counted(labels, 'labelled row')} of {rows:,}{right}"]
@@ -277,7 +356,12 @@ def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
         text = f"{counted(labels, 'label')} of {rows:,} rows, more where the model is unsure, weighed accordingly"
     else:
         text = f"Of {counted(labels, 'randomly drawn row')} of {rows:,} the model got {correct:,} right"
-    return [text, "" if as_many in (None, labels) else f"As informative as {counted(round(as_many), 'random label')}"]
+    return [
+        text,
+        ""
+        if as_many in (None, labels)
+        else f"As informative as {counted(round(as_many), 'random label')}",
+    ]
 
 
 def _believed(result: Mapping[str, Any]) -> list[str]:
@@ -285,11 +369,17 @@ def _believed(result: Mapping[str, Any]) -> list[str]:
     believed = result.get("believed") or {}
     interval = interval_of(believed)
     if interval is None or believed.get("effective_labels") is None:
-        return [f"If this shift resembles public ones: no interval, {believed['why']}"] if believed.get("why") else []
+        return (
+            [f"If this shift resembles public ones: no interval, {believed['why']}"]
+            if believed.get("why")
+            else []
+        )
     many = counted(round(believed["effective_labels"]), "random label")
     span = f"{with_ends(interval)}, {percent(interval.level, None)} {interval.kind} interval"
     fell = Fall(**believed["fell"]).sentence() if believed.get("fell") else ""
-    whose = "By own history" if believed.get("by_history") else "If this shift resembles public ones"
+    whose = (
+        "By own history" if believed.get("by_history") else "If this shift resembles public ones"
+    )
     return [f"{whose}: {span}, as informative as {many}", fell]
 
 
@@ -300,9 +390,20 @@ def _intervals_table(audit: Audit) -> Table:
     for interval in audit.intervals:
         number = "audited" if chosen is not None and interval.method == chosen.method else "another"
         about = {"number": number, "method": interval.method, "assumes": interval.assumes}
-        rows.append({**about, **ends(interval), "labels": audit.labels, "effective_labels": audit.worth(interval)})
+        rows.append(
+            {
+                **about,
+                **ends(interval),
+                "labels": audit.labels,
+                "effective_labels": audit.worth(interval),
+            }
+        )
     if believed is not None and believed.interval is not None:
-        about = {"number": "believed", "method": "natural shifts and labels", "assumes": believed.assumes}
+        about = {
+            "number": "believed",
+            "method": "natural shifts and labels",
+            "assumes": believed.assumes,
+        }
         worth = {"labels": audit.labels, "effective_labels": believed.effective_labels}
         rows.append({**about, **ends(believed.interval), **worth})
     rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))

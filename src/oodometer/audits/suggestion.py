@@ -12,7 +12,14 @@ from ..arrays import Array
 from ..errors import UsageError
 from ..inference.betting import betting_interval, sizes
 from ..results.values import Interval, Record
-from .judge import MOST_PLAYED, SMALL_TARGET, confidence_pays, exact_interval, imagined_audits, predicted_widths
+from .judge import (
+    MOST_PLAYED,
+    SMALL_TARGET,
+    confidence_pays,
+    exact_interval,
+    imagined_audits,
+    predicted_widths,
+)
 
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 _STRATA = 10
@@ -38,7 +45,9 @@ def choose_share(score: Array, slope: float, labels: int, level: float) -> float
     log = math.log(2 / (1 - level))
 
     def half(share: float) -> float:
-        variance = float(np.mean(second / sizes(score, share))) - (float(score.mean()) * (1 - slope)) ** 2
+        variance = (
+            float(np.mean(second / sizes(score, share))) - (float(score.mean()) * (1 - slope)) ** 2
+        )
         return math.sqrt(2 * log * max(variance, 0.0) / labels) + log / (3 * labels * share)
 
     share = min(_SHARES, key=half)
@@ -66,7 +75,9 @@ def suggest(
     done = np.zeros(0, dtype=np.int64) if labelled is None else labelled
     left = len(score) - len(done)
     if not 0 < count <= left:
-        raise UsageError(f"expected a number of rows to suggest from 1 to {left} (unlabelled rows), got {count}")
+        raise UsageError(
+            f"expected a number of rows to suggest from 1 to {left} (unlabelled rows), got {count}"
+        )
     share = choose_share(score, slope, count + len(done), level) if share is None else share
     size = sizes(score, share)
     rng = np.random.default_rng([seed, 0x5E66, len(done)])
@@ -114,7 +125,9 @@ def moved(score: Array, mean: float) -> Array:
     low, high = -30.0, 30.0
     for _ in range(60):
         step = (low + high) / 2
-        low, high = (low, step) if float(np.mean(1 / (1 + np.exp(-odds - step)))) > mean else (step, high)
+        low, high = (
+            (low, step) if float(np.mean(1 / (1 + np.exp(-odds - step)))) > mean else (step, high)
+        )
     return np.asarray(1 / (1 + np.exp(-odds - low)))
 
 
@@ -133,7 +146,13 @@ def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) ->
 
 
 def expected_widths(
-    score: Array, slope: float, level: float, accuracy: float, today: Interval, labels: Sequence[int], seed: int = 0
+    score: Array,
+    slope: float,
+    level: float,
+    accuracy: float,
+    today: Interval,
+    labels: Sequence[int],
+    seed: int = 0,
 ) -> ExpectedWidths:
     """Widths to expect at each number of labels in imagined audits: row i is right with f_i, moved to mean
     ``accuracy``; ``today`` is what is known now.
@@ -148,7 +167,9 @@ def expected_widths(
     def played(count: int, share: float) -> float:
         """Mean width of betting with predictions over imagined audits, within what the labels make certain."""
         game, hits = imagined_audits(pool, chance, slope, count, share, (_IMAGINED, rng))
-        low, high = betting_interval(game, level, hits / len(pool), (hits + len(pool) - count) / len(pool))
+        low, high = betting_interval(
+            game, level, hits / len(pool), (hits + len(pool) - count) / len(pool)
+        )
         return float(np.mean(high - low))
 
     out = []

@@ -28,7 +28,14 @@ from ..version import __version__
 from .joining import KEY
 from .suggestion import Suggestion
 
-DRAWN = ("draw", "row", "stratum", "probability", "weight", "share")  # what is written of the draw of each row
+DRAWN = (
+    "draw",
+    "row",
+    "stratum",
+    "probability",
+    "weight",
+    "share",
+)  # what is written of the draw of each row
 _ENDINGS = (".csv", ".html", ".parquet", ".jsonl", ".arrow", ".feather")
 _TRUTHS = ("label", "correct")
 
@@ -44,14 +51,22 @@ class Worksheet:
     said: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, drawn: Suggestion, target: Source, *, predicted: Array | None, key: str | None = None) -> Worksheet:
+    def of(
+        cls, drawn: Suggestion, target: Source, *, predicted: Array | None, key: str | None = None
+    ) -> Worksheet:
         """The rows of a target; ``predicted`` are the classes of all its rows, ``key`` which column has ids."""
         picked, classes = pick_rows(target, drawn.row), target.classes or None
         predictions = None
         if predicted is not None:
             codes = predicted[drawn.row].tolist()
             predictions = tuple(str(code if classes is None else classes[code]) for code in codes)
-        return cls(drawn, picked, None if predicted is None else classes, picked.named(key or KEY), predictions)
+        return cls(
+            drawn,
+            picked,
+            None if predicted is None else classes,
+            picked.named(key or KEY),
+            predictions,
+        )
 
     @property
     def answer(self) -> str:
@@ -68,7 +83,9 @@ class Worksheet:
     @cached_property
     def columns(self) -> list[str]:
         """Columns of the target, ids first; what it says of the truth is no help to label by, and is left out."""
-        named = [n for n in self.picked.table.column_names if self.picked.field_of(n) not in _TRUTHS]
+        named = [
+            n for n in self.picked.table.column_names if self.picked.field_of(n) not in _TRUTHS
+        ]
         return sorted((n for n in named if n not in _TRUTHS), key=lambda name: name != self.key)
 
     @property
@@ -89,7 +106,11 @@ class Worksheet:
         for i, name in enumerate(names):
             while names[i] in DRAWN or (names[i] != name and names.count(names[i]) > 1):
                 names[i] = f"target_{names[i]}"
-        columns = [*own.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)]
+        columns = [
+            *own.columns,
+            *map(pa.array, draws.values()),
+            pa.nulls(len(self.drawn.row), kind),
+        ]
         return pa.table(columns, names=[*names, *draws, self.answer])
 
 
@@ -99,7 +120,9 @@ def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:
         known = ".csv (for a spreadsheet), .html (a page to label on), .parquet, .jsonl or .arrow"
         raise UsageError(f"cannot write {out}: end the name in {known}")
     if key in DRAWN:
-        raise UsageError(f"suggested rows have a column {key} of their own; rename yours, --map {key}=id")
+        raise UsageError(
+            f"suggested rows have a column {key} of their own; rename yours, --map {key}=id"
+        )
 
 
 HERE = Path(__file__).parent / "labelling"
@@ -116,16 +139,24 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
     answers stay in the browser.
     """
     # what a model said is hidden, or shown as one line
-    shown: list[str | None] = [n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")]
+    shown: list[str | None] = [
+        n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")
+    ]
     shown += ["features", None]
     names = [n for n in sheet.columns if n != sheet.key and sheet.picked.field_of(n) in shown]
-    values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
+    values = {
+        name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()]
+        for name in names
+    }
     feed = sheet.picked.layout.feeds.get("features")
     if feed is not None and not feed.wide:  # features in lists, which nobody reads
         names = [name for name in names if name not in feed.columns]
 
     def is_large(name: str) -> bool:
-        field, filled = sheet.picked.field_of(name), [cell for cell in values[name] if cell is not None]
+        field, filled = (
+            sheet.picked.field_of(name),
+            [cell for cell in values[name] if cell is not None],
+        )
         if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
             return True
         return field is None and bool(filled) and median(map(len, filled)) > _LONG
@@ -133,18 +164,28 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
     texts = [i for i, name in enumerate(names) if is_large(name)]
     others = [i for i in range(len(names)) if i not in texts]
     judging = sheet.classes is None  # who does has to see the answer, wherever it stands
-    folded = others if texts and not judging else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
-    ids = [] if sheet.key is None else [str(v) for v in sheet.picked.table.column(sheet.key).to_pylist()]
+    folded = (
+        others
+        if texts and not judging
+        else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
+    )
+    ids = (
+        []
+        if sheet.key is None
+        else [str(v) for v in sheet.picked.table.column(sheet.key).to_pylist()]
+    )
     draws = {name: [repr(value) for value in cells.tolist()] for name, cells in sheet.draws.items()}
     rows = []
     for i in range(len(sheet.drawn.row)):
         drawn = [cells[i] for cells in draws.values()]
-        rows.append({
-            "name": f"{sheet.key} {ids[i]}" if ids else f"row {sheet.drawn.row[i]} of the file",
-            "saved": [*([guarded(ids[i])] if ids else []), *drawn],
-            "cells": [values[name][i] for name in names],
-            "said": None if sheet.said is None else sheet.said[i],
-        })  # fmt: skip
+        rows.append(
+            {
+                "name": f"{sheet.key} {ids[i]}" if ids else f"row {sheet.drawn.row[i]} of the file",
+                "saved": [*([guarded(ids[i])] if ids else []), *drawn],
+                "cells": [values[name][i] for name in names],
+                "said": None if sheet.said is None else sheet.said[i],
+            }
+        )
     data = {
         "file": file,
         "question": question,
@@ -153,7 +194,10 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
         "classes": ["true", "false"] if judging else [str(entry) for entry in sheet.classes or ()],
         "words": ["right", "wrong"] if judging else None,
         "saved": [*([] if sheet.key is None else [sheet.key]), *draws],
-        "columns": [n.removeprefix("feature_") if sheet.picked.field_of(n) == "features" else n for n in names],
+        "columns": [
+            n.removeprefix("feature_") if sheet.picked.field_of(n) == "features" else n
+            for n in names
+        ],
         "texts": texts,
         "open": [i for i in others if i not in folded],
         "folded": folded,
@@ -177,7 +221,9 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str, question: str) -> Path:
+def write_worksheet(
+    sheet: Worksheet, out: str | os.PathLike[str], *, title: str, question: str
+) -> Path:
     """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
     ending = Path(out).suffix.lower()
     if ending == ".html":

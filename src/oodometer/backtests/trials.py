@@ -27,7 +27,18 @@ from ..passes.folding import Execution, Progress
 from ..passes.plan import EstimationPlan, checked_estimate, default_methods, fit_plan
 from ..passes.slicing import WHOLE
 from ..predictions import Predictions
-from ..registry import FAILURES, Failed, broken, create, find, guarded, known, names, unless_failed, why_failed
+from ..registry import (
+    FAILURES,
+    Failed,
+    broken,
+    create,
+    find,
+    guarded,
+    known,
+    names,
+    unless_failed,
+    why_failed,
+)
 from ..results import Skipped
 from ..results.backtest import Backtest, Key, Trial, Triple
 from ..simulations import Simulation
@@ -91,13 +102,21 @@ def run_trials(
             order = np.random.default_rng([seed, 0x51, part]).permutation(len(record))[:MOST_ROWS]
             half = int(len(order) * _FITTED_SHARE)
             fitting, pool = (record.take(np.sort(rows)) for rows in (order[:half], order[half:]))
-            with one_thread():  # so that a fit is the same to the last bit on every machine of a cluster
+            with (
+                one_thread()
+            ):  # so that a fit is the same to the last bit on every machine of a cluster
                 plan = fit(fitting)
                 about = ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy
-            methods = {name: method for name, method in plan.methods.items() if method.traits.cost == "quick"}
+            methods = {
+                name: method
+                for name, method in plan.methods.items()
+                if method.traits.cost == "quick"
+            }
             quick = replace(plan, methods=methods)
         simulation = simulations.setdefault(family, create("simulation", family))
-        rng = np.random.default_rng([seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]])
+        rng = np.random.default_rng(
+            [seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]]
+        )
 
         with one_thread():
             target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
@@ -117,7 +136,9 @@ def run_trials(
         waiting, slow_waiting = [], 0
 
 
-def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+def _drawn(
+    simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator
+) -> Predictions | None:
     target = None if simulation.why_not(pool) else simulation.draw(pool, severity, rng)
     if target is not None and not isinstance(target, Predictions):
         raise TypeError(f"draw gave no record but {type(target).__name__}")
@@ -125,7 +146,11 @@ def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.r
 
 
 def _try(
-    plan: EstimationPlan, statistics: ShiftStatistics, source: float, target: Predictions | None, key: Key
+    plan: EstimationPlan,
+    statistics: ShiftStatistics,
+    source: float,
+    target: Predictions | None,
+    key: Key,
 ) -> Trial | None:
     if target is None:
         return None
@@ -170,7 +195,9 @@ def fingerprint(record: Predictions, **options: Any) -> str:
             continue
         digest.update(name.encode())
         for array in (value.values, value.offsets) if isinstance(value, Ragged) else (value,):
-            plain = array if array.dtype.kind in "iufbM" else np.array([str(v) for v in array.tolist()])
+            plain = (
+                array if array.dtype.kind in "iufbM" else np.array([str(v) for v in array.tolist()])
+            )
             digest.update(str((plain.dtype, plain.shape)).encode())
             digest.update(np.ascontiguousarray(plain).view(np.uint8).data)
     return digest.hexdigest()
@@ -202,28 +229,46 @@ class TrialStore:
                     skipped.setdefault(method, Skipped(method, why))
                 else:
                     key = (str(plain["key"][0]), float(plain["key"][1]), int(plain["key"][2]))
-                    trials[key] = None if plain["trial"] is None else Trial.from_dict(plain["trial"])
+                    trials[key] = (
+                        None if plain["trial"] is None else Trial.from_dict(plain["trial"])
+                    )
                 good.append(line)
-            except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+            except (
+                ValueError,
+                LookupError,
+                TypeError,
+                AttributeError,
+                OverflowError,
+                RecursionError,
+            ):
                 bad += 1
         if bad and self.path is not None:
-            made_anew(self.path, f"{bad} of {bad + len(good)} cached trials there are damaged or cut off")
+            made_anew(
+                self.path, f"{bad} of {bad + len(good)} cached trials there are damaged or cut off"
+            )
             try:
                 write_atomic(self.path, "".join(f"{line}\n" for line in good))
             except (UsageError, WorkError):
                 self.path = None
         return trials, list(skipped.values())
 
-    def append(self, trials: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()) -> None:
+    def append(
+        self, trials: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()
+    ) -> None:
         """Add trials and skipped methods; a folder that cannot be written to is no reason to fail."""
         if self.path is None:
             return
         entries: list[dict[str, Any]] = [{"skipped": [skip.method, skip.why]} for skip in skipped]
-        entries += [{"key": [*key], "trial": None if trial is None else trial.to_dict()} for key, trial in trials]
+        entries += [
+            {"key": [*key], "trial": None if trial is None else trial.to_dict()}
+            for key, trial in trials
+        ]
         if not entries:
             return
         lines = [json.dumps(skip) for skip in entries]  # each with its checksum in front
-        block = "".join(f"{checksum(str(_FORMAT), self.name, line)} {line}\n" for line in lines).encode()
+        block = "".join(
+            f"{checksum(str(_FORMAT), self.name, line)} {line}\n" for line in lines
+        ).encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "a+b", buffering=0, opener=open_unfollowed) as file:
@@ -235,7 +280,9 @@ class TrialStore:
             self.path = None
 
 
-A_TASK = 8  # trials, which share a fit: seconds with slow methods, and a fit is some hundredths of that
+A_TASK = (
+    8  # trials, which share a fit: seconds with slow methods, and a fit is some hundredths of that
+)
 
 Done = dict[str, list[Any]]
 """What became of trials: `trials`, pairs of a key and a trial or None; `failed` families and `unfitted` methods."""
@@ -269,7 +316,11 @@ class TrialWork:
             failed: dict[str, FailedFamily] = {}
             unfitted: dict[str, Skipped] = {}
             trials = list(self.trials(task.keys, failed, unfitted))
-        return {"trials": trials, "failed": list(failed.values()), "unfitted": list(unfitted.values())}
+        return {
+            "trials": trials,
+            "failed": list(failed.values()),
+            "unfitted": list(unfitted.values()),
+        }
 
     def trials(
         self, keys: Sequence[Key], failed: dict[str, FailedFamily], unfitted: dict[str, Skipped]
@@ -277,7 +328,9 @@ class TrialWork:
         """These trials; families that failed and methods that cannot be fitted are added where they are not yet."""
 
         def fit(part: Predictions) -> EstimationPlan:
-            plan, left_out = fit_plan(part, self.methods, level=self.level, seed=self.seed, calibrator=self.calibrator)
+            plan, left_out = fit_plan(
+                part, self.methods, level=self.level, seed=self.seed, calibrator=self.calibrator
+            )
             for skip in left_out:
                 unfitted.setdefault(skip.method, skip)
             return plan.lighter()
@@ -285,7 +338,14 @@ class TrialWork:
         def on_failure(family: str, why: str) -> None:
             failed.setdefault(family, FailedFamily(family, why))
 
-        return run_trials(self.record, fit, keys, seed=self.seed, slow_repeats=self.slow_repeats, on_failure=on_failure)
+        return run_trials(
+            self.record,
+            fit,
+            keys,
+            seed=self.seed,
+            slow_repeats=self.slow_repeats,
+            on_failure=on_failure,
+        )
 
 
 def tasks_of(keys: Iterable[Key]) -> list[TrialTask]:
@@ -330,7 +390,9 @@ def run_backtest(
     rows = len(record)
     # no trial looks at more rows, and none sees in which order they came
     record = record.take(
-        content_sample(record, MOST_ROWS, options.seed) if rows > MOST_ROWS else canonical_order(record)
+        content_sample(record, MOST_ROWS, options.seed)
+        if rows > MOST_ROWS
+        else canonical_order(record)
     )
     families, skipped = list(dict.fromkeys(options.families or names("simulation"))), []
 
@@ -353,8 +415,17 @@ def run_backtest(
     how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
     how["slow_repeats"] = slow_repeats
     work = TrialWork(record, tuple(methods), **how)
-    cache = cache_folder() if options.cache == "auto" else None if options.cache is None else Path(options.cache)
-    kept = _Kept(TrialStore(cache, "" if cache is None else fingerprint(record, methods=methods, **how)), keys)
+    cache = (
+        cache_folder()
+        if options.cache == "auto"
+        else None
+        if options.cache is None
+        else Path(options.cache)
+    )
+    kept = _Kept(
+        TrialStore(cache, "" if cache is None else fingerprint(record, methods=methods, **how)),
+        keys,
+    )
     reused = len(kept.done)
     if execution.engine == "local" and execution.folder is None:
         _here(work, kept, execution.progress)
@@ -363,10 +434,20 @@ def run_backtest(
     trials = tuple(t for key in keys if (t := kept.done[key]) is not None)
     failed = [Skipped(one.family, one.why) for one in kept.failed.values()]
     left_out = (*skipped, *failed, *kept.unfitted.values())
-    result = Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
+    result = Backtest(
+        {"rows": len(record)},
+        tuple(families),
+        trials,
+        left_out,
+        options.level,
+        options.seed,
+        reused,
+    )
     warnings = []
     if rows > MOST_ROWS:
-        warnings.append(f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows")
+        warnings.append(
+            f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows"
+        )
     slow = [m for m in result.methods if known("estimator", m).traits.cost == "slow"]
     if slow_repeats is not None and slow:
         warnings.append(
@@ -383,7 +464,9 @@ class _Kept:
         self.store, self.keys = store, keys
         trials, unable = store.read()
         wanted = set(keys)
-        self.done: dict[Key, Trial | None] = {key: trial for key, trial in trials.items() if key in wanted}
+        self.done: dict[Key, Trial | None] = {
+            key: trial for key, trial in trials.items() if key in wanted
+        }
         self.unfitted = {s.method: s for s in unable}
         self.failed: dict[str, FailedFamily] = {}
         self._cached = set(self.done)
@@ -393,7 +476,9 @@ class _Kept:
     def add(self, key: Key, trial: Trial | None) -> None:
         """A trial that is done."""
         self.done[key] = trial
-        mended = trial is None and key[0] in self.failed  # a family that is mended is to be tried again
+        mended = (
+            trial is None and key[0] in self.failed
+        )  # a family that is mended is to be tried again
         if not mended and key not in self._cached:
             self._waiting.append((key, trial))
 

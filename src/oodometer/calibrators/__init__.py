@@ -8,6 +8,13 @@ from .isotonic import Histogram, Isotonic
 from .temperature import Temperature, fit_temperature
 
 __all__ = [
-    "BinnedMap", "Calibrator", "Choice", "Histogram", "Isotonic", "Temperature", "choose_calibrator", "fit_map",
+    "BinnedMap",
+    "Calibrator",
+    "Choice",
+    "Histogram",
+    "Isotonic",
+    "Temperature",
+    "choose_calibrator",
+    "fit_map",
     "fit_temperature",
-]  # fmt: skip
+]

@@ -49,7 +49,9 @@ class Calibrator(ABC):
         """A fitted copy; raises `NotApplicable` without probabilities and labels."""
         if reference.probabilities is None or reference.label is None:
             raise NotApplicable("needs `probabilities` (or `logits`) and `label` on the reference")
-        labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
+        labelled = (
+            reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
+        )
         if not labelled.rows:
             raise NotApplicable("needs labelled reference rows")
         fitted = copy.copy(self)
@@ -68,7 +70,9 @@ class Calibrator(ABC):
         content_keys(record)  # of the rows as they came, whose last digits no calibrator touched
         if not self._is_foreign:
             return self._calibrate(record)
-        made: Predictions = answer(self, lambda: self._calibrate(record), partial(_check, rows=record.rows))
+        made: Predictions = answer(
+            self, lambda: self._calibrate(record), partial(_check, rows=record.rows)
+        )
         return made
 
     def held_out(self, record: Predictions, fold: Array, seed: int = 0) -> Array | None:
@@ -106,10 +110,16 @@ class Choice:
 
     def apply(self, record: Predictions) -> Predictions:
         """The record, calibrated where a calibrator was chosen and there are probabilities."""
-        return record if self.calibrator is None or record.probabilities is None else self.calibrator(record)
+        return (
+            record
+            if self.calibrator is None or record.probabilities is None
+            else self.calibrator(record)
+        )
 
 
-def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",), seed: int = 0) -> Choice:
+def choose_calibrator(
+    reference: Predictions, candidates: Sequence[str] = ("temperature",), seed: int = 0
+) -> Choice:
     """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one
     standard error.
 
@@ -122,7 +132,9 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
         return Choice(None, "there are no class probabilities with labels to calibrate", {})
     labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
     if labelled.rows < 10 * FOLDS:
-        return Choice(None, f"{labelled.rows} labelled reference rows are too few to calibrate on", {})
+        return Choice(
+            None, f"{labelled.rows} labelled reference rows are too few to calibrate on", {}
+        )
     most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
     sample = labelled
     if labelled.rows > most:
@@ -141,11 +153,16 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
                 continue
             after = brier(made.astype(np.float64, copy=False), sample.label)
             scores[name] = float(after.mean())
-            gains[name] = (float((raw - after).mean()), float((raw - after).std() / np.sqrt(len(raw))))
+            gains[name] = (
+                float((raw - after).mean()),
+                float((raw - after).std() / np.sqrt(len(raw))),
+            )
     best = max(gains, key=lambda n: gains[n][0], default=None)
     if best is None or not gains[best][0] > gains[best][1]:
         return Choice(
-            None, "no calibrator lowered the cross-validated Brier score by more than its standard error", scores
+            None,
+            "no calibrator lowered the cross-validated Brier score by more than its standard error",
+            scores,
         )
     fitted = tried[best].fit(labelled, seed)
     why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"

@@ -57,7 +57,9 @@ def deal_into_folds(counts: Array, *seed: int) -> Array:
     rng = np.random.default_rng([*seed, FOLDS])
     dealt = np.zeros((counts.size, FOLDS), dtype=np.int64)
     filled = np.flatnonzero(counts.ravel())
-    dealt[filled] = rng.multinomial(counts.ravel()[filled].astype(np.int64), np.full(FOLDS, 1 / FOLDS))
+    dealt[filled] = rng.multinomial(
+        counts.ravel()[filled].astype(np.int64), np.full(FOLDS, 1 / FOLDS)
+    )
     return np.moveaxis(dealt, 1, 0).reshape(FOLDS, *counts.shape)
 
 
@@ -145,7 +147,9 @@ def _make(rows: Array, hits: Array, form: Form, pooled: BinnedMap | None = None)
         return BinnedMap(raw, np.zeros(rows.shape, dtype=np.intp), np.ones(1), form, {})
     if pooled is None:
         rate, block, block_rows = _isotonic(rows.sum(axis=0), hits.sum(axis=0))
-        pooled = BinnedMap(np.tile(rate, (len(rows), 1)), np.tile(block, (len(rows), 1)), block_rows, "pooled", {})
+        pooled = BinnedMap(
+            np.tile(rate, (len(rows), 1)), np.tile(block, (len(rows), 1)), block_rows, "pooled", {}
+        )
     if form == "pooled":
         return pooled
     rates, blocks, sizes = pooled.rate.copy(), pooled.block.copy(), [pooled.block_rows]
@@ -162,7 +166,10 @@ def _brier(rows: Array, hits: Array, rate: Array) -> float:
 
 
 def fit_map(
-    rows: Array, hits: Array, forms: tuple[Form, ...] = ("raw", "pooled", "classwise"), seed: int = 0
+    rows: Array,
+    hits: Array,
+    forms: tuple[Form, ...] = ("raw", "pooled", "classwise"),
+    seed: int = 0,
 ) -> BinnedMap:
     """The form with the lowest cross-validated Brier score, fitted on all folds.
 
@@ -176,7 +183,11 @@ def fit_map(
     >>> m.form, float(m.rate[0, high].round(3))
     ('pooled', 0.6)
     """
-    tried = [f for f in forms if f != "classwise" or (len(rows) > 1 and (rows.sum(axis=1) >= _ENOUGH_ROWS).any())]
+    tried = [
+        f
+        for f in forms
+        if f != "classwise" or (len(rows) > 1 and (rows.sum(axis=1) >= _ENOUGH_ROWS).any())
+    ]
     total = max(float(rows.sum()), 1.0)
     scores: dict[Form, float] = dict.fromkeys(tried, 0.0)
     if "raw" in tried:  # whatever the folds
@@ -184,7 +195,10 @@ def fit_map(
     dealings = min(max(_CELLS // max(int(np.count_nonzero(rows)), 1), 1), _DEALINGS)
     for dealing in range(dealings):
         salt = [seed, dealing] if seed or dealing else []
-        hit_folds, miss_folds = deal_into_folds(hits, *salt, 1), deal_into_folds(rows - hits, *salt, 2)
+        hit_folds, miss_folds = (
+            deal_into_folds(hits, *salt, 1),
+            deal_into_folds(rows - hits, *salt, 2),
+        )
         for held_rows, held_hits in zip(hit_folds + miss_folds, hit_folds, strict=True):
             trained = None
             for form in tried:
@@ -221,7 +235,9 @@ class BlockRates:
         """The rates as other samples of the same size might have given them, shape (replicate, class, bin)."""
         hits = rng.poisson(self.hits, (many, len(self.hits))).astype(np.float64)
         drawn = hits + rng.poisson(self.rows - self.hits, hits.shape)
-        rate = np.where(drawn > 0, hits / np.maximum(drawn, 1), self.hits / np.maximum(self.rows, 1))
+        rate = np.where(
+            drawn > 0, hits / np.maximum(drawn, 1), self.hits / np.maximum(self.rows, 1)
+        )
         all_rows = np.maximum(np.bincount(self.group, weights=self.rows), 1)
         all_hits = np.bincount(self.group, weights=self.hits)
         # of fewer than five of a kind as many again as an equal sample might hold (Poisson, of an exponential mean 1)
@@ -256,5 +272,7 @@ def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates
         counted.append((mine, rows[k], hits[k]))
         block[k] = mine + sum(sizes)
         sizes.append(int(mine.max()) + 1)
-    every, hit = (np.concatenate([np.bincount(each[0], weights=each[i]) for each in counted]) for i in (1, 2))
+    every, hit = (
+        np.concatenate([np.bincount(each[0], weights=each[i]) for each in counted]) for i in (1, 2)
+    )
     return BlockRates(block, every, hit, np.repeat(np.arange(len(sizes)), sizes))

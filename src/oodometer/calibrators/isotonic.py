@@ -99,4 +99,6 @@ class Isotonic(Calibrator):
 
     def _calibrate(self, record: Predictions) -> Predictions:
         p = present(record.probabilities)
-        return _rescaled(record, self._rate[np.arange(p.shape[1]), bin_numbers(p, p.shape[1])], self.name)
+        return _rescaled(
+            record, self._rate[np.arange(p.shape[1]), bin_numbers(p, p.shape[1])], self.name
+        )

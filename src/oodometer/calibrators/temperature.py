@@ -42,7 +42,9 @@ def fit_temperature(logits: Array, label: Array) -> float:
     own = float(shifted[np.arange(len(label)), label].mean(dtype=np.float64))
     low, high = (float(np.exp(-edge)) for edge in reversed(_RANGE))
     scale = 1.0
-    for _ in range(_MOST_STEPS):  # the likelihood is concave in the inverse temperature: Newton, kept in a bracket
+    for _ in range(
+        _MOST_STEPS
+    ):  # the likelihood is concave in the inverse temperature: Newton, kept in a bracket
         weights = np.exp(shifted * shifted.dtype.type(scale))
         weights /= weights.sum(axis=1, keepdims=True)
         weighted = weights * shifted
@@ -103,7 +105,11 @@ class Temperature(Calibrator):
         tiny = np.finfo(top.first.dtype).tiny
         ratio = np.log(np.maximum(top.second, tiny)) - np.log(np.maximum(top.first, tiny))
         return record.with_probabilities(
-            values, self.name, Top(top.best, first, first * np.exp(ratio * top.first.dtype.type(1 / self.temperature)))
+            values,
+            self.name,
+            Top(
+                top.best, first, first * np.exp(ratio * top.first.dtype.type(1 / self.temperature))
+            ),
         )
 
     def held_out(self, record: Predictions, fold: Array, seed: int = 0) -> Array | None:

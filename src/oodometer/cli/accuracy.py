@@ -46,14 +46,20 @@ def estimate(given: dict[str, Any], to: Written) -> None:
     from ..verbs.estimate import estimate as run
 
     store: Any = nullcontext()
-    if "store" in given:  # what is told to it inside is written at the end, after the answer and its alarms
+    if (
+        "store" in given
+    ):  # what is told to it inside is written at the end, after the answer and its alarms
         from ..histories import open_store
 
         store = open_store(given.pop("store"), output.command_line()).afterwards()
     with store as opened:
         with output.progress_bar("estimate", lines=True) as progress:
             result = run(**given, store=opened, progress=progress)
-        _deliver(result, to, ("Threshold", "Do not rely on this threshold") if "target_accuracies" in given else ())
+        _deliver(
+            result,
+            to,
+            ("Threshold", "Do not rely on this threshold") if "target_accuracies" in given else (),
+        )
         raised = _heard(result.alarms, to)
     if raised:
         raise typer.Exit(ALARM)
@@ -67,7 +73,9 @@ def fit(given: dict[str, Any], to: Written) -> None:
     with output.progress_bar("fitting", lines=True) as progress:
         fitted = run(**given, progress=progress).fitted_
     out, rows = given["out"], fitted.reference.rows
-    trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
+    trials = (
+        "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
+    )
     output.tell(
         f"Fitted {counted(len(fitted.plan.methods), 'method')} on {counted(rows, 'row')} of {fitted.name}, "
         f"{percent(fitted.reference.correct / rows)} right; {trials}",
@@ -87,7 +95,12 @@ def diagnose(given: dict[str, Any], to: Written) -> None:
 
     with output.progress_bar("diagnosing") as progress:
         result = run(**given, progress=progress)
-    about = {"command": "diagnose", "version": __version__, "argv": output.command_line(), "seed": given["seed"]}
+    about = {
+        "command": "diagnose",
+        "version": __version__,
+        "argv": output.command_line(),
+        "seed": given["seed"],
+    }
     about |= {name: {"name": given[name]} for name in ("reference", "target")}
     if to.deliver({**about, **result.to_dict()}, result):
         output.show(result, seed=given["seed"])
@@ -128,7 +141,11 @@ class _Count:
     def last_words(self) -> str:
         """What a run that is stopped leaves behind."""
         folder = self.folder
-        if not self.done or folder is None or not any((folder / name).is_dir() for name in ("backtests", "parts")):
+        if (
+            not self.done
+            or folder is None
+            or not any((folder / name).is_dir() for name in ("backtests", "parts"))
+        ):
             return "nothing was written"
         kept = f" after {self.done} of {self.total} trials, which are kept in {folder}"
         return f"{kept}; run the same command again and it goes on from there"
@@ -151,7 +168,9 @@ def audit(given: dict[str, Any], to: Written) -> None:
         if result.suggestion is not None:
             output.tell(f"Wrote {len(result.suggestion.row)} rows to label to {out}")
             if str(out).lower().endswith(".html"):
-                output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
+                output.tell(
+                    "Open it in a browser, label, save the CSV there, and give that with --labels"
+                )
     if _heard(result.alarms, to):
         raise typer.Exit(ALARM)
 
@@ -160,7 +179,10 @@ class _Evaluate(options.EvaluateOptions):
     """The options of `evaluate`, and the files."""
 
     predictions: Sequence[Any] = argument(
-        kw_only=False, path="read", metavar="PREDICTIONS...", help="Labelled predictions, one file or several."
+        kw_only=False,
+        path="read",
+        metavar="PREDICTIONS...",
+        help="Labelled predictions, one file or several.",
     )
 
 

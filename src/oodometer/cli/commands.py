@@ -45,7 +45,9 @@ class _Commands(TyperGroup):
             known = [(name, self.commands[name]) for name in names if name in self.commands]
             formatter.write(f"\n{question}\n")
             with formatter.indentation():
-                formatter.write_dl([(name, command.get_short_help_str(62)) for name, command in known])
+                formatter.write_dl(
+                    [(name, command.get_short_help_str(62)) for name, command in known]
+                )
 
 
 app = typer.Typer(
@@ -94,12 +96,20 @@ class Written(Options):
     """Where an answer goes, besides the terminal; a command offers some of them."""
 
     json: str | None = option(
-        default=None, path="written", metavar="FILE", help="Write JSON to this file, or - for standard output."
+        default=None,
+        path="written",
+        metavar="FILE",
+        help="Write JSON to this file, or - for standard output.",
     )
     report: str | None = option(
-        default=None, path="written", metavar="FILE", help="Write a self-contained page to this .html or .pdf file."
+        default=None,
+        path="written",
+        metavar="FILE",
+        help="Write a self-contained page to this .html or .pdf file.",
     )
-    out: Sequence[str] | None = option(default=None, path="written", metavar="FILE", flag="--out --save", help=_SAVED)
+    out: Sequence[str] | None = option(
+        default=None, path="written", metavar="FILE", flag="--out --save", help=_SAVED
+    )
     save: Sequence[str] | None = option(default=None, path="written", metavar="FILE", help=_SAVED)
 
     def check(self, pages: bool) -> None:
@@ -112,12 +122,19 @@ class Written(Options):
 
     def deliver(self, result: Any, record: Any = None) -> bool:
         """Write the answer; whether the terminal is free to show it as well."""
-        output.deliver(result, json=self.json, report=self.report, record=record, files=self.out or self.save)
+        output.deliver(
+            result, json=self.json, report=self.report, record=record, files=self.out or self.save
+        )
         return self.json != "-"
 
 
 def command(
-    record: type[Options], *, name: str = "", written: Sequence[str] = (), to: typer.Typer = app, kept: bool = False
+    record: type[Options],
+    *,
+    name: str = "",
+    written: Sequence[str] = (),
+    to: typer.Typer = app,
+    kept: bool = False,
 ) -> Callable[[Callable[[dict[str, Any], Written], None]], Callable[..., None]]:
     """Decorator: register a command with the options of a record and those of `Written` that are named. The function
     gets what was typed, as arguments of the verb (without what was not), and where the answer goes; its docstring is
@@ -142,7 +159,9 @@ def command(
                 where.check(pages=not {"out", "save"} & {*written})
                 try:
                     function(given, where)
-                except SystemExit as leave:  # no command of ours does, and what it was to write is not there
+                except (
+                    SystemExit
+                ) as leave:  # no command of ours does, and what it was to write is not there
                     raise WorkError(
                         f"code that was called ended the program (exit {leave.code}) before the command was done; "
                         "let it raise an error, or return"
@@ -150,12 +169,18 @@ def command(
 
         rare = frozenset(name for name, _, about in offered if about.rare)
         parameters = [*(_parameter(*field) for field in offered), *([_HELP_ALL] if rare else [])]
-        run.__name__, run.__doc__, run.__module__ = function.__name__, function.__doc__, function.__module__
+        run.__name__, run.__doc__, run.__module__ = (
+            function.__name__,
+            function.__doc__,
+            function.__module__,
+        )
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
         shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
         to.command(
-            name=called, cls=shown, epilog=f"{(text := samples.offered(called) + _ALL_TAKE)[0].upper()}{text[1:]}"
+            name=called,
+            cls=shown,
+            epilog=f"{(text := samples.offered(called) + _ALL_TAKE)[0].upper()}{text[1:]}",
         )(run)
         return run
 
@@ -166,13 +191,23 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     """The parameter that typer reads."""
     text = str(field.type)
     many = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
-    kind: Any = next((kind_ for word, kind_ in (("float", float), ("int", int), ("bool", bool)) if word in text), str)
+    kind: Any = next(
+        (kind_ for word, kind_ in (("float", float), ("int", int), ("bool", bool)) if word in text),
+        str,
+    )
     kind = str if about.parse is not None else kind
-    plain = None if field.default is MISSING or isinstance(field.default, (tuple, list)) else field.default
+    plain = (
+        None
+        if field.default is MISSING or isinstance(field.default, (tuple, list))
+        else field.default
+    )
     plain = False if kind is bool else plain
     typed: Any
     if about.positional:
-        typed, plain = typer.Argument(help=about.help, metavar=about.metavar or name.upper()), inspect.Parameter.empty
+        typed, plain = (
+            typer.Argument(help=about.help, metavar=about.metavar or name.upper()),
+            inspect.Parameter.empty,
+        )
         if field.default is not MISSING:
             plain = None
     else:
@@ -181,7 +216,9 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
         plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, typed])
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, typed]
+    )
 
 
 def _help_all(context: typer.Context, wanted: bool) -> None:
@@ -196,7 +233,10 @@ _HELP_ALL = inspect.Parameter(
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
     annotation=Annotated[
-        bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show the rare options, too.")
+        bool,
+        typer.Option(
+            "--help-all", is_eager=True, callback=_help_all, help="Show the rare options, too."
+        ),
     ],
 )
 
@@ -243,10 +283,14 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
     try:
         yield
     except (InputError, UnknownColumnError) as error:
-        if isinstance(error, InputError) and (choice := _CHOICE.search(error.remedy or "")):  # of what a log holds
+        if isinstance(error, InputError) and (
+            choice := _CHOICE.search(error.remedy or "")
+        ):  # of what a log holds
             error.remedy = f"{error.remedy}; try: {output.command_line(*shlex.split(choice[1]))}"
             raise error.at() from None
-        if not isinstance(error, (MissingColumnsError, UnknownColumnError)) and "known classes" not in str(error):
+        if not isinstance(
+            error, (MissingColumnsError, UnknownColumnError)
+        ) and "known classes" not in str(error):
             raise
         from .advice import better_command
 
@@ -255,11 +299,15 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
             raise
         if isinstance(error, InputError):
             remedy = (error.remedy or "").partition("; rename")[0]
-            repeated = remedy.startswith(("rename", "the file has", "name the c"))  # which the command says, too
+            repeated = remedy.startswith(
+                ("rename", "the file has", "name the c")
+            )  # which the command says, too
             error.remedy = f"try: {command}" if repeated else f"{remedy}; try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "
-        raise UnknownColumnError(error.column, f"{error}{link}try: {command}", error.meant) from None
+        raise UnknownColumnError(
+            error.column, f"{error}{link}try: {command}", error.meant
+        ) from None
 
 
 def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
@@ -273,9 +321,13 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
             named[about.path] += [(name, str(path)) for path in several]
     reads = [path for _, path in named["read"]]
     for name, path in named["read"]:
-        if os.path.exists(path) and (Path(path).is_fifo() or Path(path).is_socket()):  # nobody may ever write into it
+        if os.path.exists(path) and (
+            Path(path).is_fifo() or Path(path).is_socket()
+        ):  # nobody may ever write into it
             remedy = "name a regular file, or give - for predictions and pipe CSV or JSONL to standard input"
-            raise InputError(f"a regular file as {name}", got="a pipe or device", file=path, remedy=remedy)
+            raise InputError(
+                f"a regular file as {name}", got="a pipe or device", file=path, remedy=remedy
+            )
     writes: dict[str, str] = {}
     for name, path in named["written"]:
         if path != "-":  # an option that is given again goes by its path, too
@@ -284,7 +336,11 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
         return
     for name, path in writes.items():  # before the work, not after it
         parent = os.path.dirname(path.rstrip("/")) or "."
-        why = "it is a folder" if os.path.isdir(path) and name.split()[0] in ("--json", "--report", "--save") else ""
+        why = (
+            "it is a folder"
+            if os.path.isdir(path) and name.split()[0] in ("--json", "--report", "--save")
+            else ""
+        )
         if (
             not os.path.exists(path)
             and "://" not in path
@@ -300,7 +356,9 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
     for name, path in (writes | dict(named["folder"])).items():
         for given, folder_path in homes:
             if folder_path in Path(path).resolve().parents:
-                raise UsageError(f"{name} {path} lies in the folder {given} that is read; choose another place")
+                raise UsageError(
+                    f"{name} {path} lies in the folder {given} that is read; choose another place"
+                )
     outputs: dict[str, str] = {}
     for name, path in writes.items():
         if Path(path).is_dir():  # the results of several files go into it under their names

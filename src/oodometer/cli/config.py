@@ -41,7 +41,11 @@ def defaults_for(
     """
     # The file that was named, oodometer.toml, or pyproject.toml, and its tables.
     name = file or (OWN if Path(OWN).is_file() else SHARED)
-    if file is None and name == SHARED and not (Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes()):
+    if (
+        file is None
+        and name == SHARED
+        and not (Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes())
+    ):
         return {}, ""
     import tomllib
 
@@ -63,8 +67,16 @@ def defaults_for(
     for key, value in tables.items():
         if key not in known:
             near = near_names(key, known)
-            hint = f"did you mean [{near[0]}]?" if near else f"there is one for each command: {', '.join(known)}"
-            what = f"table [{key}]" if isinstance(value, Mapping) else f"key {key} outside of a command's table"
+            hint = (
+                f"did you mean [{near[0]}]?"
+                if near
+                else f"there is one for each command: {', '.join(known)}"
+            )
+            what = (
+                f"table [{key}]"
+                if isinstance(value, Mapping)
+                else f"key {key} outside of a command's table"
+            )
             raise UsageError(f"{name}: unknown {what}; {hint}")
         if not isinstance(value, Mapping):
             raise UsageError(f"{name}: expected a table [{key}] of options, got {key} = {value!r}")
@@ -77,10 +89,17 @@ def defaults_for(
         command, table = command.commands[word], table.get(word, {})
         path.append(word)
         if not isinstance(table, Mapping):
-            raise UsageError(f"{name}: expected a table [{'.'.join(path)}] of options, got {word} = {table!r}")
+            raise UsageError(
+                f"{name}: expected a table [{'.'.join(path)}] of options, got {word} = {table!r}"
+            )
     if not path or not table or hasattr(command, "commands"):
         return {}, ""
-    options = {opt.lstrip("-").replace("-", "_"): p for p in command.params for opt in p.opts if opt.startswith("--")}
+    options = {
+        opt.lstrip("-").replace("-", "_"): p
+        for p in command.params
+        for opt in p.opts
+        if opt.startswith("--")
+    }
     options.pop("help", None)
     out: dict[str, Any] = {}
     for key, value in table.items():

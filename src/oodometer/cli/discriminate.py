@@ -30,10 +30,15 @@ def train(given: dict[str, Any], to: Written) -> None:
 class _Judge(JudgeOptions):
     """The options of `discriminate predict`; judges and outputs are one list of paths."""
 
-    paths: Sequence[str] = argument(kw_only=False, path="read", metavar="FOLDER OUTPUTS...", many=True,
+    paths: Sequence[str] = argument(
+        kw_only=False,
+        path="read",
+        metavar="FOLDER OUTPUTS...",
+        many=True,
         help="The folder of the judges, or several, whose judges vote together (may be left out with --judge, and for "
         "rows that hold p_correct_ columns), then rows of input and output, one file or several; gold or correct where "
-        "known.")  # fmt: skip
+        "known.",
+    )
 
 
 @command(_Judge, written=("json", "report"), to=_GROUP, kept=True)
@@ -49,19 +54,28 @@ def predict(given: dict[str, Any], to: Written) -> None:
     if out is not None and len(files) > 1:  # the rows of each file go under its name into a folder
         names = [Path(file).name for file in files]
         if not Path(out).is_dir():
-            raise UsageError(f"expected an existing folder for the rows of {len(files)} files, got --out {out}")
+            raise UsageError(
+                f"expected an existing folder for the rows of {len(files)} files, got --out {out}"
+            )
         if len(set(names)) < len(names):
             raise UsageError("two files of outputs have one name; judge them one by one")
         paths = [str(Path(out) / name) for name in names]
     with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
         results = [
-            replace(judge_outputs(folders, file, out=path, **given, progress=progress), argv=output.command_line())
+            replace(
+                judge_outputs(folders, file, out=path, **given, progress=progress),
+                argv=output.command_line(),
+            )
             for file, path in zip(files, paths, strict=True)
         ]
         plain = [result.to_dict() for result in results]
-        several = {name: plain[0][name] for name in ("command", "version", "argv")} | {"files": plain}
+        several = {name: plain[0][name] for name in ("command", "version", "argv")} | {
+            "files": plain
+        }
         page = None
-        if to.report is not None:  # the page of `evaluate`, whose section on votes has bounds, trade-off and subsets
+        if (
+            to.report is not None
+        ):  # the page of `evaluate`, whose section on votes has bounds, trade-off and subsets
             from ..verbs.evaluate import evaluate
 
             if any(outputs.metric != "exact" or outputs.truth is None for outputs in results):
@@ -72,7 +86,9 @@ def predict(given: dict[str, Any], to: Written) -> None:
             named = [replace(outputs.record, source=Path(outputs.name).name) for outputs in results]
             judged = evaluate(*named, level=results[0].level, seed=results[0].seed)
             page = {**judged.to_dict(), "argv": output.command_line()}
-        output.deliver(plain[0] if len(plain) == 1 else several, json=to.json, report=to.report, page=page)
+        output.deliver(
+            plain[0] if len(plain) == 1 else several, json=to.json, report=to.report, page=page
+        )
     if to.json != "-":
         for result in results:
             output.show(result)

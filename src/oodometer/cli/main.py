@@ -24,7 +24,12 @@ from . import config, output, samples
 from .commands import GROUPS, INTERRUPTED, Stopped, app
 
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
-_LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
+_LOUDNESS = {
+    "-v": 1,
+    "--verbose": 1,
+    "-q": -1,
+    "--quiet": -1,
+}  # taken wherever they stand, as is --debug
 
 
 def _print_version(wanted: bool) -> None:
@@ -38,16 +43,23 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all that is known, not the main things.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show a traceback where something fails.")
+    ] = False,
     config: Annotated[
         str | None,
-        typer.Option(help="Defaults of options; by default oodometer.toml, or [tool.oodometer] in pyproject.toml."),
+        typer.Option(
+            help="Defaults of options; by default oodometer.toml, or [tool.oodometer] in pyproject.toml."
+        ),
     ] = None,
     no_config: Annotated[bool, typer.Option("--no-config", help="Read no such file.")] = False,
 ) -> None:
@@ -62,7 +74,9 @@ for name in ("accuracy", "models", "discriminate", "showing"):  # each file regi
 def _parser(word: str) -> Any:
     """The parser of the command that this word names, else of all commands: to read the hints of all takes a while."""
     narrow = copy(app)
-    narrow.registered_commands = [command for command in app.registered_commands if command.name == word]
+    narrow.registered_commands = [
+        command for command in app.registered_commands if command.name == word
+    ]
     narrow.registered_groups = [group for group in app.registered_groups if group.name == word]
     return get_command(narrow if narrow.registered_commands or narrow.registered_groups else app)
 
@@ -76,9 +90,13 @@ def main(arguments: list[str] | None = None) -> int:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     if sys.stdout is None:
-        return _say("standard output is closed; lead it to /dev/null where it is not wanted (>/dev/null)", 2)
+        return _say(
+            "standard output is closed; lead it to /dev/null where it is not wanted (>/dev/null)", 2
+        )
     debug = "--debug" in given
-    if arguments is None and not debug:  # what libraries log, such as py4j that it was interrupted, is for no user
+    if (
+        arguments is None and not debug
+    ):  # what libraries log, such as py4j that it was interrupted, is for no user
         logging.getLogger().addHandler(logging.NullHandler())
     given = [a for a in given if a != "--debug"]
     with warnings.catch_warnings(), typed():
@@ -93,7 +111,9 @@ def _run(given: list[str], debug: bool) -> int:
         loudness = {_LOUDNESS[word] for word in given[:end] if word in _LOUDNESS}
         if len(loudness) > 1:
             raise UsageError("give -v or --quiet, not both")
-        given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or ["--help"]
+        given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or [
+            "--help"
+        ]
         given[0] = "history" if given[0] == "runs" else given[0]
         parser = _parser(given[0])
         defaults, note = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
@@ -119,7 +139,9 @@ def _run(given: list[str], debug: bool) -> int:
     except (KeyboardInterrupt, typer.Abort) as stop:
         return _say("interrupted; nothing was written", getattr(stop, "code", INTERRUPTED))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left; no second complaint
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the reader has left; no second complaint
         return 0
     except Exception as error:
         return _unexpected(error, debug, given)
@@ -136,10 +158,15 @@ def _unexpected(error: Exception, debug: bool, given: Sequence[str] = ()) -> int
     if debug:
         raise error
     if isinstance(error, MemoryError):
-        return _say("out of memory; give fewer rows or write the target as Parquet, which is read in batches", 1)
+        return _say(
+            "out of memory; give fewer rows or write the target as Parquet, which is read in batches",
+            1,
+        )
     if isinstance(error, OSError):
         return _say(f"{error.filename or 'a file'}: {error.strerror or error}", 1)
-    return _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1)
+    return _say(
+        f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
+    )
 
 
 def _way_out(error: Any, given: Sequence[str]) -> str:
@@ -149,7 +176,11 @@ def _way_out(error: Any, given: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     if context is None or context.command_path == "oodometer":
         return "oodometer --help lists commands and options"
-    arguments = [p.metavar or p.name.upper() for p in context.command.params if p.param_type_name == "argument"]
+    arguments = [
+        p.metavar or p.name.upper()
+        for p in context.command.params
+        if p.param_type_name == "argument"
+    ]
     options = [opt for p in context.command.params for opt in p.opts if opt.startswith("--")]
     mistyped = getattr(error, "option_name", "") or ""
     near = [] if getattr(error, "possibilities", None) else near_names(mistyped, options)
@@ -160,13 +191,19 @@ def _way_out(error: Any, given: Sequence[str]) -> str:
 
 def _say(message: str, code: int) -> int:
     spooled = sys.modules.get("oodometer.store.frames")
-    if spooled is not None:  # standard input was copied to a file whose name means nothing to anyone
+    if (
+        spooled is not None
+    ):  # standard input was copied to a file whose name means nothing to anyone
         message = spooled.without_spool_name(message)
-    message = message.replace("classes=[...]", "--classes")  # a record's constructors know no commands
+    message = message.replace(
+        "classes=[...]", "--classes"
+    )  # a record's constructors know no commands
     output.say("oodometer: " + without_passwords(" ".join(message.split())), error=True)
     return code
 
 
 def _warn(message: Warning | str, *place: Any, **more: Any) -> None:
     """A warning as one line; where in the code it comes from says nothing to whoever types commands."""
-    output.say("oodometer: warning: " + without_passwords(" ".join(str(message).split())), error=True)
+    output.say(
+        "oodometer: warning: " + without_passwords(" ".join(str(message).split())), error=True
+    )

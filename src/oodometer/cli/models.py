@@ -7,7 +7,13 @@ from typing import Any
 
 from ..errors import UsageError
 from ..options import argument, declared, option
-from ..verbs.model_options import PredictOptions, RankOptions, ReadOptions, ShiftOptions, StressOptions
+from ..verbs.model_options import (
+    PredictOptions,
+    RankOptions,
+    ReadOptions,
+    ShiftOptions,
+    StressOptions,
+)
 from . import output
 from .commands import Written, command
 
@@ -41,8 +47,13 @@ def read(given: dict[str, Any], to: Written) -> None:
 class _Rank(RankOptions):
     """The options of `rank`, and where rows to label next go."""
 
-    suggested: str | None = option(default=None, path="written", metavar="FILE", flag="--out",
-        help="Write the suggested rows, ids and texts, to this .csv or .jsonl file.")  # fmt: skip
+    suggested: str | None = option(
+        default=None,
+        path="written",
+        metavar="FILE",
+        flag="--out",
+        help="Write the suggested rows, ids and texts, to this .csv or .jsonl file.",
+    )
 
 
 @command(_Rank, written=("json", "report", "save"))
@@ -67,8 +78,13 @@ def rank(given: dict[str, Any], to: Written) -> None:
 class _Shift(ShiftOptions):
     """The options of `shift`; a first word image, text or dialogue says what DATA is."""
 
-    data: Any = argument(kw_only=False, path="read", metavar="DATA", many=True,
-        help=next(about.help for name, _, about in declared(ShiftOptions) if name == "data"))  # fmt: skip
+    data: Any = argument(
+        kw_only=False,
+        path="read",
+        metavar="DATA",
+        many=True,
+        help=next(about.help for name, _, about in declared(ShiftOptions) if name == "data"),
+    )
 
 
 @command(_Shift, written=("json",), kept=True)

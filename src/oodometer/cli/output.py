@@ -15,9 +15,13 @@ from ..outputs import terminal
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
-typed_words: ContextVar[tuple[str, ...]] = ContextVar("typed_words", default=())  # behind `oodometer`
+typed_words: ContextVar[tuple[str, ...]] = ContextVar(
+    "typed_words", default=()
+)  # behind `oodometer`
 _EVERY = 10.0  # seconds between two lines of progress
-_loudness: ContextVar[int] = ContextVar("loudness", default=0)  # 1 all, 0 the usual, -1 errors alone
+_loudness: ContextVar[int] = ContextVar(
+    "loudness", default=0
+)  # 1 all, 0 the usual, -1 errors alone
 
 
 def say(*lines: str, error: bool = False) -> None:
@@ -42,9 +46,13 @@ def show(result: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> 
     view = result.view() if seed is None else replace(result.view(), seed=seed)
     notes = [detail for detail in view.details if detail.startswith(tuple(asked))]
     view = replace(
-        view, notes=(*notes, *view.notes), details=tuple(detail for detail in view.details if detail not in notes)
+        view,
+        notes=(*notes, *view.notes),
+        details=tuple(detail for detail in view.details if detail not in notes),
     )
-    lines = terminal.view_lines(view, terminal.width(), full=verbose(), colour=terminal.colours(sys.stdout))
+    lines = terminal.view_lines(
+        view, terminal.width(), full=verbose(), colour=terminal.colours(sys.stdout)
+    )
     _put("".join(f"{line}\n" for line in lines), sys.stdout)
     left_out(terminal.fitted(view, terminal.width())[1])
 
@@ -134,12 +142,24 @@ def deliver(
                 write_result(json, text)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
+) -> None:
     """A table on standard output that fits the screen, 80 columns where it is none."""
     if not quiet():
-        columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
-        lines = terminal.table_lines(columns, rows, terminal.width(), colour=terminal.colours(sys.stdout))
-        _put("".join(f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]), sys.stdout)
+        columns, rows = (
+            [visible(name) for name in columns],
+            [[visible(cell) for cell in row] for row in rows],
+        )
+        lines = terminal.table_lines(
+            columns, rows, terminal.width(), colour=terminal.colours(sys.stdout)
+        )
+        _put(
+            "".join(
+                f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]
+            ),
+            sys.stdout,
+        )
 
 
 class _Bar:
@@ -169,7 +189,11 @@ class _Telling:
 
     def __call__(self, done: int, total: int) -> None:
         if self._now() - self._last >= _EVERY:
-            how_far = f"{done / total:.0%}" if self._share and total else f"{done:,}{f' of {total:,}' if total else ''}"
+            how_far = (
+                f"{done / total:.0%}"
+                if self._share and total
+                else f"{done:,}{f' of {total:,}' if total else ''}"
+            )
             self._say(how_far.replace("%", " %"))
 
     def phase(self, name: str) -> None:
@@ -189,7 +213,9 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(
+    what: str, *, lines: bool = False, share: bool = False
+) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error where that is a terminal; gives the function to call with (done, total), whose method
     ``phase`` hears of what is done now. ``lines``: elsewhere a line every ten seconds, with ``share`` in percent.
     """
@@ -207,7 +233,14 @@ def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iter
     )
 
     words = TextColumn("{task.description}", markup=False)
-    columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (
+        words,
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield _Bar(bar, what)
 

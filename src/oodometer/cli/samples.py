@@ -8,7 +8,9 @@ from pathlib import Path
 
 from ..errors import UsageError, near_names
 
-_TABLES = Path(__file__).parents[1] / "datasets" / "tables"  # a path, as to import the loaders takes a while
+_TABLES = (
+    Path(__file__).parents[1] / "datasets" / "tables"
+)  # a path, as to import the loaders takes a while
 _MODELS = ("bayes", "forest", "logistic", "neighbors", "svm", "tree")
 
 
@@ -27,8 +29,15 @@ COMMANDS = {
         "compare": " ".join(f"reference/{name}.csv" for name in _MODELS),
         **_of_one_model("reference/svm.csv", "target/svm.csv"),
     },
-    "judged": {"read": "verdicts.csv", "audit": "verdicts.csv --judge judge_passed --labels human_passed"},
-    "runs": {"compare": "small.csv large.csv", "evaluate": "small.csv", "read": "small/ --out small.parquet"},
+    "judged": {
+        "read": "verdicts.csv",
+        "audit": "verdicts.csv --judge judge_passed --labels human_passed",
+    },
+    "runs": {
+        "compare": "small.csv large.csv",
+        "evaluate": "small.csv",
+        "read": "small/ --out small.parquet",
+    },
     "sums": {"read": "samples_two_digits.jsonl --out two_digits.parquet"},
 }
 """Sample -> command -> the words that ``--sample`` stands for."""
@@ -60,18 +69,26 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
     if name not in fitting:
         near = near_names(name, fitting)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"expected {command} --sample {' or '.join(fitting)}, got {name or 'nothing'}{meant}")
+        raise UsageError(
+            f"expected {command} --sample {' or '.join(fitting)}, got {name or 'nothing'}{meant}"
+        )
     stands = COMMANDS[name][command]
     if any(word.startswith(("--labels", "--suggest")) for word in rest):  # rows of one's own choice
         stands = stands.replace(" --labels ten.csv", "")
-    fitted = [word for word in rest if word.endswith(".oodo") and command != "fit"][:1]  # in the reference's place
+    fitted = [word for word in rest if word.endswith(".oodo") and command != "fit"][
+        :1
+    ]  # in the reference's place
     stands = stands.partition(" ")[2] if fitted else stands
     rest = [word for word in rest if word not in fitted]
     paths = []
     for word in shlex.split(stands):
         model, link, file = word.rpartition("=")
         stem, _, ending = file.rpartition(".")
-        stored = file if file.endswith("/") else {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
+        stored = (
+            file
+            if file.endswith("/")
+            else {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
+        )
         paths.append(f"{model}{link}{_TABLES / name / stored}" if stored else word)
     says = f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"
     return [command, *fitted, *paths, *rest], says

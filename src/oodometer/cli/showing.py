@@ -17,17 +17,36 @@ from ..verbs.options import CiteOptions, DemoOptions, HistoryOptions, ReproduceO
 from . import output, samples
 from .commands import Written, command
 
-_DATA = ("target", "predictions", "data", "examples", "models", "outputs", "pairs", "paper", "reference")
+_DATA = (
+    "target",
+    "predictions",
+    "data",
+    "examples",
+    "models",
+    "outputs",
+    "pairs",
+    "paper",
+    "reference",
+)
 
 
 class _History(HistoryOptions):
     """The options of `history`, where a folder may stand in the place of a store, and another result."""
 
-    store: Any = argument(kw_only=False, default=None, path="read", metavar="STORE", many=True,
+    store: Any = argument(
+        kw_only=False,
+        default=None,
+        path="read",
+        metavar="STORE",
+        many=True,
         help="A store of past runs: a file, or postgresql://user@host/database; estimate --store fills it. Or folders "
-        "of runs of long commands, or that hold some; by default this one.")  # fmt: skip
-    run: int | None = option(default=None, metavar="NUMBER",
-        help="Instead, the whole result of this run, as --json (by default) or --report.")  # fmt: skip
+        "of runs of long commands, or that hold some; by default this one.",
+    )
+    run: int | None = option(
+        default=None,
+        metavar="NUMBER",
+        help="Instead, the whole result of this run, as --json (by default) or --report.",
+    )
 
 
 @command(_History, written=("json", "report"))
@@ -40,7 +59,9 @@ def history(given: dict[str, Any], to: Written) -> None:
     stores, run = given.pop("store", None) or ["."], given.pop("run", None)
     if all(os.path.isdir(store) for store in stores):
         if given or run is not None or to.report is not None:
-            raise UsageError("runs of long commands have no --job, --last, --run and --report; leave them out")
+            raise UsageError(
+                "runs of long commands have no --job, --last, --run and --report; leave them out"
+            )
         result = list_runs(stores)
         if not to.deliver(result.to_dict()):
             return
@@ -52,7 +73,12 @@ def history(given: dict[str, Any], to: Written) -> None:
         for listed in result.runs:
             began = listed.began.replace("+00:00", "").replace("T", " ")
             data = next(filter(None, map(listed.about.get, _DATA)), "")
-            row = [listed.folder, listed.verb, listed.status, f"{listed.done} of {listed.parts or '?'}"]
+            row = [
+                listed.folder,
+                listed.verb,
+                listed.status,
+                f"{listed.done} of {listed.parts or '?'}",
+            ]
             rows.append([*row, str(listed.read), began, os.path.basename(data.rstrip("/"))])
         heads = ["folder", "command", "status", "parts done", "read", "began (UTC)", "target"]
         output.print_table(heads, rows, "Runs")
@@ -78,7 +104,9 @@ def history(given: dict[str, Any], to: Written) -> None:
 class _Report(Options):
     """The file that is shown."""
 
-    path: str = argument(kw_only=False, path="read", metavar="FILE", help="JSON of a command; - is standard input.")
+    path: str = argument(
+        kw_only=False, path="read", metavar="FILE", help="JSON of a command; - is standard input."
+    )
 
 
 @command(_Report, written=("report", "out"))
@@ -95,8 +123,12 @@ def report(given: dict[str, Any], to: Written) -> None:
 class _Methods(Options):
     """The options of `methods`."""
 
-    kind: str | None = argument(kw_only=False, default=None, metavar="[NAME]",
-        help="All about a method, or the list of a kind: estimator, score, metric, shift, ...")  # fmt: skip
+    kind: str | None = argument(
+        kw_only=False,
+        default=None,
+        metavar="[NAME]",
+        help="All about a method, or the list of a kind: estimator, score, metric, shift, ...",
+    )
     json: bool = option(default=False, help="Print JSON.")
 
 
@@ -119,11 +151,19 @@ def methods(given: dict[str, Any], to: Written) -> None:
     for m in (m for m in chosen if m["name"] == asked):
         output.say(f"{m['name']} ({m['what']})")
         about = {"needs": m["needs"], "assumes": m["assumes"], "interval": m["kind"]}
-        output.tell(*(f"  {text}" for text in (m["summary"], *(f"{k}: {v}" for k, v in about.items() if v))))
-        output.tell(f"  cited as: {m['citation']} (oodometer cite {m['name']})" if m["citation"] else "")
+        output.tell(
+            *(f"  {text}" for text in (m["summary"], *(f"{k}: {v}" for k, v in about.items() if v)))
+        )
+        output.tell(
+            f"  cited as: {m['citation']} (oodometer cite {m['name']})" if m["citation"] else ""
+        )
     brief = asked is None and not output.verbose()
     for what in kinds[:1] if brief else kinds if asked is None else [asked]:
-        rows = [[m["name"], m["needs"], m["assumes"] or m["summary"]] for m in chosen if m["what"] == what]
+        rows = [
+            [m["name"], m["needs"], m["assumes"] or m["summary"]]
+            for m in chosen
+            if m["what"] == what
+        ]
         if brief:  # a line each
             wide = [max(len(row[0]) for row in rows), 20]
             for row in rows:
@@ -132,7 +172,9 @@ def methods(given: dict[str, Any], to: Written) -> None:
                 row[1] = re.split(r" or |, ", row[1])[0]
                 row[2] = textwrap.shorten(few, terminal.width() - sum(wide) - 4, placeholder=" ...")
         if rows:
-            output.print_table(["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s")
+            output.print_table(
+                ["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s"
+            )
     if brief:
         counts = ", ".join(f"{sum(m['what'] == what for m in every)} {what}s" for what in kinds[1:])
         output.tell(f"More: oodometer methods NAME, or KIND: {counts}")
@@ -149,8 +191,11 @@ def cite(given: dict[str, Any], to: Written) -> None:
 class _Demo(DemoOptions):
     """The options of `demo`, and the samples of other commands."""
 
-    sample: str | None = option(default=None, metavar="NAME",
-        help=f"Instead, write the files of a sample ({', '.join(samples.COMMANDS)}), and what to type.")  # fmt: skip
+    sample: str | None = option(
+        default=None,
+        metavar="NAME",
+        help=f"Instead, write the files of a sample ({', '.join(samples.COMMANDS)}), and what to type.",
+    )
 
 
 @command(_Demo)
@@ -165,14 +210,23 @@ def demo(given: dict[str, Any], to: Written) -> None:
 
         paths = write_sample(one_of(*samples.COMMANDS)("--sample", sample), out)
         output.say(f"Wrote {len(paths)} files into {out}. Go there (cd {out}), and try:")
-        output.say(*(f"  oodometer {command} {words}" for command, words in samples.COMMANDS[sample].items()))
+        output.say(
+            *(
+                f"  oodometer {command} {words}"
+                for command, words in samples.COMMANDS[sample].items()
+            )
+        )
         return
     with output.progress_bar("estimating") as progress:
         result = run(out, progress=progress)
     rows = []
     for step in result.steps:
         i, truth = step.estimation.headline.interval, step.estimation.target["accuracy"]
-        shown = [percent(i.value), f"[{percent(i.lower)}, {percent(i.upper)}]", percent(truth["value"])]
+        shown = [
+            percent(i.value),
+            f"[{percent(i.lower)}, {percent(i.upper)}]",
+            percent(truth["value"]),
+        ]
         rows.append([str(step.severity), step.name, *shown, step.estimation.headline.trust])
     columns = ["severity", "drift", "estimate", "interval", "truth", "trust"]
     output.print_table(columns, rows, "Accuracy without labels, and the truth")
@@ -199,7 +253,9 @@ def reproduce(given: dict[str, Any], to: Written) -> None:
 
         def report(what: str, share: float) -> None:
             nonlocal last
-            if bar is None and what != last and not output.quiet():  # nobody watches: a line for each step
+            if (
+                bar is None and what != last and not output.quiet()
+            ):  # nobody watches: a line for each step
                 output.say(f"{share:4.0%}  {visible(what)}", error=True)
             elif bar is not None and what != last:
                 bar.phase(visible(what))  # type: ignore[attr-defined]

@@ -41,7 +41,9 @@ class Table:
         self.columns = {str(name): np.asarray(values) for name, values in columns.items()}
         lengths = {name: len(values) for name, values in self.columns.items()}
         if len(set(lengths.values())) != 1:
-            raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
+            raise InputError(
+                "columns of one length", got=str(lengths)[:80], remedy="align them by row"
+            )
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -83,13 +85,17 @@ class Dataset:
             length = len(getattr(self, what))
             if length not in (0, len(self.inputs)):
                 expected = f"{len(self.inputs)} {what}, one an input, or none"
-                raise InputError(expected, got=str(length), remedy="align them by sample", column=what)
+                raise InputError(
+                    expected, got=str(length), remedy="align them by sample", column=what
+                )
 
     @classmethod
     def of_rows(cls, name: str, rows: Sequence[Row], source: str) -> Dataset:
         """A set of sequences from rows. Raises `InputError` for none at all."""
         if not rows:
-            raise InputError(f"rows of {name}", got="none", remedy="fetch the data again", file=source)
+            raise InputError(
+                f"rows of {name}", got="none", remedy="fetch the data again", file=source
+            )
         inputs, outputs, types, ids = zip(*rows, strict=True)
         return cls(name, inputs, outputs, types, ids, source)
 
@@ -123,7 +129,11 @@ class Dataset:
             columns = {name: values.tolist() for name, values in self.inputs.columns.items()}
             digest.update(repr((columns, self.targets)).encode())
         else:  # the two forms in which finished runs named their data
-            parts = [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
+            parts = (
+                [self.inputs, self.targets, self.types]
+                if self.types
+                else [self.targets, self.inputs]
+            )
             for row in zip(*(column for column in parts if len(column)), strict=True):
                 cells = (
                     f"{hashlib.sha256(cell.tobytes()).hexdigest()}{cell.shape}"
@@ -143,15 +153,21 @@ class Dataset:
             return values[rows] if whole else tuple(values[i] for i in rows)
 
         names = ("inputs", "targets", "types", "ids")
-        fields: dict[str, Any] = {name: taken(values) for name in names if len(values := getattr(self, name))}
+        fields: dict[str, Any] = {
+            name: taken(values) for name in names if len(values := getattr(self, name))
+        }
         return replace(self, **fields)
 
     def keep(self, good: Callable[[str, str], bool]) -> Dataset:
         """The rows whose input and target are good. Raises `InputError` where none is."""
-        rows = [i for i, pair in enumerate(zip(self.inputs, self.targets, strict=True)) if good(*pair)]
+        rows = [
+            i for i, pair in enumerate(zip(self.inputs, self.targets, strict=True)) if good(*pair)
+        ]
         if not rows:
             expected = f"rows of {self.name} that are short enough"
-            raise InputError(expected, got=f"none of {len(self)}", remedy="allow longer ones", file=self.source)
+            raise InputError(
+                expected, got=f"none of {len(self)}", remedy="allow longer ones", file=self.source
+            )
         return self.take(rows)
 
     def sample(self, rows: int | None, seed: int) -> Dataset:
@@ -181,16 +197,27 @@ class Dataset:
         return replace(self, inputs=tuple(map(change, self.inputs)))
 
     def __add__(self, other: Dataset) -> Dataset:
-        arrays, sources = isinstance(self.inputs, np.ndarray), dict.fromkeys((self.source, other.source))
-        inputs = np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs
+        arrays, sources = (
+            isinstance(self.inputs, np.ndarray),
+            dict.fromkeys((self.source, other.source)),
+        )
+        inputs = (
+            np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs
+        )
         names = ("targets", "types", "ids")
         more: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
         return replace(self, inputs=inputs, source=", ".join(sources), **more)
 
     @property
     def _strata(self) -> Array:
-        named = self.types if len(self.types) else self.targets if np.ndim(self.targets) == 1 else ()
-        return np.unique(np.array(named), return_inverse=True)[1] if len(named) else np.zeros(len(self), dtype=np.int64)
+        named = (
+            self.types if len(self.types) else self.targets if np.ndim(self.targets) == 1 else ()
+        )
+        return (
+            np.unique(np.array(named), return_inverse=True)[1]
+            if len(named)
+            else np.zeros(len(self), dtype=np.int64)
+        )
 
 
 def stratified(strata: Array, rows: int | None, seed: int) -> Array:
@@ -208,7 +235,9 @@ def stratified(strata: Array, rows: int | None, seed: int) -> Array:
     return rng.permutation(order[np.argsort(rank, kind="stable")[:rows]])
 
 
-def split_by_group(data: Dataset, groups: Sequence[str], shares: Sequence[float], seed: int) -> list[Dataset]:
+def split_by_group(
+    data: Dataset, groups: Sequence[str], shares: Sequence[float], seed: int
+) -> list[Dataset]:
     """Parts of about the given shares of the rows, whole groups (documents) at a time, shuffled by the seed."""
     names, of = np.unique(np.array(groups), return_inverse=True)
     parts: list[list[int]] = [[] for _ in shares]

@@ -13,13 +13,27 @@ from ..errors import InputError, UsageError
 from .base import Dataset, Dialogue
 from .files import check_name, damaged, data_folder, hub_rows, read_objects
 
-TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "messages", "conversations")
+TURNS = (
+    "turns",
+    "context",
+    "dialog",
+    "dialogue",
+    "utterances",
+    "history",
+    "messages",
+    "conversations",
+)
 """Usual names of the column with the turns."""
 CONTEXTS = ("context", "history")
 """Those of them that hold what was said before a reply; in others each turn but the first is one."""
 _ASSISTANT = frozenset(("assistant", "gpt", "model", "bot", "chatgpt"))  # roles in logs of chats
 _CHAT = _ASSISTANT | {"user", "human", "system", "developer", "tool"}
-_SAID = ("content", "text", "utterance", "value")  # where the text of a turn is that is an object, as in logs of chats
+_SAID = (
+    "content",
+    "text",
+    "utterance",
+    "value",
+)  # where the text of a turn is that is an object, as in logs of chats
 
 
 def text_key(turn: Any) -> str | None:
@@ -36,7 +50,9 @@ def said(turn: Any) -> Any:
 
 def is_context(column: str, row: Mapping[str, Any]) -> bool:
     """Whether the turns of a column are a context, to which the rest of the row gives the reply."""
-    return column in CONTEXTS or row.get("response") is not None or row.get("candidates") is not None
+    return (
+        column in CONTEXTS or row.get("response") is not None or row.get("candidates") is not None
+    )
 
 
 @final
@@ -51,7 +67,9 @@ class Exchange:
     label: int | None
 
 
-def with_replies(row: Mapping[str, Any], column: str, turns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+def with_replies(
+    row: Mapping[str, Any], column: str, turns: Sequence[str]
+) -> Iterator[Mapping[str, Any]]:
     """A row whose turns are a conversation as one row for each reply among them, its response."""
     rest = {name: value for name, value in row.items() if name not in (column, "context")}
     for at in replies_among(row[column]):
@@ -80,7 +98,12 @@ def replies_among(turns: Sequence[Any]) -> list[int]:
 
 
 def exchange(
-    row: Mapping[str, Any], context: Sequence[str], *, number: int, place: Mapping[str, Any], label: str | None = None
+    row: Mapping[str, Any],
+    context: Sequence[str],
+    *,
+    number: int,
+    place: Mapping[str, Any],
+    label: str | None = None,
 ) -> Exchange:
     """What a row with a context gives; ``place`` (file, row) goes into errors. The id is the column ``id`` (with the
     number of the turn, where the row has one), else ``source_row``, which shifted copies have, else ``number``. The
@@ -92,7 +115,9 @@ def exchange(
     if candidates is None and response is None:
         expected = "a response, or candidates, beside the context"
         remedy = "a ranker needs replies to choose from: add one of these columns, or give whole dialogues (turns)"
-        raise InputError(expected, got=f"the columns {', '.join(map(str, row))}"[:120], remedy=remedy, **place)
+        raise InputError(
+            expected, got=f"the columns {', '.join(map(str, row))}"[:120], remedy=remedy, **place
+        )
     offered: tuple[str, ...] | None = None
     position: int | None = None
     if candidates is not None:
@@ -148,13 +173,22 @@ def replies(
     >>> [one.candidates[target] for one, target in zip(found.inputs, found.targets)]
     ['Hello!', 'Bye.', 'Here.']
     """
-    pool = Replies((turn for _, turns in conversations for turn in turns[1:]), candidates, seed, source)
+    pool = Replies(
+        (turn for _, turns in conversations for turn in turns[1:]), candidates, seed, source
+    )
     samples = [(name, turns, at) for name, turns in conversations for at in range(1, len(turns))]
     ids = tuple(f"{name}-{at}" for name, _, at in samples)
-    offered = [pool.among(name, turns[at]) for name, (_, turns, at) in zip(ids, samples, strict=True)]
-    inputs = tuple(Dialogue(turns[:at], texts) for (_, turns, at), (texts, _) in zip(samples, offered, strict=True))
+    offered = [
+        pool.among(name, turns[at]) for name, (_, turns, at) in zip(ids, samples, strict=True)
+    ]
+    inputs = tuple(
+        Dialogue(turns[:at], texts)
+        for (_, turns, at), (texts, _) in zip(samples, offered, strict=True)
+    )
     kinds = () if types is None else tuple(types[name] for name, _, _ in samples)
-    return Dataset(name, inputs, tuple(right for _, right in offered), kinds, ids, source, "dialogue")
+    return Dataset(
+        name, inputs, tuple(right for _, right in offered), kinds, ids, source, "dialogue"
+    )
 
 
 @final
@@ -193,11 +227,20 @@ def daily_dialog(split: str, *, candidates: int = 10, seed: int = 0) -> Dataset:
     candidates and ids. Source: Li et al. (2017), non-commercial licence.
     """
     conversations = daily_dialog_conversations(split)
-    seen = {turns for _, turns in daily_dialog_conversations("train")} if split != "train" else set()
+    seen = (
+        {turns for _, turns in daily_dialog_conversations("train")} if split != "train" else set()
+    )
     types = {name: _SEEN if turns in seen else _NEW for name, turns in conversations}
     folder = data_folder()
     source = "li2017/dailydialog" if folder is None else str(folder / _DAILY)
-    return replies(conversations, f"DailyDialog {split}", candidates=candidates, seed=seed, types=types, source=source)
+    return replies(
+        conversations,
+        f"DailyDialog {split}",
+        candidates=candidates,
+        seed=seed,
+        types=types,
+        source=source,
+    )
 
 
 def daily_dialog_conversations(split: str) -> list[Conversation]:

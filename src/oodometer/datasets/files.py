@@ -57,26 +57,46 @@ def read_member(path: Path, member: str) -> list[str]:
             file = archive.extractfile(member)
             if file is None:
                 raise KeyError(member)
-            return [line.rstrip("\r") for line in file.read().decode("utf-8").removesuffix("\n").split("\n")]
+            return [
+                line.rstrip("\r")
+                for line in file.read().decode("utf-8").removesuffix("\n").split("\n")
+            ]
     except FileNotFoundError:
         raise missing_file(path) from None
     except KeyError as error:
-        raise damaged(f"a file {member} in the archive", "none", path, what="the archive") from error
+        raise damaged(
+            f"a file {member} in the archive", "none", path, what="the archive"
+        ) from error
     except _BROKEN as error:
-        raise damaged("a .tar.xz archive of text", str(error) or type(error).__name__, path) from error
+        raise damaged(
+            "a .tar.xz archive of text", str(error) or type(error).__name__, path
+        ) from error
 
 
 def missing_file(path: Path) -> InputError:
     """The error for a file that the folder of data does not hold."""
     remedy = "put it there, or unset OODOMETER_DATA to load from the hub"
-    return InputError("a data file in the folder of OODOMETER_DATA", got="no such file", remedy=remedy, file=str(path))
+    return InputError(
+        "a data file in the folder of OODOMETER_DATA",
+        got="no such file",
+        remedy=remedy,
+        file=str(path),
+    )
 
 
 def damaged(
-    expected: str, got: str, path: Path | str, row: int | None = None, *, what: str = "the file", **where: Any
+    expected: str,
+    got: str,
+    path: Path | str,
+    row: int | None = None,
+    *,
+    what: str = "the file",
+    **where: Any,
 ) -> InputError:
     """The error for data that were fetched and are not what they should be: fetching them again is the remedy."""
-    return InputError(expected, got=got, remedy=f"fetch {what} again", file=str(path), row=row, **where)
+    return InputError(
+        expected, got=got, remedy=f"fetch {what} again", file=str(path), row=row, **where
+    )
 
 
 def data_folder() -> Path | None:
@@ -86,7 +106,12 @@ def data_folder() -> Path | None:
         folder = Path(named)
         if not folder.is_dir():
             remedy = "name the folder, or unset it to load from the hub"
-            raise InputError("a folder of data sets in OODOMETER_DATA", got="no such folder", remedy=remedy, file=named)
+            raise InputError(
+                "a folder of data sets in OODOMETER_DATA",
+                got="no such folder",
+                remedy=remedy,
+                file=named,
+            )
         return folder
     root = Path(__file__).resolve().parents[3]
     beside = root.parent / "shared" / "data"
@@ -119,7 +144,9 @@ def parse_json(text: str, expected: str, path: Path, got: str | None = None) -> 
 
 _REMEDY = "set OODOMETER_DATA to a folder that holds the data"
 _PATIENCE = 5.0  # seconds that a connection may take
-_KEPT = 60  # seconds that an answer is good for: a run that wants six things from the hub asks it once
+_KEPT = (
+    60  # seconds that an answer is good for: a run that wants six things from the hub asks it once
+)
 
 
 def hub_answers() -> bool:
@@ -151,6 +178,10 @@ def hub_rows(source: str, split: str, part: str | None = None) -> Any:
         if not (Path(config.HF_DATASETS_CACHE) / source.replace("/", "___")).is_dir():
             raise WorkError(f"cannot load {source} from the hub, which does not answer; {_REMEDY}")
     try:
-        return load_dataset(source, part, split=split) if part else load_dataset(source, split=split)
+        return (
+            load_dataset(source, part, split=split) if part else load_dataset(source, split=split)
+        )
     except Exception as error:  # no network, no such set: many classes, one remedy
-        raise WorkError(f"cannot load {source} ({split}) from the hub ({type(error).__name__}); {_REMEDY}") from error
+        raise WorkError(
+            f"cannot load {source} ({split}) from the hub ({type(error).__name__}); {_REMEDY}"
+        ) from error

@@ -25,22 +25,32 @@ _COLUMNS = (("img", "image"), ("label", "labels"))
 def _found(inner: str, *names: str) -> Path | None:
     """The first file of these names in the folder of data, in its ``images``, or in the folder ``inner`` of either."""
     folder = data_folder()
-    folders = [] if folder is None else [top / last for top in (folder, folder / "images") for last in ("", inner)]
+    folders = (
+        []
+        if folder is None
+        else [top / last for top in (folder, folder / "images") for last in ("", inner)]
+    )
     return next((file for top in folders for name in names if (file := top / name).is_file()), None)
 
 
 def _absent(what: str, path: Path | None = None) -> InputError:
     remedy = "put it into the folder of OODOMETER_DATA"
-    return InputError(what, got="no such file", remedy=remedy, file=None if path is None else str(path))
+    return InputError(
+        what, got="no such file", remedy=remedy, file=None if path is None else str(path)
+    )
 
 
 def _load(path: Path, *needed: str) -> Any:
     """The array of an NPY file, or arrays of an NPZ file, unpacked where its name ends in .xz."""
     if not path.is_file():
         raise missing_file(path)
-    what = f"an NPZ file with the arrays {', '.join(needed)}" if needed else "an NPY file of numbers"
+    what = (
+        f"an NPZ file with the arrays {', '.join(needed)}" if needed else "an NPY file of numbers"
+    )
     try:
-        source: Any = io.BytesIO(lzma.decompress(path.read_bytes())) if path.suffix == ".xz" else path
+        source: Any = (
+            io.BytesIO(lzma.decompress(path.read_bytes())) if path.suffix == ".xz" else path
+        )
         arrays = np.load(source, allow_pickle=False)
         if not needed:
             return arrays
@@ -51,43 +61,66 @@ def _load(path: Path, *needed: str) -> Any:
 
 
 def image_set(
-    name: str, images: Any, labels: Any, part: str, path: Path, shape: Sequence[int], classes: int = 10
+    name: str,
+    images: Any,
+    labels: Any,
+    part: str,
+    path: Path,
+    shape: Sequence[int],
+    classes: int = 10,
 ) -> Dataset:
     """A data set of uint8 images of one shape and labels from 0 to ``classes`` - 1; `InputError` for others."""
     if images.dtype != np.uint8 or images.shape[1:] != tuple(shape) or not len(images):
         expected = f"uint8 images of shape (sample, {', '.join(map(str, shape))})"
         raise damaged(expected, f"{images.dtype} of shape {images.shape}", path)
     if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
-        raise damaged(f"{len(images)} labels, one an image", f"{labels.dtype} of shape {labels.shape}", path)
+        raise damaged(
+            f"{len(images)} labels, one an image", f"{labels.dtype} of shape {labels.shape}", path
+        )
     wrong = (labels < 0) | (labels >= classes)
     if wrong.any():
         row = int(wrong.argmax())
         raise damaged(f"a label from 0 to {classes - 1}", str(labels[row]), path, row + 1)
     ids = tuple(f"{part}/{i}" for i in range(len(images)))
-    return Dataset(name, images, tuple(labels.tolist()), ids=ids, source=path.name, modality="image")
+    return Dataset(
+        name, images, tuple(labels.tolist()), ids=ids, source=path.name, modality="image"
+    )
 
 
-def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequence[int]) -> tuple[Array, Array]:
+def hub_images(
+    source: str, part: str, read: Callable[[Any], Array], shape: Sequence[int]
+) -> tuple[Array, Array]:
     """Images, as ``read`` makes them of a cell, and labels of a set on the hub."""
     rows = hub_rows(source, part)
-    image, label = (next((name for name in names if name in rows.column_names), None) for names in _COLUMNS)
+    image, label = (
+        next((name for name in names if name in rows.column_names), None) for names in _COLUMNS
+    )
     if image is None or label is None:
         expected = "columns image and label"
-        raise InputError(expected, got=", ".join(rows.column_names), remedy="name another set on the hub", file=source)
+        raise InputError(
+            expected,
+            got=", ".join(rows.column_names),
+            remedy="name another set on the hub",
+            file=source,
+        )
     out = np.empty((len(rows), *shape), dtype=np.uint8)
     for row, cell in enumerate(rows[image]):
         _put(out, row, cell, Path(source), read)
     return out, np.asarray(rows[label], dtype=np.int64)
 
 
-def _put(out: Array, row: int, image: Any, path: Path, read: Callable[[Any], Array] = decode_image) -> None:
+def _put(
+    out: Array, row: int, image: Any, path: Path, read: Callable[[Any], Array] = decode_image
+) -> None:
     try:
         pixels = read(image)
         if pixels.shape != out.shape[1:]:
             raise ValueError(f"an image of shape {pixels.shape}")
     except ValueError as error:
         wanted = " x ".join(map(str, out.shape[1:3]))
-        raise damaged(f"an image of {wanted} pixels", str(error), path, row + 1, what="the data") from error
+        raise damaged(
+            f"an image of {wanted} pixels", str(error), path, row + 1, what="the data"
+        ) from error
     out[row] = pixels
 
 
@@ -102,7 +135,9 @@ def mnist(part: str = "train") -> Dataset:
     check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
-        images, labels = hub_images(_MNIST, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE)
+        images, labels = hub_images(
+            _MNIST, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE
+        )
         return image_set("mnist", images, labels, part, Path(_MNIST), _MNIST_SHAPE)
     path = folder / "images" / f"mnist_{part}.npz"
     images, labels = _load(path, "x", "y")
@@ -110,7 +145,18 @@ def mnist(part: str = "train") -> Dataset:
     return image_set("mnist", images, labels, part, path, _MNIST_SHAPE)
 
 
-CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+CIFAR10_CLASSES = (
+    "airplane",
+    "automobile",
+    "bird",
+    "cat",
+    "deer",
+    "dog",
+    "frog",
+    "horse",
+    "ship",
+    "truck",
+)
 """What the targets 0 to 9 are."""
 
 _HUB, _SHAPE = "uoft-cs/cifar10", (32, 32, 3)
@@ -131,9 +177,13 @@ def cifar10(part: str = "train") -> Dataset:
         return image_set("cifar10", images, labels, part, Path(_HUB), _SHAPE)
     path = folder / "images" / f"{part}_jpegs.npz.xz"
     packed, offset, labels = _load(path, "jpeg", "offset", "label")
-    rising = offset.ndim == 1 and len(offset) > 1 and offset[0] >= 0 and (np.diff(offset) >= 0).all()
+    rising = (
+        offset.ndim == 1 and len(offset) > 1 and offset[0] >= 0 and (np.diff(offset) >= 0).all()
+    )
     if not rising or offset[-1] > len(packed):
-        raise damaged("offsets that rise up to the number of bytes", "others", path, column="offset")
+        raise damaged(
+            "offsets that rise up to the number of bytes", "others", path, column="offset"
+        )
     images = np.empty((len(offset) - 1, *_SHAPE), dtype=np.uint8)
     whole = packed.tobytes()
     # One after the other: of small files most of the work is Python's, and threads only make it slower.
@@ -172,17 +222,33 @@ def cifar10_c(kind: str, severity: int) -> Dataset:
     if file is None:
         raise _absent(f"CIFAR-10-C ({kind}.npy and labels.npy)")
     examples = StackedExamples(file, ("image",))
-    return replace(next(examples.batches(len(examples.labels) // 5, first=severity - 1)).data, name="cifar-10-c")
+    return replace(
+        next(examples.batches(len(examples.labels) // 5, first=severity - 1)).data,
+        name="cifar-10-c",
+    )
 
 
-STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
+STL10_CLASSES = (
+    "airplane",
+    "bird",
+    "car",
+    "cat",
+    "deer",
+    "dog",
+    "horse",
+    "monkey",
+    "ship",
+    "truck",
+)
 """Its own classes, in its own order."""
 
 _SIDE = 96
 _STL10_SHAPE = (_SIDE, _SIDE, 3)
 _NAMES = {"car": "automobile"}  # in CIFAR-10; a frog is in CIFAR-10 alone, a monkey in STL10 alone
 _NAMED = [_NAMES.get(name, name) for name in STL10_CLASSES]
-_TO_CIFAR = np.array([CIFAR10_CLASSES.index(name) if name in CIFAR10_CLASSES else -1 for name in _NAMED])
+_TO_CIFAR = np.array(
+    [CIFAR10_CLASSES.index(name) if name in CIFAR10_CLASSES else -1 for name in _NAMED]
+)
 
 
 def find_stl10() -> Path | None:
@@ -214,8 +280,13 @@ def stl10() -> Dataset:
         if len(raw) % (3 * _SIDE * _SIDE) or not len(raw):
             raise damaged(f"images of {3 * _SIDE * _SIDE} bytes", f"{len(raw)} bytes in all", file)
         if not ends.all():
-            raise damaged("a label from 1 to 10", "0", beside, int((ends == 0).argmax()) + 1, what="it")
-        images, labels = raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1), ends.astype(np.int64) - 1
+            raise damaged(
+                "a label from 1 to 10", "0", beside, int((ends == 0).argmax()) + 1, what="it"
+            )
+        images, labels = (
+            raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1),
+            ends.astype(np.int64) - 1,
+        )
     whole = image_set("stl10", images, labels, "test", file, _STL10_SHAPE)
     targets = _TO_CIFAR[list(whole.targets)]
     rows = np.flatnonzero(targets >= 0)
@@ -226,5 +297,8 @@ def stl10() -> Dataset:
     for row, at in enumerate(rows):  # each pixel the mean of a block
         small = image.fromarray(np.ascontiguousarray(images[at]))
         out[row] = np.asarray(small.resize(_SHAPE[:2], image.Resampling.BOX))
-    more: dict[str, Any] = {"targets": tuple(targets[rows].tolist()), "ids": tuple(whole.ids[i] for i in rows)}
+    more: dict[str, Any] = {
+        "targets": tuple(targets[rows].tolist()),
+        "ids": tuple(whole.ids[i] for i in rows),
+    }
     return replace(whole, inputs=out, **more)

@@ -44,7 +44,10 @@ class LateImages(Sequence[Any]):
 
     def changed(self, change: Callable[[Array, int], Array]) -> LateImages:
         """The same through a function of an image and its place, which keeps its shape."""
-        makers = [partial(lambda make, i: change(make(), i), make, i) for i, make in enumerate(self._makers)]
+        makers = [
+            partial(lambda make, i: change(make(), i), make, i)
+            for i, make in enumerate(self._makers)
+        ]
         return LateImages(makers, self.sizes)
 
     def parts(self, most: int = HELD) -> Iterator[LateImages]:
@@ -93,7 +96,9 @@ def pillow_image(what: str) -> Any:
 def no_images(got: str) -> InputError:
     """The error for arrays that are no images."""
     expected = "uint8 images of shape (sample, height, width, 3)"
-    return InputError(expected, got=got, remedy="give arrays of 0 to 255 with the channels last", column="image")
+    return InputError(
+        expected, got=got, remedy="give arrays of 0 to 255 with the channels last", column="image"
+    )
 
 
 def decode_image(image: Any) -> Array:
@@ -117,7 +122,9 @@ def decode_image(image: Any) -> Array:
     except _UnknownRangeError:
         raise
     except library.DecompressionBombError as error:
-        raise ValueError(f"more pixels than are safe to decode ({str(error).partition(',')[0]})") from error
+        raise ValueError(
+            f"more pixels than are safe to decode ({str(error).partition(',')[0]})"
+        ) from error
     except Exception as error:  # decoders raise classes of their own for damaged files
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it does not decode"
         raise ValueError(f"{reason} ({type(error).__name__})") from error
@@ -135,5 +142,7 @@ def _pixels(image: Any) -> Array:
     if image.mode.startswith("I;16"):
         return np.stack([(np.asarray(image) >> 8).astype(np.uint8)] * 3, -1)
     if image.mode in ("I", "F"):
-        raise _UnknownRangeError(f"pixels of 32 bits (mode {image.mode}), whose range nothing tells")
+        raise _UnknownRangeError(
+            f"pixels of 32 bits (mode {image.mode}), whose range nothing tells"
+        )
     return np.asarray(image.convert("RGB"))

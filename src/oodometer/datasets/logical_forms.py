@@ -13,13 +13,24 @@ import numpy as np
 
 from ..errors import InputError, UsageError
 from .base import Dataset, Row
-from .files import check_name, damaged, data_file, data_folder, hub_rows, parse_json, read_lines, read_member
+from .files import (
+    check_name,
+    damaged,
+    data_file,
+    data_folder,
+    hub_rows,
+    parse_json,
+    read_lines,
+    read_member,
+)
 
 _COGS_SPLITS = ("train", "dev", "test", "gen")
 _COGS = "cogs.tar.xz"
 
 # Words that are in no lexicon file; the rest of POS-COGS's lexicon is read from the data.
-_CLOSED = dict.fromkeys(("a", "the", "A", "The"), "Det") | dict.fromkeys(("in", "on", "beside", "by"), "P")
+_CLOSED = dict.fromkeys(("a", "the", "A", "The"), "Det") | dict.fromkeys(
+    ("in", "on", "beside", "by"), "P"
+)
 _CLOSED |= {"was": "Aux", "that": "C", "lended": "V", "read": "V"}
 _LEXICONS = ("V_trans", "V_unacc", "V_unerg")
 
@@ -49,7 +60,9 @@ def pos_cogs(split: str) -> Dataset:
         try:
             rows.append((text, " ".join(tags_of(text.split(), lexicon)), kind, name))
         except KeyError as error:
-            raise damaged("words of COGS's lexicon", str(error), path, row, what="the archive") from error
+            raise damaged(
+                "words of COGS's lexicon", str(error), path, row, what="the archive"
+            ) from error
     return Dataset.of_rows("pos-cogs", rows, path.name)
 
 
@@ -69,7 +82,9 @@ def _cogs_rows(split: str, form: str = "") -> tuple[Path, list[Row]]:
     for row, line in enumerate(read_member(path, f"cogs/{split}{form}.tsv"), 1):
         parts = line.split("\t")
         if len(parts) != 3 or not parts[0].strip():
-            raise damaged("sentence, form and type by tabs", repr(line[:40]), path, row, what="the archive")
+            raise damaged(
+                "sentence, form and type by tabs", repr(line[:40]), path, row, what="the archive"
+            )
         rows.append((parts[0], parts[1], parts[2], f"{split}/{row}"))
     return path, rows
 
@@ -78,7 +93,9 @@ def _cogs_rows(split: str, form: str = "") -> tuple[Path, list[Row]]:
 def _cogs_lexicon(path: Path) -> dict[str, str]:
     def load(name: str) -> list[str] | dict[str, str]:
         text = "\n".join(read_member(path, f"cogs/lexicon_{name}.json"))
-        words: list[str] | dict[str, str] = parse_json(text, f"JSON in lexicon_{name}.json", path, repr(text[:30]))
+        words: list[str] | dict[str, str] = parse_json(
+            text, f"JSON in lexicon_{name}.json", path, repr(text[:30])
+        )
         return words
 
     forms = load("verbs2lemmas")
@@ -101,11 +118,17 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     ``cfq/splits/mcd1.json``), else from the hub. Source: Keysers et al. (2020).
     """
     if division not in ("mcd1", "mcd2", "mcd3") or split not in _CFQ_NAMES:
-        raise UsageError(f"expected mcd1, mcd2 or mcd3 and train, dev or test, got {division!r} and {split!r}")
+        raise UsageError(
+            f"expected mcd1, mcd2 or mcd3 and train, dev or test, got {division!r} and {split!r}"
+        )
     folder = data_folder()
     wanted = "test" if split == "test" else "train"
     if folder is not None and (folder / _CFQ / "dataset.json").is_file():
-        source, release, heads = _CFQ, folder / _CFQ, ("questionPatternModEntities", "sparqlPatternModEntities")
+        source, release, heads = (
+            _CFQ,
+            folder / _CFQ,
+            ("questionPatternModEntities", "sparqlPatternModEntities"),
+        )
         files = release / "dataset.json", release / "splits" / f"{division}.json"
         every, chosen = (parse_json("\n".join(read_lines(file)), "JSON", file) for file in files)
         try:
@@ -141,17 +164,27 @@ def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0
     Types are domains. Read from ``TOPv2_Dataset`` as released, else from the hub. Source: Chen et al. (2020).
     """
     if split not in ("train", "dev", "test") or domain not in DOMAINS:
-        raise UsageError(f"expected train, dev or test and a domain of TOPv2, got {split!r} and {domain!r}")
+        raise UsageError(
+            f"expected train, dev or test and a domain of TOPv2, got {split!r} and {domain!r}"
+        )
     folder = data_folder()
     release = folder / _TOP if folder is not None and (folder / _TOP).is_dir() else None
     source = _TOP_HUB if release is None else _TOP
     if split == "test":
         return Dataset.of_rows("topv2", _topv2_rows(release, domain, "test"), source)
     plenty = [name for name in DOMAINS if name not in SCARCE]
-    out = [row for name in plenty for row in _topv2_rows(release, name, "eval" if split == "dev" else "train")]
+    out = [
+        row
+        for name in plenty
+        for row in _topv2_rows(release, name, "eval" if split == "dev" else "train")
+    ]
     if split == "train":
         for name in SCARCE:
-            path = None if release is None else release / "low_resource_splits" / f"{name}_train_{examples}spis.tsv"
+            path = (
+                None
+                if release is None
+                else release / "low_resource_splits" / f"{name}_train_{examples}spis.tsv"
+            )
             if path is not None and path.is_file():
                 out += _topv2_table(path)
             else:
@@ -176,7 +209,10 @@ def _topv2_rows(release: Path | None, domain: str, split: str) -> list[Row]:
     if release is not None:
         return _topv2_table(release / f"{domain}_{split}.tsv")
     rows = ((i, row) for i, row in enumerate(hub_rows(_TOP_HUB, split)) if row["domain"] == domain)
-    return [(str(row["utterance"]), str(row["semantic_parse"]), domain, f"{split}/{i}") for i, row in rows]
+    return [
+        (str(row["utterance"]), str(row["semantic_parse"]), domain, f"{split}/{i}")
+        for i, row in rows
+    ]
 
 
 def _topv2_table(path: Path) -> list[Row]:
@@ -185,7 +221,9 @@ def _topv2_table(path: Path) -> list[Row]:
     for row, line in enumerate(read_lines(path)):
         parts = line.split("\t")
         if len(parts) != 3:
-            raise damaged("domain, utterance and semantic_parse by tabs", repr(line[:40]), path, row)
+            raise damaged(
+                "domain, utterance and semantic_parse by tabs", repr(line[:40]), path, row
+            )
         if row:
             rows.append((parts[1], parts[2], parts[0], f"{path.stem}/{row}"))
     return rows
@@ -221,7 +259,12 @@ def without_variables(graph: str, **where: Any) -> str:
         if depth < 0:
             break
     if depth or not out:
-        raise InputError("a graph in balanced brackets", got=repr(graph[:40]), remedy="fetch the file again", **where)
+        raise InputError(
+            "a graph in balanced brackets",
+            got=repr(graph[:40]),
+            remedy="fetch the file again",
+            **where,
+        )
     return re.sub(r"\( ([^()\s]+) \)", r"\1", " ".join(out))  # a concept alone loses its brackets
 
 
@@ -246,7 +289,13 @@ def news_amr(split: str) -> Dataset:
     """
     names = {"train": "training", "dev": "dev", "test": "test"}
     check_name(split, tuple(names))
-    folder = data_file(_AMR_LDC, "AMR 2.0", f"its release, as {_AMR_LDC}/,") / "data" / "amrs" / "split" / names[split]
+    folder = (
+        data_file(_AMR_LDC, "AMR 2.0", f"its release, as {_AMR_LDC}/,")
+        / "data"
+        / "amrs"
+        / "split"
+        / names[split]
+    )
     files = sorted(folder.glob("*.txt"))
     if not files:
         remedy = f"put the release into OODOMETER_DATA as {_AMR_LDC}"

@@ -76,24 +76,40 @@ class Examples:
         return self.table.stamp
 
     def _data(self, inputs: Any, targets: tuple[Any, ...], ids: tuple[str, ...] = ()) -> Dataset:
-        return Dataset(self.name, inputs, targets, ids=ids, source=self.name, modality=self.modality)
+        return Dataset(
+            self.name, inputs, targets, ids=ids, source=self.name, modality=self.modality
+        )
 
     def _no_rows(self) -> InputError:
-        return InputError("at least one row", got="none", remedy="check what wrote it", file=self.file)
+        return InputError(
+            "at least one row", got="none", remedy="check what wrote it", file=self.file
+        )
 
-    def _check_found(self, wanted: Sequence[str], columns: Any, what: str, option: str) -> tuple[str, ...]:
+    def _check_found(
+        self, wanted: Sequence[str], columns: Any, what: str, option: str
+    ) -> tuple[str, ...]:
         """The names that are wanted; `InputError` where one is not there: it says which there are."""
         lacking = next((name for name in wanted if name not in columns), None)
         if lacking is not None:
             got = f"no {lacking!r}; there are {', '.join(list(columns)[:12])}"
-            raise InputError(what, got=got, file=self.file, remedy=f"name one of them with {option}")
+            raise InputError(
+                what, got=got, file=self.file, remedy=f"name one of them with {option}"
+            )
         return tuple(wanted)
 
     def _check_modality(self, reads: Sequence[Modality], file: str | None) -> None:
         """Raise `InputError` where a model does not read what the data hold."""
         if self.modality not in reads:
-            expected, remedy = f"data of the kind {' or '.join(reads)}, which the model reads", "name another model"
-            raise InputError(expected, got=self.modality, remedy=f"{remedy} or other columns (--input)", file=file)
+            expected, remedy = (
+                f"data of the kind {' or '.join(reads)}, which the model reads",
+                "name another model",
+            )
+            raise InputError(
+                expected,
+                got=self.modality,
+                remedy=f"{remedy} or other columns (--input)",
+                file=file,
+            )
 
 
 def decoded(
@@ -107,9 +123,15 @@ def decoded(
             image = decode_image(source)
         except ValueError as error:
             if not skip:
-                in_file = {"file": str(source)} if file is None else {"file": file, "row": first + row + 1}
+                in_file = (
+                    {"file": str(source)}
+                    if file is None
+                    else {"file": file, "row": first + row + 1}
+                )
                 remedy = "mend it, make it smaller if it has too many pixels, or leave such images out with "
-                raise InputError("an image", got=str(error), remedy=f"{remedy}--on-error skip", **in_file) from error
+                raise InputError(
+                    "an image", got=str(error), remedy=f"{remedy}--on-error skip", **in_file
+                ) from error
             skipped.append((names[row], str(error)))
         else:
             there.append(row)
@@ -117,7 +139,9 @@ def decoded(
             sizes.append(image.nbytes)
             if total <= HELD:
                 pixels.append(image)
-            makers.append(partial(np.asarray, image) if total <= HELD else partial(decode_image, source))
+            makers.append(
+                partial(np.asarray, image) if total <= HELD else partial(decode_image, source)
+            )
     if total > HELD:
         return LateImages(makers, sizes), there, tuple(skipped)
     same = pixels and len({own.shape for own in pixels}) == 1
@@ -138,20 +162,32 @@ class TableExamples(Examples):
         self.table, self.name, self.file, self.rows = table, table.name, table.file, table.rows
         there = table.columns
         usual = {"text": TEXTS, "pair": TEXTS, "image": IMAGES}
-        inputs = columns.inputs or tuple(name for kind in reads for name in usual.get(kind, ()) if name in there)[:1]
+        inputs = (
+            columns.inputs
+            or tuple(name for kind in reads for name in usual.get(kind, ()) if name in there)[:1]
+        )
         label = columns.label or ("label" if "label" in there and "label" not in inputs else None)
         self.id = columns.id or ("id" if "id" in there and "id" not in inputs else None)
-        self.keep = tuple(dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in there))))
+        self.keep = tuple(
+            dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in there)))
+        )
         self.keep = tuple(name for name in self.keep if name not in inputs or name in columns.keep)
         if not inputs and "table" in reads:
             inputs = tuple(name for name in there if name not in (label, self.id, *self.keep))
         if not inputs:
             remedy = "name it with --input COLUMN (twice for a pair of texts)"
             got = ", ".join(there[:12])
-            raise InputError("a column with the inputs of the model", got=got, file=table.file, remedy=remedy)
+            raise InputError(
+                "a column with the inputs of the model", got=got, file=table.file, remedy=remedy
+            )
         self.inputs = self._check_found(inputs, there, "a column of inputs", "--input")
         self._check_found([label] if label else [], there, "a column of labels", "--label")
-        self._check_found([name for name in (self.id, *self.keep) if name], there, "a column", "--id or (Python) keep=")
+        self._check_found(
+            [name for name in (self.id, *self.keep) if name],
+            there,
+            "a column",
+            "--id or (Python) keep=",
+        )
         self.label, self.modality = label, self._modality_of(reads)
         self._check_modality(reads, table.file)
 
@@ -173,12 +209,16 @@ class TableExamples(Examples):
                 return "text" if len(cells) == 1 else "pair"
             return "image" if len(cells) == 1 else "table"
         if "table" not in reads and len(cells) > 2:
-            raise UsageError(f"expected one input column, or two for pairs of texts, got {len(cells)}")
+            raise UsageError(
+                f"expected one input column, or two for pairs of texts, got {len(cells)}"
+            )
         return "table" if "table" in reads else "text" if len(cells) == 1 else "pair"
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the table."""
-        kinds: dict[str, Any] = dict.fromkeys((name for name in (self.label, self.id, *self.keep) if name), "any")
+        kinds: dict[str, Any] = dict.fromkeys(
+            (name for name in (self.label, self.id, *self.keep) if name), "any"
+        )
         kinds |= dict.fromkeys(self.inputs, "text" if self.modality in ("text", "pair") else "any")
         done = 0
         for number, batch in enumerate(self.table.batches(kinds, rows)):
@@ -192,18 +232,29 @@ class TableExamples(Examples):
         skipped: tuple[tuple[str, str], ...] = ()
         there = list(range(batch.num_rows))
         if self.modality == "table":
-            inputs: Any = Table({name: batch.column(name).to_numpy(zero_copy_only=False) for name in self.inputs})
+            inputs: Any = Table(
+                {name: batch.column(name).to_numpy(zero_copy_only=False) for name in self.inputs}
+            )
         elif self.modality == "image":
             base = None if self.file is None else Path(self.file).parent
             cells = batch.column(self.inputs[0]).to_pylist()
-            cells = [base / cell if base is not None and isinstance(cell, str) else cell for cell in cells]
-            inputs, there, skipped = decoded(cells, [f"row {first + i + 1}" for i in there], skip, self.file, first)
+            cells = [
+                base / cell if base is not None and isinstance(cell, str) else cell
+                for cell in cells
+            ]
+            inputs, there, skipped = decoded(
+                cells, [f"row {first + i + 1}" for i in there], skip, self.file, first
+            )
         else:
             texts = [batch.column(name).to_pylist() for name in self.inputs]
             for name, cells in zip(self.inputs, texts, strict=True):
                 bad = next((i for i, cell in enumerate(cells) if not isinstance(cell, str)), None)
                 if bad is not None:
-                    where: dict[str, Any] = {"file": self.file, "row": first + bad + 1, "column": name}
+                    where: dict[str, Any] = {
+                        "file": self.file,
+                        "row": first + bad + 1,
+                        "column": name,
+                    }
                     got, remedy = repr(cells[bad])[:60], "fill it in or drop the row"
                     raise InputError("a text", got=got, remedy=remedy, **where)
             inputs = tuple(texts[0]) if len(texts) == 1 else tuple(zip(*texts, strict=True))
@@ -215,7 +266,9 @@ class TableExamples(Examples):
 
         targets = tuple(some(self.label)) if self.label else ()
         data = self._data(inputs, targets, tuple(map(str, some(self.id))) if self.id else ())
-        return Batch(data, first, {name: objects(some(name)) for name in self.keep}, skipped, batch.num_rows)
+        return Batch(
+            data, first, {name: objects(some(name)) for name in self.keep}, skipped, batch.num_rows
+        )
 
 
 class ArrayExamples(Examples):
@@ -227,10 +280,19 @@ class ArrayExamples(Examples):
             with np.load(path, allow_pickle=False) as arrays:
                 self.arrays = {name: arrays[name] for name in arrays.files}
         except FileNotFoundError:
-            raise InputError("a file", got="no such file", remedy="check the path", file=str(path)) from None
-        except Exception as error:  # zip and numpy raise many classes for damaged files and for pickles
-            got, remedy = f"{type(error).__name__}: {error}"[:120], "write it with np.savez, without objects"
-            raise InputError("an NPZ file of plain arrays", got=got, remedy=remedy, file=str(path)) from error
+            raise InputError(
+                "a file", got="no such file", remedy="check the path", file=str(path)
+            ) from None
+        except (
+            Exception
+        ) as error:  # zip and numpy raise many classes for damaged files and for pickles
+            got, remedy = (
+                f"{type(error).__name__}: {error}"[:120],
+                "write it with np.savez, without objects",
+            )
+            raise InputError(
+                "an NPZ file of plain arrays", got=got, remedy=remedy, file=str(path)
+            ) from error
         self.columns = columns
         usual = (*IMAGES, "images", *TEXTS, "x", "X")
         inputs = columns.inputs or tuple(name for name in usual if name in self.arrays)[:1]
@@ -238,14 +300,18 @@ class ArrayExamples(Examples):
             got, remedy = ", ".join(self.arrays), "name it with --input"
             raise InputError("an array of inputs", got=got, file=str(path), remedy=remedy)
         self.input = self._check_found(inputs, self.arrays, "an array of inputs", "--input")[0]
-        self.label = columns.label or next((name for name in ("label", "labels", "y") if name in self.arrays), None)
+        self.label = columns.label or next(
+            (name for name in ("label", "labels", "y") if name in self.arrays), None
+        )
         self._check_found([self.label] if self.label else [], self.arrays, "an array", "--label")
         values = self.arrays[self.input]
         of_images = values.dtype == np.uint8 and values.ndim > 2
         self.modality = "image" if of_images else "text" if values.dtype.kind == "U" else "table"
         self.rows = len(values)
         self._check_modality(reads, str(path))
-        for name in [column for column in (self.label, columns.id, *columns.keep) if column is not None]:
+        for name in [
+            column for column in (self.label, columns.id, *columns.keep) if column is not None
+        ]:
             got = str(len(self.arrays[name])) if name in self.arrays else "no such array"
             if got != str(self.rows):
                 expected = f"an array of {self.rows} entries"
@@ -262,11 +328,19 @@ class ArrayExamples(Examples):
         if self.modality == "text":
             inputs = tuple(values.tolist())
         elif self.modality == "table":
-            inputs = Table({f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)})
+            inputs = Table(
+                {f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)}
+            )
         targets = () if self.label is None else tuple(self.arrays[self.label][part].tolist())
-        ids = () if self.columns.id is None else tuple(map(str, self.arrays[self.columns.id][part].tolist()))
+        ids = (
+            ()
+            if self.columns.id is None
+            else tuple(map(str, self.arrays[self.columns.id][part].tolist()))
+        )
         further = {name: self.arrays[name][part] for name in self.columns.keep}
-        return Batch(self._data(inputs, targets, ids), part.start, further, read=part.stop - part.start)
+        return Batch(
+            self._data(inputs, targets, ids), part.start, further, read=part.stop - part.start
+        )
 
 
 LABELS = "labels.npy"
@@ -283,16 +357,27 @@ class StackedExamples(Examples):
         self.name, self.file, self.modality = str(path), str(path), "image"
         self._check_modality(reads, self.file)
         labels = (path if path.is_dir() else path.parent) / LABELS
-        self.files = [*sorted({*(path.glob("*.npy") if path.is_dir() else [path])} - {labels}), labels]
+        self.files = [
+            *sorted({*(path.glob("*.npy") if path.is_dir() else [path])} - {labels}),
+            labels,
+        ]
         arrays: list[Array] = []
         for file in self.files:
             try:
                 arrays.append(np.load(file, mmap_mode="r", allow_pickle=False))
-            except Exception as error:  # numpy raises many classes for damaged files and for pickles
+            except (
+                Exception
+            ) as error:  # numpy raises many classes for damaged files and for pickles
                 there = file.is_file()
                 got = f"{type(error).__name__}: {error}"[:120] if there else "no such file"
-                remedy = "write it with np.save, without objects" if there else "put it beside the others"
-                raise InputError("an NPY file of numbers", got=got, remedy=remedy, file=str(file)) from error
+                remedy = (
+                    "write it with np.save, without objects"
+                    if there
+                    else "put it beside the others"
+                )
+                raise InputError(
+                    "an NPY file of numbers", got=got, remedy=remedy, file=str(file)
+                ) from error
         *self.images, self.labels = arrays
         many = len(self.images[0]) if self.images else 0
         expected = "uint8 images (sample, height, width, 3), five severities of as many images in every file"
@@ -301,9 +386,16 @@ class StackedExamples(Examples):
             good = plain and many > 0 and many % 5 == 0 and len(array) == many
             if file == labels:
                 expected = f"{many:,} labels, or {many // 5:,}, whole numbers or names"
-                good = array.dtype.kind in "iuU" and array.ndim == 1 and len(array) in {many, many // 5} - {0}
+                good = (
+                    array.dtype.kind in "iuU"
+                    and array.ndim == 1
+                    and len(array) in {many, many // 5} - {0}
+                )
             if not good:
-                got, remedy = f"{array.dtype} of shape {array.shape}", "write it so, or put images into an NPZ file"
+                got, remedy = (
+                    f"{array.dtype} of shape {array.shape}",
+                    "write it so, or put images into an NPZ file",
+                )
                 raise InputError(expected, got=got, remedy=remedy, file=str(file))
         self.labels = np.tile(self.labels, many // len(self.labels))
         self.rows = many * len(self.images)
@@ -317,7 +409,10 @@ class StackedExamples(Examples):
         many, each = len(self.labels), len(self.labels) // 5
         file, at = np.divmod(np.arange(part.start, part.stop), many)
         columns = {"kind": objects([self.files[i].stem for i in file]), "severity": at // each + 1}
-        ids = [f"{kind}/{level}/{row}" for kind, level, row in zip(*columns.values(), at % each, strict=True)]
+        ids = [
+            f"{kind}/{level}/{row}"
+            for kind, level, row in zip(*columns.values(), at % each, strict=True)
+        ]
         pixels = np.concatenate([self.images[i][at[file == i]] for i in np.unique(file)])
         data = self._data(pixels, tuple(self.labels[at].tolist()), tuple(ids))
         return Batch(data, part.start, columns, read=len(at))
@@ -349,12 +444,21 @@ class DialogueExamples(Examples):
         usual = columns.inputs or tuple(name for name in TURNS if name in there)[:1]
         if not usual:
             expected = f"a column with the turns, such as {TURNS[0]}, or with a context"
-            raise InputError(expected, got=", ".join(there[:12]), file=table.file, remedy="name it with --input COLUMN")
+            raise InputError(
+                expected,
+                got=", ".join(there[:12]),
+                file=table.file,
+                remedy="name it with --input COLUMN",
+            )
         self.turns = self._check_found(usual, there, "a column of turns", "--input")[0]
         named = [column for column in (columns.label, columns.id, *columns.keep) if column]
         self._check_found(named, there, "a column", "--label, --id or (Python) keep=")
         self.label, self.id = columns.label, columns.id
-        self.keep = tuple(dict.fromkeys((*columns.keep, *(column for column in ("time", "group") if column in there))))
+        self.keep = tuple(
+            dict.fromkeys(
+                (*columns.keep, *(column for column in ("time", "group") if column in there))
+            )
+        )
         every = dict.fromkeys((self.turns, *_BESIDE, *named, *self.keep))
         self._columns = tuple(column for column in every if column in there)
         self._drawing = drawing or Drawing()
@@ -385,21 +489,30 @@ class DialogueExamples(Examples):
         if read or (skipped and done >= first * rows):
             yield self._of(read, done, skipped)
 
-    def _of(self, read: Sequence[tuple[Any, ...]], first: int, skipped: Sequence[tuple[str, str]]) -> Batch:
+    def _of(
+        self, read: Sequence[tuple[Any, ...]], first: int, skipped: Sequence[tuple[str, str]]
+    ) -> Batch:
         rows, inputs, labels, ids = tuple(zip(*read, strict=True)) or ((), (), (), ())
         data = self._data(inputs, labels if any(label is not None for label in labels) else (), ids)
         further = {name: objects([row[name] for row in rows]) for name in self.keep}
         return Batch(data, first, further, tuple(skipped), len(read) + len(skipped))
 
-    def _contexts(self, skipped: list[tuple[str, str]]) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...], int]]:
+    def _contexts(
+        self, skipped: list[tuple[str, str]]
+    ) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...], int]]:
         """Each context with its row, its turns, and the number of the row of the table that it comes from."""
         batches = self.table.batches(dict.fromkeys(self._columns, "any"), _ROWS)
         file_row = 0
         for file_row, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
             value = row[self.turns]
             texts: list[Any] = [None]
-            if isinstance(value, list):  # a table gives each object the keys of all, empty where it lacks them
-                bare = ({k: v for k, v in t.items() if v is not None} if isinstance(t, dict) else t for t in value)
+            if isinstance(
+                value, list
+            ):  # a table gives each object the keys of all, empty where it lacks them
+                bare = (
+                    {k: v for k, v in t.items() if v is not None} if isinstance(t, dict) else t
+                    for t in value
+                )
                 texts = list(map(said, bare))
             if any(text is None for text in texts):
                 expected = "a list of turns, each a text or an object with a text in it"
@@ -408,9 +521,16 @@ class DialogueExamples(Examples):
                 raise InputError(expected, got=f"{value!r}"[:60], remedy=remedy, **where)
             turns = tuple(map(str, texts))
             context = is_context(self.turns, row)
-            replies = ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))
+            replies = (
+                ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))
+            )
             if not replies:
-                skipped.append((f"row {file_row}", "a context without turns" if context else why_no_reply(turns)))
+                skipped.append(
+                    (
+                        f"row {file_row}",
+                        "a context without turns" if context else why_no_reply(turns),
+                    )
+                )
             for turn in replies:
                 yield turn, turns if turn is row else turns[: turn["turn"]], file_row
         if not file_row:
@@ -435,7 +555,12 @@ class FolderExamples(Examples):
 
     def __init__(self, folder: Path, reads: Sequence[Modality]) -> None:
         self.files = image_files(folder)
-        self.folder, self.name, self.file, self.rows = folder, str(folder), str(folder), len(self.files)
+        self.folder, self.name, self.file, self.rows = (
+            folder,
+            str(folder),
+            str(folder),
+            len(self.files),
+        )
         self.modality = "image"
         self._check_modality(reads, str(folder))
         homes = [file.relative_to(folder).parts for file in self.files]
@@ -456,7 +581,9 @@ class FolderExamples(Examples):
         data = self._data(pixels, labels, tuple(names[i] for i in there))
         cells = [files[i].parts for i in there if self._shifted]
         numbers = np.array([int(parts[1]) for parts in cells])
-        shifted = {"kind": objects([parts[0] for parts in cells]), "severity": numbers} if cells else {}
+        shifted = (
+            {"kind": objects([parts[0] for parts in cells]), "severity": numbers} if cells else {}
+        )
         return Batch(data, part.start, shifted, skipped=skipped, read=len(files))
 
 
@@ -464,7 +591,12 @@ class DatasetExamples(Examples):
     """A data set as it is."""
 
     def __init__(self, data: Dataset, reads: Sequence[Modality]) -> None:
-        self.data, self.name, self.rows, self.modality = data, data.name or "data", len(data), data.modality
+        self.data, self.name, self.rows, self.modality = (
+            data,
+            data.name or "data",
+            len(data),
+            data.modality,
+        )
         self._check_modality(reads, data.source or None)
 
     @property
@@ -473,14 +605,19 @@ class DatasetExamples(Examples):
         return self.data.fingerprint
 
     def _batch(self, part: slice, skip: bool) -> Batch:
-        return Batch(self.data.take(range(part.start, part.stop)), part.start, read=part.stop - part.start)
+        return Batch(
+            self.data.take(range(part.start, part.stop)), part.start, read=part.stop - part.start
+        )
 
 
 HUB = "hf:"
 
 
 def open_examples(
-    data: Any, reads: Sequence[Modality], columns: Columns | None = None, drawing: Drawing | None = None
+    data: Any,
+    reads: Sequence[Modality],
+    columns: Columns | None = None,
+    drawing: Drawing | None = None,
 ) -> Examples:
     """Open what a model of some modalities is to be asked about: a file, a frame, a mapping, a Hugging Face data set
     (also ``hf:NAME:SPLIT``, and a folder that ``save_to_disk`` wrote), a folder of images, an NPZ file, or a `Dataset`.
@@ -488,7 +625,11 @@ def open_examples(
     columns = columns or Columns()
     if isinstance(data, Dataset):
         return DatasetExamples(data, reads)
-    names = [*columns.inputs, *columns.keep, *(column for column in (columns.label, columns.id) if column)]
+    names = [
+        *columns.inputs,
+        *columns.keep,
+        *(column for column in (columns.label, columns.id) if column),
+    ]
     if "dialogue" in reads:
         if isinstance(data, (str, os.PathLike)) and Path(data).is_dir():
             data = _from_disk(Path(data))
@@ -503,8 +644,12 @@ def open_examples(
         if path.is_dir():
             if (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file():
                 return TableExamples(open_table(_from_disk(path)), reads, columns)
-            stacked = ".npy" in (endings := {file.suffix for file in path.iterdir()}) and endings <= {".npy", ".json"}
-            return (StackedExamples if stacked or (path / LABELS).is_file() else FolderExamples)(path, reads)
+            stacked = ".npy" in (
+                endings := {file.suffix for file in path.iterdir()}
+            ) and endings <= {".npy", ".json"}
+            return (StackedExamples if stacked or (path / LABELS).is_file() else FolderExamples)(
+                path, reads
+            )
         if path.suffix.lower() == ".npy":
             return StackedExamples(path, reads)
         if path.suffix.lower() == ".npz":

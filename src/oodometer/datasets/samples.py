@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from ..errors import MissingExtraError
 from ..store import write_atomic
 
-TABLES = Path(__file__).with_name("tables")  # what they are, and under which licence: SOURCES.md there
+TABLES = Path(__file__).with_name(
+    "tables"
+)  # what they are, and under which licence: SOURCES.md there
 _MODELS = ("bayes", "forest", "logistic", "neighbors", "svm", "tree")
 
 
@@ -66,7 +68,10 @@ def load_digit_models(*, as_frame: bool = False) -> DigitModels:
     >>> list(digits.targets), digits.ten.num_rows
     (['bayes', 'forest', 'logistic', 'neighbors', 'svm', 'tree'], 10)
     """
-    sides = ({name: _table(f"digits/{side}/{name}", as_frame) for name in _MODELS} for side in ("target", "reference"))
+    sides = (
+        {name: _table(f"digits/{side}/{name}", as_frame) for name in _MODELS}
+        for side in ("target", "reference")
+    )
     return DigitModels(*sides, *(_table(f"digits/{name}", as_frame) for name in ("ten", "labels")))
 
 
@@ -119,5 +124,7 @@ def _write_csv(table: Any, file: Any) -> None:
     import pyarrow.csv
 
     file.write(f"{','.join(table.column_names)}\n".encode())
-    plain = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")  # as no cell needs quotes
+    plain = pyarrow.csv.WriteOptions(
+        include_header=False, quoting_style="none"
+    )  # as no cell needs quotes
     pyarrow.csv.write_csv(table, file, plain)

@@ -29,7 +29,9 @@ def imdb(split: str) -> Dataset:
             plain = json.loads(line)
             rows.append((str(plain["text"]), _label(plain["label"]), str(plain.get("id", row))))
         except (ValueError, LookupError, TypeError) as error:
-            raise damaged("JSON with a text and a label 0 or 1", repr(line[:40]), path, row) from error
+            raise damaged(
+                "JSON with a text and a label 0 or 1", repr(line[:40]), path, row
+            ) from error
     return _labelled("imdb", rows, path)
 
 
@@ -50,7 +52,9 @@ def sst2(split: str) -> Dataset:
         try:
             rows.append((parts[2], _label(parts[1]), f"{wanted}/{len(rows)}"))
         except (ValueError, IndexError) as error:
-            raise damaged("file, label 0 or 1 and text by tabs", repr(line[:40]), path, row) from error
+            raise damaged(
+                "file, label 0 or 1 and text by tabs", repr(line[:40]), path, row
+            ) from error
     return _labelled("sst2", rows, path)
 
 
@@ -66,19 +70,35 @@ def _labelled(name: str, rows: Sequence[tuple[Any, ...]], path: Path) -> Dataset
     if len({row[1] for row in rows}) < 2:
         raise damaged(f"rows of both classes of {name}", f"{len(rows)} rows", path)
     inputs, labels, ids, *types = zip(*rows, strict=True)
-    return Dataset(name, inputs, labels, types[0] if types else (), ids, path.name, "pair" if types else "text")
+    return Dataset(
+        name, inputs, labels, types[0] if types else (), ids, path.name, "pair" if types else "text"
+    )
 
 
 def _hub(name: str, source: str, split: str) -> Dataset:
     rows = hub_rows(source, split)
     ids = tuple(f"{split}/{i}" for i in range(len(rows)))
-    return Dataset(name, tuple(rows["text"]), tuple(int(label) for label in rows["label"]), ids=ids, source=source)
+    return Dataset(
+        name,
+        tuple(rows["text"]),
+        tuple(int(label) for label in rows["label"]),
+        ids=ids,
+        source=source,
+    )
 
 
 _PAIRS = "pairs.jsonl.xz"
 _PARAPHRASE = {"0": 0, "1": 1}
 # Of SICK, neutral and contradiction are one class; of RTE there are two, named by its year.
-_ENTAILS = {"ENTAILMENT": 1, "NEUTRAL": 0, "CONTRADICTION": 0, "YES": 1, "TRUE": 1, "NO": 0, "FALSE": 0}
+_ENTAILS = {
+    "ENTAILMENT": 1,
+    "NEUTRAL": 0,
+    "CONTRADICTION": 0,
+    "YES": 1,
+    "TRUE": 1,
+    "NO": 0,
+    "FALSE": 0,
+}
 
 
 def paws_qqp() -> Dataset:
@@ -127,7 +147,14 @@ def _read(name: str, wanted: Callable[[str, str], bool], labels: dict[str, int])
         if label is None or not (isinstance(row["a"], str) and isinstance(row["b"], str)):
             expected = f"two sentences and a label among {', '.join(labels)}"
             raise damaged(expected, repr(row["label"]), path, number)
-        out.append(((row["a"], row["b"]), label, f"{row['split']}-{row.get('id', number)}", str(row["set"])))
+        out.append(
+            (
+                (row["a"], row["b"]),
+                label,
+                f"{row['split']}-{row.get('id', number)}",
+                str(row["set"]),
+            )
+        )
     return _labelled(name, out, path)
 
 
@@ -154,7 +181,9 @@ def hans(split: str, heuristic: str | None = None) -> Dataset:
     """
     check_name(split, tuple(_HANS_SPLITS), "the split ")
     if heuristic is not None and heuristic not in HANS_HEURISTICS:
-        raise UsageError(f"expected a heuristic among {', '.join(HANS_HEURISTICS)}, got {heuristic!r}")
+        raise UsageError(
+            f"expected a heuristic among {', '.join(HANS_HEURISTICS)}, got {heuristic!r}"
+        )
     folder = data_folder()
     rows = [row for row in _hans_rows(folder, split) if heuristic in (None, row[3])]
     name, source = f"HANS {heuristic or 'all'}, {split}", _HANS_HUB if folder is None else _HANS
@@ -164,13 +193,23 @@ def hans(split: str, heuristic: str | None = None) -> Dataset:
     return Dataset(name, pairs, labels, types=types, ids=ids, source=source, modality="pair")
 
 
-def _hans_rows(folder: Path | None, split: str) -> Iterator[tuple[tuple[str, str], int, str, str, str]]:
+def _hans_rows(
+    folder: Path | None, split: str
+) -> Iterator[tuple[tuple[str, str], int, str, str, str]]:
     """Pair, label, subcase, heuristic and id of each row."""
     if folder is None:
         for number, row in enumerate(hub_rows(_HANS_HUB, _HANS_SPLITS[split]), 1):
-            cells = {name: str(row[name]) for name in ("premise", "hypothesis", "subcase", "heuristic")}
+            cells = {
+                name: str(row[name]) for name in ("premise", "hypothesis", "subcase", "heuristic")
+            }
             pair = cells["premise"], cells["hypothesis"]
-            yield pair, 1 - int(row["label"]), cells["subcase"], cells["heuristic"], f"{split}-{number}"
+            yield (
+                pair,
+                1 - int(row["label"]),
+                cells["subcase"],
+                cells["heuristic"],
+                f"{split}-{number}",
+            )
         return
     path = folder / _HANS
     lines = iter(read_lines(path))
@@ -188,8 +227,12 @@ def _hans_rows(folder: Path | None, split: str) -> Iterator[tuple[tuple[str, str
 
 
 MSGS_SETS = ("MORPH", "VERB", "ADJECT")
-MSGS_PARTS = {"train": "train_ambiguous", "inoculation": "inoculation", "in-domain": "test_indomain_training",
-    "test": "test_ood"}  # fmt: skip
+MSGS_PARTS = {
+    "train": "train_ambiguous",
+    "inoculation": "inoculation",
+    "in-domain": "test_indomain_training",
+    "test": "test_ood",
+}
 """Part -> the role of its rows in the file."""
 LONGEST = 30  # words; what is longer in ADJECT is junk of the generator, "at those on these at those below ..."
 _LISTED = """
@@ -256,12 +299,16 @@ def msgs(name: str, part: str) -> MsgsSet:
         raise damaged(f"rows of {name}, {part}", "none", path)
     short = [row for row in wanted if len(row["sentence"].split()) <= LONGEST]
     features = tuple(_feature_words(name, short, rows))
-    unmarked = sum(row["L"] == 1 and feature is None for row, feature in zip(short, features, strict=True))
+    unmarked = sum(
+        row["L"] == 1 and feature is None for row, feature in zip(short, features, strict=True)
+    )
     texts, labels = tuple(row["sentence"] for row in short), tuple(row["L"] for row in short)
     types = tuple(_TYPES[row["L"], row["S"]] for row in short)
     ids = tuple(f"{name}-{row['paradigm']}-{row['L']}{row['S']}" for row in short)
     data = Dataset(f"MSGS {name}, {part}", texts, labels, types, ids, path.name)
-    return MsgsSet(data, tuple(row["S"] for row in short), features, unmarked, len(wanted) - len(short))
+    return MsgsSet(
+        data, tuple(row["S"] for row in short), features, unmarked, len(wanted) - len(short)
+    )
 
 
 @lru_cache(maxsize=1)  # several parts are read after one another
@@ -274,7 +321,9 @@ def _msgs_rows(path: Path, stamp: Any) -> tuple[dict[str, Any], ...]:
     return tuple(out)
 
 
-def _feature_words(name: str, short: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Iterator[int | None]:
+def _feature_words(
+    name: str, short: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]
+) -> Iterator[int | None]:
     """Where the word that decides starts in each row, in characters."""
     without = {}
     if name == "MORPH":
@@ -292,7 +341,9 @@ def _feature_words(name: str, short: Sequence[dict[str, Any]], rows: Sequence[di
             starts = [match.start(1) for match in _MAIN_VERB.finditer(row["sentence"])]
         elif row["L"]:
             words = _WORD.finditer(row["sentence"])
-            starts = [word.start() for word in words if word.group().strip(".,").lower() in ADJECTIVES]
+            starts = [
+                word.start() for word in words if word.group().strip(".,").lower() in ADJECTIVES
+            ]
         yield starts[0] if len(starts) == 1 else None
 
 

@@ -12,11 +12,19 @@ from .base import Dataset, Row, split_by_group
 from .files import check_name, damaged, data_file, data_folder, hub_rows, read_objects
 
 _PENN = {
-    "NOUN": "NN NNS NNP NNPS", "VERB": "VB VBD VBG VBN VBP VBZ MD BES HVS", "ADJ": "JJ JJR JJS",
-    "ADV": "RB RBR RBS WRB", "PRON": "PRP PRP$ WP WP$", "DET": "DT PDT WDT EX", "ADP": "IN", "NUM": "CD",
-    "CONJ": "CC", "PRT": "RP TO POS", "X": "FW LS SYM UH XX GW X",
+    "NOUN": "NN NNS NNP NNPS",
+    "VERB": "VB VBD VBG VBN VBP VBZ MD BES HVS",
+    "ADJ": "JJ JJR JJS",
+    "ADV": "RB RBR RBS WRB",
+    "PRON": "PRP PRP$ WP WP$",
+    "DET": "DT PDT WDT EX",
+    "ADP": "IN",
+    "NUM": "CD",
+    "CONJ": "CC",
+    "PRT": "RP TO POS",
+    "X": "FW LS SYM UH XX GW X",
     ".": ". , : `` '' -LRB- -RRB- ( ) # $ - ... \" ' --",
-}  # fmt: skip
+}
 _FROM_PENN = {tag: name for name, tags in _PENN.items() for tag in tags.split()}
 
 # Brown's tags, as Penn would tag the same words: its own names for be, have and do are verbs, possessive pronouns are
@@ -28,8 +36,13 @@ _BROWN = {
     "ADV": "RB RB$ RBR RBT RN QL QLP WRB WQL *",
     "PRON": "PPS PPSS PPO PPL PPLS PP$ PP$$ WPS WPO WP$",
     "DET": "AT DT DT$ DTI DTS DTX WDT EX ABN ABL ABX",
-    "ADP": "IN CS", "NUM": "CD", "CONJ": "CC", "PRT": "TO RP", "X": "UH NIL FW", ".": ". , : ` `` '' ' ( ) --",
-}  # fmt: skip
+    "ADP": "IN CS",
+    "NUM": "CD",
+    "CONJ": "CC",
+    "PRT": "TO RP",
+    "X": "UH NIL FW",
+    ".": ". , : ` `` '' ' ( ) --",
+}
 _FROM_BROWN = {tag: name for name, tags in _BROWN.items() for tag in tags.split()}
 _ENDING = re.compile(r"(-(TL|HL|NC|T|N))+$")
 
@@ -68,7 +81,11 @@ def from_brown(tag: str, word: str = "") -> str:
 
 
 CORPORA, TREEBANKS = "pos_wsj_brown_etc.jsonl.xz", "ud_pos.jsonl.xz"
-_TAG_SHARES = (0.7, 0.1, 0.2)  # of the documents of the Wall Street Journal's sample: training, development, test
+_TAG_SHARES = (
+    0.7,
+    0.1,
+    0.2,
+)  # of the documents of the Wall Street Journal's sample: training, development, test
 _UD, _UD_HUB = "universal-dependencies/universal_dependencies", {"ewt": "en_ewt", "gum": "en_gum"}
 
 
@@ -88,7 +105,11 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
     documents = [name.rsplit("/", 1)[0] for *_, name in sample]
     parts = split_by_group(Dataset.of_rows("wsj", sample, path.name), documents, _TAG_SHARES, seed)
     part = parts[("train", "dev", "test").index(split)]
-    return part + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name) if split == "train" else part
+    return (
+        part + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name)
+        if split == "train"
+        else part
+    )
 
 
 def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> Dataset:
@@ -122,7 +143,10 @@ def _corpora(path: Path) -> dict[str, list[Row]]:
             continue
         words, tags = _pair(cells, "tag", path, row)
         brown = corpus == "brown"
-        mapped = [from_brown(tag, word) if brown else from_penn(tag) for tag, word in zip(tags, words, strict=True)]
+        mapped = [
+            from_brown(tag, word) if brown else from_penn(tag)
+            for tag, word in zip(tags, words, strict=True)
+        ]
         name = f"{cells.get('doc', corpus)}/{cells.get('i', row)}"
         out[corpus].append((" ".join(words), " ".join(mapped), str(cells["genre"]), name))
     return out
@@ -141,5 +165,7 @@ def _treebanks(path: Path) -> list[tuple[str, str, Row]]:
 def _pair(cells: dict[str, Any], column: str, path: Path, row: int) -> tuple[list[str], list[str]]:
     words, tags = str(cells["tok"]).split(), str(cells[column]).split()
     if not words or len(words) != len(tags):
-        raise damaged("as many tags as words", f"{len(words)} words and {len(tags)} tags", path, row)
+        raise damaged(
+            "as many tags as words", f"{len(words)} words and {len(tags)} tags", path, row
+        )
     return words, tags

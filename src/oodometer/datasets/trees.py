@@ -52,7 +52,9 @@ def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str
     """
     counts = Counter(word for text in texts for word in text.split())
     frequent = {word for word, count in counts.items() if count >= least}
-    return lambda text: " ".join(word if word in frequent else signature(word) for word in text.split())
+    return lambda text: " ".join(
+        word if word in frequent else signature(word) for word in text.split()
+    )
 
 
 def numbered(text: str) -> str:
@@ -65,7 +67,11 @@ def numbered(text: str) -> str:
 
 
 WSJ, GUM = "wsj_sample_trees.jsonl.xz", "gum_const.jsonl.xz"
-SHARES = (0.75, 0.1, 0.15)  # of the documents of the Wall Street Journal's sample: training, development, test
+SHARES = (
+    0.75,
+    0.1,
+    0.15,
+)  # of the documents of the Wall Street Journal's sample: training, development, test
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _TRACE = "-NONE-"
 
@@ -81,12 +87,20 @@ class Tree:
     @property
     def words(self) -> list[str]:
         """The words below."""
-        return [self.word] if self.word is not None else [word for part in self.parts for word in part.words]
+        return (
+            [self.word]
+            if self.word is not None
+            else [word for part in self.parts for word in part.words]
+        )
 
     @property
     def tags(self) -> list[str]:
         """The tags of the words below."""
-        return [self.label] if self.word is not None else [tag for part in self.parts for tag in part.tags]
+        return (
+            [self.label]
+            if self.word is not None
+            else [tag for part in self.parts for tag in part.tags]
+        )
 
     def constituents(self) -> list[Tree]:
         """This constituent and all below it, words left out, from the left, outer ones first."""
@@ -97,7 +111,9 @@ class Tree:
 
 def parse(text: str, **where: Any) -> Tree:
     """A tree from brackets; functions (NP-SBJ-1), traces and what they leave empty are removed, ROOT becomes TOP."""
-    wrong = InputError("a tree in balanced brackets", got=repr(text[:40]), remedy="fetch the file again", **where)
+    wrong = InputError(
+        "a tree in balanced brackets", got=repr(text[:40]), remedy="fetch the file again", **where
+    )
     tokens = _TOKEN.findall(text)
     stack: list[tuple[str, list[Tree], list[str]]] = []
     done: Tree | None = None
@@ -116,7 +132,9 @@ def parse(text: str, **where: Any) -> Tree:
                 raise wrong
             tree = Tree(label, word=words[0]) if words and label != _TRACE else None
             if parts:  # without functions; a constituent that holds traces alone goes with them
-                plain = "TOP" if label in ("", "ROOT", "TOP") else re.split(r"[-=|]", label)[0] or label
+                plain = (
+                    "TOP" if label in ("", "ROOT", "TOP") else re.split(r"[-=|]", label)[0] or label
+                )
                 tree = Tree(plain, tuple(parts))
             if not stack:
                 done = tree
@@ -152,13 +170,17 @@ def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: in
     check_name(split, ("train", "dev", "test"))
     path = data_file(WSJ, "the treebank")
     trees = _trees(path)
-    rows = Dataset.of_rows("wsj", [_row(tree, kind, name, words) for kind, name, tree in trees], path.name)
+    rows = Dataset.of_rows(
+        "wsj", [_row(tree, kind, name, words) for kind, name, tree in trees], path.name
+    )
     row_of = {name: i for i, (_, name, _) in enumerate(trees)}
     parts = split_by_group(rows, [name.rsplit("/", 1)[0] for _, name, _ in trees], SHARES, seed)
     part = parts[("train", "dev", "test").index(split)]
     if not clauses:
         return part
-    return part + phrases([trees[row_of[name]][2] for name in part.ids], words=words, source=path.name)
+    return part + phrases(
+        [trees[row_of[name]][2] for name in part.ids], words=words, source=path.name
+    )
 
 
 def gum_trees(*, words: bool = True) -> Dataset:
@@ -206,19 +228,27 @@ def penn_trees(split: str) -> Dataset:
     and ``ptb/brown/cf/...`` (capital letters as released will do). Types are ``news`` and Brown's parts (cf, cg, ...).
     Source: Marcus et al. (1993).
     """
-    rows = [(" ".join(tree.words), linearise(tree), kind, name) for kind, name, tree in _penn_trees(split)]
+    rows = [
+        (" ".join(tree.words), linearise(tree), kind, name)
+        for kind, name, tree in _penn_trees(split)
+    ]
     return Dataset.of_rows("ptb", rows, _PENN)
 
 
 def penn_tags(split: str) -> Dataset:
     """Sentences and the Penn tag of each word; splits as in `penn_trees`."""
-    rows = [(" ".join(tree.words), " ".join(tree.tags), kind, name) for kind, name, tree in _penn_trees(split)]
+    rows = [
+        (" ".join(tree.words), " ".join(tree.tags), kind, name)
+        for kind, name, tree in _penn_trees(split)
+    ]
     return Dataset.of_rows("ptb-pos", rows, _PENN)
 
 
 def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
     check_name(split, (*_PENN_SECTIONS, "brown"))
-    folder = data_file(_PENN, "the Penn Treebank", f"its .mrg files, as {_PENN}/wsj/ and {_PENN}/brown/,")
+    folder = data_file(
+        _PENN, "the Penn Treebank", f"its .mrg files, as {_PENN}/wsj/ and {_PENN}/brown/,"
+    )
     part = "brown" if split == "brown" else "wsj"
     every = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".mrg")
     files = [path for path in every if part in (name.lower() for name in path.parts)]
@@ -238,7 +268,9 @@ def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
             if depth == 1 and match[0] == "(":
                 start = match.start()
             if depth == 0:
-                tree = parse(" ".join(text[start : match.end()].split()), file=str(path), row=trees + 1)
+                tree = parse(
+                    " ".join(text[start : match.end()].split()), file=str(path), row=trees + 1
+                )
                 out.append((kind, f"{path.stem.lower()}/{trees}", tree))
                 trees += 1
     return out

@@ -23,7 +23,9 @@ _FAR = 0.5  # share of rows outside the reference's whole range
 
 
 def columns_finding(
-    features: tuple[Array, Array] | None, probabilities: tuple[Array, Array] | None, columns: Sequence[UserColumn] = ()
+    features: tuple[Array, Array] | None,
+    probabilities: tuple[Array, Array] | None,
+    columns: Sequence[UserColumn] = (),
 ) -> Finding | None:
     """Columns that became constant or lie outside the reference's range, which points to a broken pipeline; pairs of
     sides.
@@ -35,15 +37,25 @@ def columns_finding(
         constant = (there.min(axis=0) == there.max(axis=0)) & (low < high) & (len(there) > 1)
         outside = ((there < low) | (there > high)).mean(axis=0)
         for k in np.flatnonzero(constant):
-            odd.append(_constant(columns if what == "feature" else (), what, int(k), float(there[0, k])))
+            odd.append(
+                _constant(columns if what == "feature" else (), what, int(k), float(there[0, k]))
+            )
         if what == "feature":
             for k in np.flatnonzero((outside > _FAR) & ~constant):
                 odd.append(_outside(columns, int(k), float(outside[k])))
     odd = [text for text in odd if text]
     if features is None and probabilities is None:
         return None
-    says = f"{len(odd) or 'no'} columns constant or out of range{': ' * bool(odd)}{'; '.join(odd[:3])}"
-    return Finding("columns", says, float(len(odd)), strength="strong" if odd else "none", details={"odd": odd[:20]})
+    says = (
+        f"{len(odd) or 'no'} columns constant or out of range{': ' * bool(odd)}{'; '.join(odd[:3])}"
+    )
+    return Finding(
+        "columns",
+        says,
+        float(len(odd)),
+        strength="strong" if odd else "none",
+        details={"odd": odd[:20]},
+    )
 
 
 def _column(columns: Sequence[UserColumn], feature: int) -> tuple[UserColumn | None, int]:
@@ -63,7 +75,11 @@ def _constant(columns: Sequence[UserColumn], what: str, feature: int, value: flo
         return f"{user.features()[k]}: constant at {value * user.scale[k] + user.center[k]:.6g}"
     if value < 1:
         return ""
-    return f"{user.name}: missing in every row" if k == user.width - 1 else f"{user.features()[k]} in every row"
+    return (
+        f"{user.name}: missing in every row"
+        if k == user.width - 1
+        else f"{user.features()[k]} in every row"
+    )
 
 
 def _outside(columns: Sequence[UserColumn], feature: int, share: float) -> str:
@@ -85,7 +101,10 @@ _EDGE_ROWS = 20_000  # of the reference, for deciles
 _MOST_ROWS = 200_000  # of the reference, for the accuracy in each cell
 _MOST_COLUMNS = 50  # plain features of more are an embedding, whose columns mean nothing one by one
 _WORTH_SAYING = 0.01
-_STILL, _FEWEST_EDGES = 0.1, 4  # deviations by which a mean hardly moved, and edges that make stretches
+_STILL, _FEWEST_EDGES = (
+    0.1,
+    4,
+)  # deviations by which a mean hardly moved, and edges that make stretches
 _LEAST_EXPECTED = 5  # rows of the smaller side in a cell of the test
 
 
@@ -130,7 +149,9 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     _here: Sums
     _hits: tuple[Array, ...] = ()
 
-    def __init__(self, columns: Sequence[UserColumn] = (), *, level: float = 0.95, seed: int = 0) -> None:
+    def __init__(
+        self, columns: Sequence[UserColumn] = (), *, level: float = 0.95, seed: int = 0
+    ) -> None:
         self.columns, self.level, self.seed = tuple(columns), level, seed
 
     def fit(self, reference: Predictions) -> Self:
@@ -139,26 +160,44 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         if reference.features is None:
             fitted.columns, fitted._figures = (), ()
             return fitted
-        fitted.columns, fitted._width = self.columns or plain_columns(reference), reference.features.shape[1]
+        fitted.columns, fitted._width = (
+            self.columns or plain_columns(reference),
+            reference.features.shape[1],
+        )
         few = reference.features[content_sample(reference, _EDGE_ROWS, self.seed)]
-        fitted._figures = tuple(figure for user in fitted.columns for figure in _figures_of(user, few))
+        fitted._figures = tuple(
+            figure for user in fitted.columns for figure in _figures_of(user, few)
+        )
         if len(reference) > _MOST_ROWS:
             reference = reference.take(content_sample(reference, _MOST_ROWS, self.seed))
         fitted._here = fitted.summarize(reference)
-        labelled = reference.correct is not None or (reference.label is not None and reference.has_prediction)
+        labelled = reference.correct is not None or (
+            reference.label is not None and reference.has_prediction
+        )
         if labelled and reference.features is not None and (reference.verdicts >= 0).all():
             features, right = reference.features, reference.verdicts
-            fitted._hits = tuple(np.bincount(f.cells(features), right, f.size) for f in fitted._figures)
+            fitted._hits = tuple(
+                np.bincount(f.cells(features), right, f.size) for f in fitted._figures
+            )
         return fitted
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each cell of each figure, and the sum of the numbers."""
         features = batch.features
         if not self._figures or features is None or features.shape[1] != self._width:
-            return Sums(rows=0, counts=np.zeros(sum(f.size for f in self._figures)), sums=np.zeros(len(self._figures)))
+            return Sums(
+                rows=0,
+                counts=np.zeros(sum(f.size for f in self._figures)),
+                sums=np.zeros(len(self._figures)),
+            )
         counts = [np.bincount(f.cells(features), minlength=f.size) for f in self._figures]
-        sums = [0.0 if f.edges is None else features[:, f.place].sum(dtype=np.float64) for f in self._figures]
-        return Sums(rows=len(batch), counts=np.concatenate(counts).astype(np.float64), sums=np.array(sums))
+        sums = [
+            0.0 if f.edges is None else features[:, f.place].sum(dtype=np.float64)
+            for f in self._figures
+        ]
+        return Sums(
+            rows=len(batch), counts=np.concatenate(counts).astype(np.float64), sums=np.array(sums)
+        )
 
     def finish(self, state: Sums) -> tuple[ColumnChange, ...]:
         """How each column moved, in the order of what it explains, then of its distance."""
@@ -177,12 +216,18 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         ]
 
         def rank(change: ColumnChange) -> tuple[bool, float, bool, float]:
-            size = abs(change.explains.value) if change.matters and change.explains is not None else 0.0
+            size = (
+                abs(change.explains.value)
+                if change.matters and change.explains is not None
+                else 0.0
+            )
             return not change.matters, -size, not change.moved, -change.distance
 
         return tuple(sorted(changes, key=rank))
 
-    def _change(self, i: int, here: Array, there: Array, p_value: float, sums: tuple[float, float]) -> ColumnChange:
+    def _change(
+        self, i: int, here: Array, there: Array, p_value: float, sums: tuple[float, float]
+    ) -> ColumnChange:
         figure, user = self._figures[i], self._figures[i].column
         p, q = here / here.sum(), there / there.sum()
         full = (here + there) > 0  # the stability index adds half a row to cells that hold any
@@ -201,7 +246,9 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
             return None
         p, q = here / here.sum(), there / there.sum()
         overall = float(self._hits[i].sum() / here.sum())
-        accuracy = (self._hits[i] + overall) / (here + 1)  # one row's weight to the whole: no cell is certain
+        accuracy = (self._hits[i] + overall) / (
+            here + 1
+        )  # one row's weight to the whole: no cell is certain
         if self._figures[i].edges is not None:  # beyond the reference as at its end
             accuracy[0] = accuracy[1] if not here[0] else accuracy[0]
             accuracy[-2] = accuracy[-3] if not here[-2] else accuracy[-2]
@@ -209,8 +256,17 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         variance = float(np.square(q - p) @ (accuracy * (1 - accuracy) / np.maximum(here, 1)))
         for shares, rows in ((p, here.sum()), (q, there.sum())):
             variance += float(shares @ np.square(accuracy) - (shares @ accuracy) ** 2) / rows
-        half = NormalDist().inv_cdf(1 - (1 - self.level) / 2 / len(self.columns)) * max(variance, 0.0) ** 0.5
-        return Interval(value, float(max(value - half, -1.0)), float(min(value + half, 1.0)), self.level, "asymptotic")
+        half = (
+            NormalDist().inv_cdf(1 - (1 - self.level) / 2 / len(self.columns))
+            * max(variance, 0.0) ** 0.5
+        )
+        return Interval(
+            value,
+            float(max(value - half, -1.0)),
+            float(min(value + half, 1.0)),
+            self.level,
+            "asymptotic",
+        )
 
 
 def plain_columns(record: Predictions) -> tuple[UserColumn, ...]:
@@ -267,7 +323,9 @@ def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float])
     return "; ".join(parts)
 
 
-def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides: tuple[Array, Array]) -> str:
+def _number_says(
+    figure: _Figure, edges: Array, sums: tuple[float, float], sides: tuple[Array, Array]
+) -> str:
     """How the mean of a number moved; where it hardly did, the stretch of values that became more or less common."""
     user, k = figure.column, figure.place - figure.column.first
     what = f"{user.labels[k]}: " if user.kind == "text" else ""
@@ -278,11 +336,17 @@ def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides
         plain = value * user.scale[k] + user.center[k]
         return _number(float(np.expm1(plain)) if what in ("characters: ", "words: ") else plain)
 
-    spread = float(edges[-2] - edges[1]) / 2.5  # eight tenths of the rows lie between: 2.5 deviations if normal
+    spread = (
+        float(edges[-2] - edges[1]) / 2.5
+    )  # eight tenths of the rows lie between: 2.5 deviations if normal
     shares = [counts[1:-2] / max(counts.sum(), 1) for counts in sides]
     most = int(np.argmax(np.abs(shares[1] - shares[0])))
     change = float(shares[1][most] - shares[0][most])
-    if len(edges) > _FEWEST_EDGES and abs(means[1] - means[0]) < _STILL * spread and abs(change) > _WORTH_SAYING:
+    if (
+        len(edges) > _FEWEST_EDGES
+        and abs(means[1] - means[0]) < _STILL * spread
+        and abs(change) > _WORTH_SAYING
+    ):
         stretch = f"{what}{shown(float(edges[most]))} to {shown(float(edges[most + 1]))}:"
         return shares_text(stretch, float(shares[0][most]), float(shares[1][most]))
     return f"{what}mean {shown(means[0])} -> {shown(means[1])}"
@@ -307,6 +371,8 @@ def homogeneity(here: Array, there: Array) -> float:
     degrees = len(pooled) - 1
     if degrees < 1:
         return 1.0
-    total = float(g_statistic(small, small.sum() * pooled) + g_statistic(large, large.sum() * pooled))
+    total = float(
+        g_statistic(small, small.sum() * pooled) + g_statistic(large, large.sum() * pooled)
+    )
     spread = 2 / (9 * degrees)
     return NormalDist().cdf(-((total / degrees) ** (1 / 3) - 1 + spread) / spread**0.5)

@@ -56,7 +56,10 @@ _DRAWS = 40
 
 
 _NEAR = (0.2, 4.0)  # times the level: p-values of few draws that may lie on either side of it
-_FEW, _MANY = 100, 1000  # draws; many where the verdict hangs on them and no table of many classes makes them dear
+_FEW, _MANY = (
+    100,
+    1000,
+)  # draws; many where the verdict hangs on them and no table of many classes makes them dear
 
 
 def _settled(test: Callable[..., Tested]) -> Tested:
@@ -86,7 +89,9 @@ def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed
     # the statistic of the null distribution itself: sparse cells one by one would look like a misfit of their own
     fitted = np.empty(_DRAWS)
     for i, counts in enumerate(drawn.astype(np.float64)):
-        prior = fit_prior(given, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40)
+        prior = fit_prior(
+            given, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40
+        )
         fitted[i] = pooled_statistic(label_counts, counts[None], rows * given.mix(prior))[0]
     return float(np.mean(fitted > quantiles(null, [1 - _LEVEL])[0]))
 
@@ -103,13 +108,17 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
     if refuted:
         says = "a change in class frequencies alone cannot explain it"
     elif trusted:
-        says = "a change in class frequencies explains what is seen (a change of the inputs may, too)"
+        says = (
+            "a change in class frequencies explains what is seen (a change of the inputs may, too)"
+        )
     else:
         says = f"a change in class frequencies fits, but so would most else (power {percent(power, 0)})"
     supports, refutes = (asking_for("P(x | y)") if holds else () for holds in (trusted, refuted))
     details = {"prior": test.prior.tolist(), "reference_prior": label_counts.prior.tolist()}
     strength: Strength = "strong" if refuted or trusted else "none"
-    return Finding("label shift", says, test.ratio, test.p_value, power, supports, refutes, strength, details)
+    return Finding(
+        "label shift", says, test.ratio, test.p_value, power, supports, refutes, strength, details
+    )
 
 
 _STRONG, _LEAST_RATIO = 2.0, 1.2
@@ -118,17 +127,37 @@ _STRONG, _LEAST_RATIO = 2.0, 1.2
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
     """G test of `no_shift_test` as a finding; statistic: G over the median of its null distribution."""
     test = _settled(partial(no_shift_test, label_counts.rows, counts, seed=seed))
-    moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
+    moved = (
+        test.p_value < _LEVEL and test.ratio > _LEAST_RATIO
+    )  # a bootstrap's p-value cannot be very small
     says, details = "predictions and confidence are distributed ", {"cells": len(label_counts) - 1}
     if not moved:
         says += "as on the reference"
-        return Finding("change", says, test.ratio, test.p_value, supports=("source",), strength="none", details=details)
+        return Finding(
+            "change",
+            says,
+            test.ratio,
+            test.p_value,
+            supports=("source",),
+            strength="none",
+            details=details,
+        )
     says += f"unlike the reference's (G is {test.ratio:.1f} times chance)"
     strength: Strength = "strong" if test.ratio > _STRONG else "weak"
-    return Finding("change", says, test.ratio, test.p_value, refutes=("source",), strength=strength, details=details)
+    return Finding(
+        "change",
+        says,
+        test.ratio,
+        test.p_value,
+        refutes=("source",),
+        strength=strength,
+        details=details,
+    )
 
 
-def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str) -> Finding:
+def change_of_mean(
+    name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str
+) -> Finding:
     """z test of the mean of a score; each side is (sum, sum of squares, rows)."""
     means, variances = [], []
     for total, squares, rows in (here, there):
@@ -145,13 +174,17 @@ def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float
     refutes = ("source",) if moved and name == "confidence" else ()
     details = {"reference": means[0], "target": means[1], "reads_it": list(reading_confidence())}
     strength: Strength = "none" if not moved else "strong" if p_value < 1e-4 else "weak"
-    return Finding(name, says, float(z), p_value, refutes=refutes, strength=strength, details=details)
+    return Finding(
+        name, says, float(z), p_value, refutes=refutes, strength=strength, details=details
+    )
 
 
 _LEAST_GAP, _ALARM_LEVEL = 0.05, 1e-3
 
 
-def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:
+def alarm_finding(
+    confidence: Finding | None, agreement: Finding | None, overlap: Finding | None
+) -> Finding | None:
     """Confidence that moves far less than agreement, or not at all where inputs are new (Trivedi et al. 2023)."""
     if confidence is None or (agreement is None and overlap is None):
         return None
@@ -255,7 +288,10 @@ class Diagnostician(Method[Sums, Diagnosis]):
         statistics = self.shift_statistics.finish(Sums(rows=state["rows"], counts=counts))
         if cells is not None and statistics:
             findings["change"] = change_of_counts(cells, counts, self.seed)
-        for key, what in (("confidence", "mean confidence"), ("agreement", "the agreement of models")):
+        for key, what in (
+            ("confidence", "mean confidence"),
+            ("agreement", "the agreement of models"),
+        ):
             here, there = self._here[key], state[key]
             if here[2] and there[2]:
                 findings[key] = change_of_mean(key, tuple(here), tuple(there), what)
@@ -264,7 +300,10 @@ class Diagnostician(Method[Sums, Diagnosis]):
             findings["overlap"] = overlap
         tested = [(f.p_value, f.strength) for f in findings.values() if f.p_value is not None]
         adjusted = holm([p for p, _ in tested])
-        changed = any(p < _LEVEL and strength != "none" for p, (_, strength) in zip(adjusted, tested, strict=True))
+        changed = any(
+            p < _LEVEL and strength != "none"
+            for p, (_, strength) in zip(adjusted, tested, strict=True)
+        )
         if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes and label.statistic is not None:
@@ -273,10 +312,16 @@ class Diagnostician(Method[Sums, Diagnosis]):
             findings["label shift"] = label
         alarm = alarm_finding(findings.get("confidence"), findings.get("agreement"), overlap)
         here, there = self._here["sample"].arrays, state["sample"].arrays
-        alike = {k for k in {*here} & {*there} if here[k].shape[1:] == there[k].shape[1:] and len(there[k])}
+        alike = {
+            k
+            for k in {*here} & {*there}
+            if here[k].shape[1:] == there[k].shape[1:] and len(there[k])
+        }
         both = ("features", "probabilities")
         features, probabilities = ((here[k], there[k]) if k in alike else None for k in both)
-        columns = columns_finding(features, probabilities, () if self._drift is None else self._drift.columns)
+        columns = columns_finding(
+            features, probabilities, () if self._drift is None else self._drift.columns
+        )
         last = {"confidence alarm": alarm, "columns": columns}
         findings |= {name: finding for name, finding in last.items() if finding is not None}
         kind, why = _kind(findings, changed)
@@ -290,7 +335,9 @@ class Diagnostician(Method[Sums, Diagnosis]):
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]
         widths = {name: values.shape[1:] for name, values in sample.arrays.items()}
-        shared = [name for name, values in mine.arrays.items() if widths.get(name) == values.shape[1:]]
+        shared = [
+            name for name, values in mine.arrays.items() if widths.get(name) == values.shape[1:]
+        ]
         if not shared or not len(sample):
             return None
         try:
@@ -302,10 +349,18 @@ class Diagnostician(Method[Sums, Diagnosis]):
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     """The kind of shift that the findings amount to, and why."""
-    overlap, label, alarm = (findings.get("overlap"), findings.get("label shift"), findings.get("confidence alarm"))
+    overlap, label, alarm = (
+        findings.get("overlap"),
+        findings.get("label shift"),
+        findings.get("confidence alarm"),
+    )
     if not findings:
         return "unknown", "there is nothing in these files that a test could look at"
-    explained = label is not None and label.supports and (overlap is None or overlap.details["covered"] > _COVERED)
+    explained = (
+        label is not None
+        and label.supports
+        and (overlap is None or overlap.details["covered"] > _COVERED)
+    )
     if overlap is not None and overlap.refutes and not explained:
         return "support", overlap.says
     if alarm is not None and alarm.strength == "strong":
@@ -315,13 +370,21 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     if label is None:
         if overlap is not None and overlap.strength != "none":
             return "covariate", overlap.says
-        moved = next((f.says for f in findings.values() if f.p_value is not None and f.strength != "none"), "it moved")
+        moved = next(
+            (f.says for f in findings.values() if f.p_value is not None and f.strength != "none"),
+            "it moved",
+        )
         return "unknown", f"{moved}, and nothing here tells what kind of shift that is"
     if label.refutes:
         return "covariate", label.says
-    moved_unseen = overlap is not None and overlap.strength != "none" and overlap.details["by"] == "features"
+    moved_unseen = (
+        overlap is not None and overlap.strength != "none" and overlap.details["by"] == "features"
+    )
     if moved_unseen and overlap is not None and findings["change"].strength == "none":
-        return "covariate", f"{overlap.says}; the outputs did not move"  # so that class shares have nothing to explain
+        return (
+            "covariate",
+            f"{overlap.says}; the outputs did not move",
+        )  # so that class shares have nothing to explain
     if label.supports:
         return "label", label.says
     return "unknown", label.says
@@ -332,7 +395,9 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     rows = len(comparison.weights)
     share = comparison.effective_rows / rows
     moved = comparison.p_value < _OVERLAP_LEVEL
-    apart = moved and (comparison.covered < _LEAST_COVERED or (by_features and share < _LEAST_SHARE))
+    apart = moved and (
+        comparison.covered < _LEAST_COVERED or (by_features and share < _LEAST_SHARE)
+    )
     seen = "features" if by_features else "probabilities"
     if apart:
         says = (
@@ -348,4 +413,14 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     strength: Strength = "strong" if moved else "none"
     details: dict[str, Any] = {"effective_rows": comparison.effective_rows, "reference_rows": rows}
     details |= {"covered": comparison.covered, "by": seen, "learner": comparison.learner}
-    return Finding("overlap", says, comparison.auc, comparison.p_value, None, supports, refutes, strength, details)
+    return Finding(
+        "overlap",
+        says,
+        comparison.auc,
+        comparison.p_value,
+        None,
+        supports,
+        refutes,
+        strength,
+        details,
+    )

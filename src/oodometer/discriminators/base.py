@@ -34,12 +34,20 @@ class Discriminator(Artifact):
     truncated: int = 0
     """Pairs that were cut in the last call of `fit` or `probabilities`."""
 
-    _warned: list[int] | None = None  # of long pairs, shared by the members of a panel: one warning is enough
+    _warned: list[int] | None = (
+        None  # of long pairs, shared by the members of a panel: one warning is enough
+    )
 
     def fit(
-        self, inputs: Sequence[str], outputs: Sequence[str], correct: Sequence[Any], *, dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None, progress: Progress | None = None
-    ) -> Self:  # fmt: skip
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        correct: Sequence[Any],
+        *,
+        dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
         """Train on pairs and whether each output is correct; returns the discriminator itself.
 
         With ``dev`` the weights of the smallest loss on it are kept. A training that is given a ``checkpoint`` folder
@@ -48,10 +56,17 @@ class Discriminator(Artifact):
 
         A judge that exists already, such as a rule, is as it is: nothing is done.
         """
-        self._learn((inputs, outputs, correct), dev, None if checkpoint is None else Path(checkpoint), progress)
+        self._learn(
+            (inputs, outputs, correct),
+            dev,
+            None if checkpoint is None else Path(checkpoint),
+            progress,
+        )
         return self
 
-    def _learn(self, pairs: Dev, dev: Dev | None, checkpoint: Path | None, progress: Progress | None) -> None:
+    def _learn(
+        self, pairs: Dev, dev: Dev | None, checkpoint: Path | None, progress: Progress | None
+    ) -> None:
         """What `fit` does."""
 
     def probabilities(
@@ -65,7 +80,9 @@ class Discriminator(Artifact):
         """`probabilities` of checked pairs."""
         raise NotImplementedError
 
-    def judge(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
+    def judge(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Array:
         """The verdicts P(Correct) >= 0.5, bool, shape (sample,)."""
         return np.asarray(self.probabilities(inputs, outputs, progress=progress) >= 0.5)
 
@@ -96,11 +113,15 @@ class Discriminator(Artifact):
 def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
     """Inputs and outputs as lists; `InputError` names the first row that is no text, or how the lengths differ."""
     if isinstance(inputs, str) or isinstance(outputs, str):
-        raise InputError("lists of texts", got="one text", remedy="put it in a list", column="input")
+        raise InputError(
+            "lists of texts", got="one text", remedy="put it in a list", column="input"
+        )
     inputs, outputs = list(inputs), list(outputs)
     if len(inputs) != len(outputs) or not inputs:
         got, remedy = f"{len(inputs)} inputs and {len(outputs)} outputs", "give one output an input"
-        raise InputError("as many outputs as inputs, at least one", got=got, remedy=remedy, column="output")
+        raise InputError(
+            "as many outputs as inputs, at least one", got=got, remedy=remedy, column="output"
+        )
     sides: dict[str, list[Any]] = {"input": inputs, "output": outputs}
     for column, texts in sides.items():
         row = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
@@ -115,7 +136,9 @@ def pairs_of(record: Predictions) -> tuple[list[str], list[str]]:
     for name in ("input", "output"):
         if getattr(record, name) is None:
             remedy = "name it with --map theirs=ours or add it"
-            raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
+            raise InputError(
+                f"a column {name}", got="none", remedy=remedy, file=record.source, column=name
+            )
     try:
         return check_pairs(present(record.input).tolist(), present(record.output).tolist())
     except InputError as error:
@@ -129,16 +152,23 @@ def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False
         got, remedy = f"shape {array.shape}", "give one a pair"
         raise InputError(f"{rows} verdicts, one a pair", got=got, remedy=remedy, column="correct")
     values = array.tolist()
-    row = next((row for row, value in enumerate(values) if isinstance(value, str) or value not in (0, 1)), None)
+    row = next(
+        (row for row, value in enumerate(values) if isinstance(value, str) or value not in (0, 1)),
+        None,
+    )
     if row is not None:
         got, remedy = repr(values[row])[:60], "give the verdict or drop the row"
-        raise InputError("true or false (1 or 0)", got=got, remedy=remedy, row=row + 1, column="correct")
+        raise InputError(
+            "true or false (1 or 0)", got=got, remedy=remedy, row=row + 1, column="correct"
+        )
     verdicts = array.astype(bool)
     right = int(verdicts.sum())
     if not one_class and right in (0, rows):
         remedy = "add right outputs: the gold ones of the training set"
         if right:
-            remedy = "add wrong outputs: those of earlier checkpoints (a smaller K) or of a weaker model"
+            remedy = (
+                "add wrong outputs: those of earlier checkpoints (a smaller K) or of a weaker model"
+            )
         got = f"{right} of {rows} correct"
         raise InputError("correct and incorrect outputs", got=got, remedy=remedy, column="correct")
     return verdicts
@@ -167,7 +197,9 @@ def load_discriminator(folder: str | os.PathLike[str]) -> Discriminator:
 _RANGE = (-3.0, 3.0)  # of log t
 
 
-def probability(margins: Array, *, trained: float, share: float | None = 0.5, temperature: float = 1.0) -> Array:
+def probability(
+    margins: Array, *, trained: float, share: float | None = 0.5, temperature: float = 1.0
+) -> Array:
     """P(Correct) = sigmoid((m - logit(trained)) / t + logit(share)), float32, shape (sample,).
     m is the log odds of Correct of a network whose training pairs were correct at the share ``trained``; ``share`` is
     the one that P shall hold for, None that of the training. Source: Saerens et al. (2002).
@@ -218,13 +250,17 @@ class TrainedDiscriminator(Discriminator):
 
     def __init__(self, *, share: float | None = 0.5) -> None:
         if share is not None and not 0 < share < 1:
-            raise UsageError(f"expected a share between 0 and 1, got {share}; 0.5 favours neither verdict")
+            raise UsageError(
+                f"expected a share between 0 and 1, got {share}; 0.5 favours neither verdict"
+            )
         self.share = share
         self.trained_share = 0.0  # share of correct pairs in training; 0 before it
         self.temperature = 1.0
 
     @abstractmethod
-    def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
+    def _train(
+        self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None
+    ) -> int:
         """Train the network; returns how many pairs were cut."""
 
     def _asking(self) -> Callable[..., Answers]:
@@ -256,7 +292,9 @@ class TrainedDiscriminator(Discriminator):
         """Number of parameters of the network."""
         return int(self.model.parameters)
 
-    def _learn(self, pairs: Dev, dev: Dev | None, checkpoint: Path | None, progress: Progress | None) -> None:
+    def _learn(
+        self, pairs: Dev, dev: Dev | None, checkpoint: Path | None, progress: Progress | None
+    ) -> None:
         """Train, then calibrate by one temperature on ``dev`` where given."""
         texts = check_pairs(*pairs[:2])
         learnt, held_out = (*texts, self._targets(pairs[2], len(texts[0]), dev=False)), None
@@ -272,10 +310,14 @@ class TrainedDiscriminator(Discriminator):
     ) -> Array:
         """P(Correct) of each pair; see `Discriminator.probabilities`."""
         self._must_be_fitted()
-        answers = self._asking()(list(zip(*check_pairs(inputs, outputs), strict=True)), progress=progress)
+        answers = self._asking()(
+            list(zip(*check_pairs(inputs, outputs), strict=True)), progress=progress
+        )
         self._count_truncated(self._cut(), len(inputs), self.max_length)
         margins = self._margins(answers)
-        return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
+        return probability(
+            margins, trained=self.trained_share, share=self.share, temperature=self.temperature
+        )
 
     def _margins(self, answers: Answers) -> Array:
         """Log odds of Correct, float64, shape (sample,)."""

@@ -25,11 +25,21 @@ class EncoderDiscriminator(TrainedDiscriminator):
     """A discriminator whose network classifies pairs; ``made``: arguments of `pair_encoder`, or else a ``model``."""
 
     def __init__(
-        self, made: dict[str, Any], training: TrainingConfig | None, device: str | None, *,
-        model: Classifier | None = None, share: float | None = None
-    ) -> None:  # fmt: skip
+        self,
+        made: dict[str, Any],
+        training: TrainingConfig | None,
+        device: str | None,
+        *,
+        model: Classifier | None = None,
+        share: float | None = None,
+    ) -> None:
         super().__init__(share=share)
-        self._made, self.training, self.device, self._outside = made, training, device, model is not None
+        self._made, self.training, self.device, self._outside = (
+            made,
+            training,
+            device,
+            model is not None,
+        )
         self.model: Classifier = model if model is not None else self._encoder()
         self.training = getattr(self.model, "training", None)
         self.max_length = int(getattr(self.model, "max_length", None) or made["max_length"])
@@ -41,17 +51,27 @@ class EncoderDiscriminator(TrainedDiscriminator):
     def _encoder(self, *texts: Sequence[str]) -> Classifier:
         return pair_encoder(**self._made, training=self.training, device=self.device, texts=texts)
 
-    def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
+    def _train(
+        self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None
+    ) -> int:
         if not self._outside:
             self.model = self._encoder(*learnt[:2])
 
         def labelled(pairs: Learnt) -> tuple[list[tuple[str, str]], Any]:
-            targets = pairs[2] if pairs[2].ndim == 2 else [CLASSES[int(verdict)] for verdict in pairs[2]]
+            targets = (
+                pairs[2] if pairs[2].ndim == 2 else [CLASSES[int(verdict)] for verdict in pairs[2]]
+            )
             return list(zip(*pairs[:2], strict=True)), targets
 
         # other classifiers have no weights to choose by a dev set
-        more = {"dev": labelled(dev)} if dev is not None and isinstance(self.model, TextClassifier) else {}
-        self.model.fit(*labelled(learnt), classes=CLASSES, checkpoint=checkpoint, progress=progress, **more)
+        more = (
+            {"dev": labelled(dev)}
+            if dev is not None and isinstance(self.model, TextClassifier)
+            else {}
+        )
+        self.model.fit(
+            *labelled(learnt), classes=CLASSES, checkpoint=checkpoint, progress=progress, **more
+        )
         return int(self.model.truncated)
 
     @classmethod
@@ -97,14 +117,28 @@ class ClassifierDiscriminator(EncoderDiscriminator):
     kind = "classifier"
 
     def __init__(
-        self, source: str | None = None, *, config: Mapping[str, Any] | None = None, head: str = "mark",
-        model: Classifier | None = None, vocab_size: int = 8_000, max_length: int = 512, share: float | None = 0.5,
-        training: TrainingConfig | None = None, device: str | None = None
-    ) -> None:  # fmt: skip
+        self,
+        source: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        head: str = "mark",
+        model: Classifier | None = None,
+        vocab_size: int = 8_000,
+        max_length: int = 512,
+        share: float | None = 0.5,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
         given = sum(argument is not None for argument in (source, config, model))
         if given != 1:
-            raise UsageError(f"expected one of source, config and model, got {given}; config=SMALL needs no download")
-        made: dict[str, Any] = {"source": source, "config": None if config is None else dict(config), "head": head}
+            raise UsageError(
+                f"expected one of source, config and model, got {given}; config=SMALL needs no download"
+            )
+        made: dict[str, Any] = {
+            "source": source,
+            "config": None if config is None else dict(config),
+            "head": head,
+        }
         made |= {"vocab_size": vocab_size, "max_length": max_length}
         super().__init__(made, training, device, model=model, share=share)
 
@@ -112,7 +146,11 @@ class ClassifierDiscriminator(EncoderDiscriminator):
         """Arguments of the constructor; of a ``model`` its kind and its own arguments."""
         model = None
         if self._outside:
-            own = self.model.options() if isinstance(self.model, TextClassifier | FrozenEncoder) else {}
+            own = (
+                self.model.options()
+                if isinstance(self.model, TextClassifier | FrozenEncoder)
+                else {}
+            )
             model = {"kind": self.model.kind, **own}
         encoder = {name: self._made[name] for name in ("source", "config", "head")}
         options = super().options()
@@ -153,7 +191,9 @@ def sentence_bleu(outputs: Sequence[str], golds: Sequence[str], *, order: int = 
 def _split(outputs: Sequence[str], golds: Sequence[str]) -> list[tuple[list[str], list[str]]]:
     if len(outputs) != len(golds):
         expected = f"{len(outputs)} gold texts, one an output"
-        raise InputError(expected, got=str(len(golds)), remedy="give as many golds as outputs", column="gold")
+        raise InputError(
+            expected, got=str(len(golds)), remedy="give as many golds as outputs", column="gold"
+        )
     return [(output.split(), gold.split()) for output, gold in zip(outputs, golds, strict=True)]
 
 
@@ -162,7 +202,10 @@ def _bleu(output: list[str], gold: list[str], order: int) -> float:
         return float(output == gold)
     total, zeros, highest = 0.0, 0, min(order, len(output))
     for n in range(1, highest + 1):
-        grams = (Counter(zip(*(text[start:] for start in range(n)), strict=False)) for text in (output, gold))
+        grams = (
+            Counter(zip(*(text[start:] for start in range(n)), strict=False))
+            for text in (output, gold)
+        )
         shared = (next(grams) & next(grams)).total()
         if shared == 0 and n == 1:
             return 0.0
@@ -193,11 +236,22 @@ class RegressionDiscriminator(EncoderDiscriminator):
     kind = "regression"
 
     def __init__(
-        self, source: str | None = None, *, config: Mapping[str, Any] | None = None, vocab_size: int = 8_000,
-        max_length: int = 512, training: TrainingConfig | None = None, device: str | None = None
-    ) -> None:  # fmt: skip
-        made: dict[str, Any] = {"source": source, "config": None if config is None else dict(config)}
-        super().__init__(made | {"vocab_size": vocab_size, "max_length": max_length}, training, device)
+        self,
+        source: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        vocab_size: int = 8_000,
+        max_length: int = 512,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        made: dict[str, Any] = {
+            "source": source,
+            "config": None if config is None else dict(config),
+        }
+        super().__init__(
+            made | {"vocab_size": vocab_size, "max_length": max_length}, training, device
+        )
 
     def _targets(self, correct: Sequence[Any], rows: int, *, dev: bool) -> Array:
         """The metric as a distribution over (wrong, right), float32, shape (sample, 2)."""
@@ -212,13 +266,28 @@ class RegressionDiscriminator(EncoderDiscriminator):
             except (TypeError, ValueError):
                 metric[row] = np.nan
             if not 0 <= metric[row] <= 1:
-                got, remedy = repr(list(correct)[row])[:60], "divide per cent by 100; drop rows without gold"
-                raise InputError("a metric between 0 and 1", got=got, column="correct", row=row + 1, remedy=remedy)
+                got, remedy = (
+                    repr(list(correct)[row])[:60],
+                    "divide per cent by 100; drop rows without gold",
+                )
+                raise InputError(
+                    "a metric between 0 and 1",
+                    got=got,
+                    column="correct",
+                    row=row + 1,
+                    remedy=remedy,
+                )
         targets = np.stack([1 - metric, metric], axis=1).astype(np.float32)
         if not dev and (targets == targets[0]).all():
-            got, remedy = f"{targets[0, 1]:g} for all of them", "add outputs of earlier checkpoints (a smaller K) or of"
+            got, remedy = (
+                f"{targets[0, 1]:g} for all of them",
+                "add outputs of earlier checkpoints (a smaller K) or of",
+            )
             raise InputError(
-                "outputs of different quality", got=got, column="correct", remedy=f"{remedy} another model"
+                "outputs of different quality",
+                got=got,
+                column="correct",
+                remedy=f"{remedy} another model",
             )
         return targets
 

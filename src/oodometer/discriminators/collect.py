@@ -86,18 +86,30 @@ class Examples:
         """Counts of pairs, of inputs and by origin, and ``counts``; ready for JSON."""
         right = int(self.correct.sum())
         names, sizes = np.unique(self.origin.astype(str), return_counts=True)
-        wrong = {given for given, good in zip(self.inputs, self.correct.tolist(), strict=True) if not good}
+        wrong = {
+            given
+            for given, good in zip(self.inputs, self.correct.tolist(), strict=True)
+            if not good
+        }
         out: dict[str, Any] = {"pairs": len(self), "correct": right, "incorrect": len(self) - right}
-        out |= {"share_correct": right / len(self) if len(self) else None, "inputs": len(set(self.inputs))}
+        out |= {
+            "share_correct": right / len(self) if len(self) else None,
+            "inputs": len(set(self.inputs)),
+        }
         out |= {"inputs_with_mistakes": len(wrong)}
-        return out | {"by_origin": dict(zip(names.tolist(), sizes.tolist(), strict=True)), **self.counts}
+        return out | {
+            "by_origin": dict(zip(names.tolist(), sizes.tolist(), strict=True)),
+            **self.counts,
+        }
 
     def summary(self) -> str:
         """The statistics in words, a line for the pairs, one for each checkpoint, one for what was left out."""
         s = Examples.statistics(self)
         inputs = f"{s['inputs']:,} input" + ("s" if s["inputs"] != 1 else "")
         share = f" ({100 * s['share_correct']:.1f} % correct)" if len(self) else ""
-        lines = [f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"]
+        lines = [
+            f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"
+        ]
         for asked in s.get("checkpoints", ()):
             lines.append(
                 f"{asked['name']}: right on {100 * asked['accuracy']:.1f} % of {asked['rows']:,} inputs; "
@@ -110,16 +122,23 @@ class Examples:
 
     def record(self) -> Predictions:
         """The pairs as a record with ``input``, ``output``, ``correct`` and the column ``origin``, to be written."""
-        texts, columns = (objects(self.inputs), objects(self.outputs)), {"origin": self.origin.astype(object)}
+        texts, columns = (
+            (objects(self.inputs), objects(self.outputs)),
+            {"origin": self.origin.astype(object)},
+        )
         correct = self.correct.astype(np.int8)
-        return Predictions.from_arrays(input=texts[0], output=texts[1], correct=correct, columns=columns)
+        return Predictions.from_arrays(
+            input=texts[0], output=texts[1], correct=correct, columns=columns
+        )
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the pairs as a predictions file: Parquet, JSONL, CSV, Arrow or NPZ, told by the ending."""
         return write_predictions(self.record(), path)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, mapping: Mapping[str, str] | None = None) -> Examples:
+    def read(
+        cls, path: str | os.PathLike[str], *, mapping: Mapping[str, str] | None = None
+    ) -> Examples:
         """Read pairs from a file with ``input``, ``output`` and ``correct``; ``mapping`` renames, theirs -> ours."""
         source = open_predictions(path, mapping=mapping)
         if "origin" in source.columns:
@@ -133,7 +152,12 @@ class Examples:
         verdicts = record.verdicts
         if (verdicts < 0).any():
             row = record.first_row + int(np.argmax(verdicts < 0)) + 1
-            about: Any = {"file": record.source, "row": row, "column": "correct", "remedy": "drop the row or judge it"}
+            about: Any = {
+                "file": record.source,
+                "row": row,
+                "column": "correct",
+                "remedy": "drop the row or judge it",
+            }
             raise InputError("whether the output is correct", got="null", **about)
         origin = record.columns.get("origin", np.full(len(record), "", dtype=object))
         return cls(inputs, outputs, verdicts > 0, np.asarray(origin, dtype=object))
@@ -154,7 +178,9 @@ class _Question(Piece):
     def asked(self, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""
         model = EncoderDecoder.load(self.model) if isinstance(self.model, Path) else self.model
-        outputs: Outputs = model.decode(list(self.inputs), beams=self.beams, progress=progress).outputs
+        outputs: Outputs = model.decode(
+            list(self.inputs), beams=self.beams, progress=progress
+        ).outputs
         if self.kept is not None:
             self.kept.keep(self.key, outputs)
         return outputs
@@ -176,7 +202,9 @@ class _Task:
 class Decoder(Protocol):
     """Anything that answers inputs with beams."""
 
-    def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None) -> Beams:
+    def decode(
+        self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None
+    ) -> Beams:
         """The best ``beams`` outputs of each input."""
 
 
@@ -220,10 +248,16 @@ class CollectOptions:
 
 
 def collect(
-    models: Sequence[str | os.PathLike[str] | Decoder], inputs: Sequence[str], golds: Sequence[str], *,
-    folds: Array | None = None, options: CollectOptions | None = None, checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None, **more: Any
-) -> Examples:  # fmt: skip
+    models: Sequence[str | os.PathLike[str] | Decoder],
+    inputs: Sequence[str],
+    golds: Sequence[str],
+    *,
+    folds: Array | None = None,
+    options: CollectOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Examples:
     """Pairs to train a discriminator on: gold outputs are correct, wrong beams of early checkpoints are incorrect.
 
     models : Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with
@@ -247,12 +281,20 @@ def collect(
     inputs, golds = check_pairs(inputs, golds)
     how = replace(options or CollectOptions(), **more)
     if not models:
-        raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
+        raise UsageError(
+            "expected at least one checkpoint of the model, got none; train with snapshots=FOLDER"
+        )
     clean = how.clean or _plain
     right: dict[str, set[str]] = {}  # every cleaned gold output of an input
     for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
         if not clean(gold).strip():
-            raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
+            raise InputError(
+                "a gold output",
+                got="an empty one",
+                remedy="drop the row",
+                row=row + 1,
+                column="gold",
+            )
         right.setdefault(given, set()).add(clean(gold))
     chosen = list(models) if folds is not None else list(models)[: how.checkpoints]
     if folds is not None:
@@ -262,7 +304,9 @@ def collect(
             raise UsageError(f"expected folds as {len(inputs)} whole numbers, one a row, got {got}")
         if set(fold_of.tolist()) != set(range(len(chosen))):
             numbers = sorted(set(fold_of.tolist()))
-            raise UsageError(f"expected a model for each fold, folds 0 to {len(chosen) - 1}, got the folds {numbers}")
+            raise UsageError(
+                f"expected a model for each fold, folds 0 to {len(chosen) - 1}, got the folds {numbers}"
+            )
     engine = None
     if how.engine is not None or how.workers is not None:
         for model in chosen:
@@ -272,20 +316,37 @@ def collect(
     questions: list[_Question] = []
     for index, model in enumerate(chosen):
         some = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == index)
-        if how.per_checkpoint is not None and how.per_checkpoint < len(some):  # drawn, in their order
+        if how.per_checkpoint is not None and how.per_checkpoint < len(
+            some
+        ):  # drawn, in their order
             rng = np.random.default_rng([how.seed, index, 0])
             some = some[np.sort(rng.choice(len(some), how.per_checkpoint, replace=False))]
         rows.append(some)
         own, kept_in, key = tuple(inputs[row] for row in some), None, ""
         if isinstance(model, str | os.PathLike):
             model = path = Path(os.path.abspath(model))
-            if checkpoint is not None:  # named before the model is asked, by all files of it as they are now
-                about = {"model": [str(path.resolve()), content_of(path)], "beams": how.beams, "inputs": list(own)}
-                kept_in, key = Kept(Path(os.path.abspath(checkpoint))), f"beams-{fingerprint(about)}"
+            if (
+                checkpoint is not None
+            ):  # named before the model is asked, by all files of it as they are now
+                about = {
+                    "model": [str(path.resolve()), content_of(path)],
+                    "beams": how.beams,
+                    "inputs": list(own),
+                }
+                kept_in, key = (
+                    Kept(Path(os.path.abspath(checkpoint))),
+                    f"beams-{fingerprint(about)}",
+                )
         lost = f"{model} was asked, and {key}.json does not hold its beams", "checkpoint folder"
-        questions.append(_Question(own, how.beams, model, size=len(own), lost=lost, kept=kept_in, key=key))
-    beams = pieces_of_work(questions, engine, lambda question, tell: question.asked(tell), _Task(), progress)
-    positives = [(row, golds[row], -1) for row in range(len(inputs))]  # row, output, place of the checkpoint
+        questions.append(
+            _Question(own, how.beams, model, size=len(own), lost=lost, kept=kept_in, key=key)
+        )
+    beams = pieces_of_work(
+        questions, engine, lambda question, tell: question.asked(tell), _Task(), progress
+    )
+    positives = [
+        (row, golds[row], -1) for row in range(len(inputs))
+    ]  # row, output, place of the checkpoint
 
     negatives: list[tuple[int, str, int]] = []
     later: set[tuple[int, str, int]] = set()  # wrong lower beams where models are cross-fitted
@@ -301,7 +362,11 @@ def collect(
             best += bool(keys) and keys[0] in right[inputs[row]]
             empty += sum(not key.strip() for key in keys)
             pairs = zip(keys, answers, strict=True)
-            different = {key: output for key, output in pairs if key.strip() and key not in right[inputs[row]]}
+            different = {
+                key: output
+                for key, output in pairs
+                if key.strip() and key not in right[inputs[row]]
+            }
             wrong += len(different)
             for _, output in sorted(zip(order, different.values(), strict=False))[: how.per_input]:
                 negatives.append((row, output, number))
@@ -309,7 +374,9 @@ def collect(
                     later.add(negatives[-1])
         usual = f"checkpoint-{number + 1}" if folds is None else f"fold-{number}"
         name = Path(model).name if isinstance(model, str | os.PathLike) else usual
-        checkpoints.append({"name": name, "rows": len(some), "accuracy": best / len(some), "wrong": wrong})
+        checkpoints.append(
+            {"name": name, "rows": len(some), "accuracy": best / len(some), "wrong": wrong}
+        )
     if not negatives:
         share = percent(checkpoints[0]["accuracy"])
         raise InputError(
@@ -321,7 +388,9 @@ def collect(
     first: dict[tuple[bool, str, str], tuple[int, str, int]] = {}  # each pair once
     for pair in [*positives, *negatives]:
         first.setdefault((pair[2] < 0, inputs[pair[0]], clean(pair[1])), pair)
-    positives, negatives = ([pair for key, pair in first.items() if key[0] is gold] for gold in (True, False))
+    positives, negatives = (
+        [pair for key, pair in first.items() if key[0] is gold] for gold in (True, False)
+    )
     duplicates = before - len(positives) - len(negatives)
     most = len(negatives)
     if how.balance is not None:
@@ -333,7 +402,12 @@ def collect(
     examples = positives + [negatives[i] for i in drawn]
     places = np.array([place for _, _, place in examples])
     kept = [asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)]
-    counts = {"checkpoints": kept, "empty": empty, "duplicates": duplicates, "beyond_balance": len(negatives) - most}
+    counts = {
+        "checkpoints": kept,
+        "empty": empty,
+        "duplicates": duplicates,
+        "beyond_balance": len(negatives) - most,
+    }
     texts = [inputs[row] for row, _, _ in examples], [output for _, output, _ in examples]
     origin = objects([GOLD if place < 0 else checkpoints[place]["name"] for place in places])
     return Examples(*texts, np.arange(len(examples)) < len(positives), origin, counts)
@@ -348,7 +422,9 @@ def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
     [0, 1, 0, 0, 1]
     """
     if not 2 <= folds <= len(set(inputs)):
-        raise UsageError(f"expected 2 folds or more of {len(set(inputs))} different inputs, got {folds}")
+        raise UsageError(
+            f"expected 2 folds or more of {len(set(inputs))} different inputs, got {folds}"
+        )
     names, codes = np.unique(np.asarray(inputs, dtype=object), return_inverse=True)
     of_name = np.random.default_rng([seed, 3]).permutation(len(names)) % folds
     return np.asarray(of_name[codes].astype(np.int64))

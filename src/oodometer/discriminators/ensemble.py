@@ -59,10 +59,15 @@ class Panel:
 
     @classmethod
     def train(
-        cls, make: Callable[[int], Discriminator], seeds: Sequence[int], *pairs: Sequence[Any], dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None, progress: Progress | None = None,
-        engine: str | Engine | None = None
-    ) -> Panel:  # fmt: skip
+        cls,
+        make: Callable[[int], Discriminator],
+        seeds: Sequence[int],
+        *pairs: Sequence[Any],
+        dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+        engine: str | Engine | None = None,
+    ) -> Panel:
         """Train one member for each seed, one after the other, or each as a task of one thread on an engine.
 
         make : Gives the untrained member of a seed; the seed belongs into its training config, where it settles the
@@ -81,7 +86,9 @@ class Panel:
         """
         seeds = [int(seed) for seed in seeds]
         if not seeds or len(set(seeds)) < len(seeds):
-            raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
+            raise UsageError(
+                f"expected different seeds, at least one, got {seeds}; equal ones train equal members"
+            )
         data = fingerprint({"data": [*map(list, pairs), *map(list, dev or ())]})
         judges, warned = [make(seed) for seed in seeds], list[int]()
         for judge in judges:
@@ -90,12 +97,21 @@ class Panel:
         def member(judge: Discriminator, index: int, folder: Path) -> Member | None:
             if isinstance(judge, RuleDiscriminator):  # nothing to train and nothing to save
                 return None
-            about = {"data": data, "kind": judge.kind, "seed": seeds[index], "options": judge.options()}
-            return Member(judge, fingerprint(about), folder / f"member-{index}", folder / f"training-{index}")
+            about = {
+                "data": data,
+                "kind": judge.kind,
+                "seed": seeds[index],
+                "options": judge.options(),
+            }
+            return Member(
+                judge, fingerprint(about), folder / f"member-{index}", folder / f"training-{index}"
+            )
 
         fit, path = partial(fit_on, pairs, dev), None if checkpoint is None else Path(checkpoint)
         where: dict[str, Any] = {"kept_in": path, "engine": (engine, None), "progress": progress}
-        return cls(train_each(judges, member, fit, lambda member: load_discriminator(member.kept), **where))
+        return cls(
+            train_each(judges, member, fit, lambda member: load_discriminator(member.kept), **where)
+        )
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
@@ -103,17 +119,25 @@ class Panel:
         """P(Correct) by each member, float32, shape (judge, sample); 0 for an empty output."""
         inputs, outputs = check_pairs(inputs, outputs)
         rows = [row for row, output in enumerate(outputs) if output.strip()]
-        inputs, outputs, total = [inputs[row] for row in rows], [outputs[row] for row in rows], len(outputs)
+        inputs, outputs, total = (
+            [inputs[row] for row in rows],
+            [outputs[row] for row in rows],
+            len(outputs),
+        )
         out = np.zeros((len(self.members), total), dtype=np.float32)
         for index, member in enumerate(self.members):
             member.truncated = 0
             if rows:
-                member._warned = (self.members[index - 1]._warned if index else None) or member._warned
+                member._warned = (
+                    self.members[index - 1]._warned if index else None
+                ) or member._warned
                 tell = part_of(progress, index, len(self.members))
                 out[index, rows] = member.probabilities(inputs, outputs, progress=tell)
         return out
 
-    def votes(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
+    def votes(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Array:
         """The verdicts, P(Correct) >= 0.5, bool, shape (judge, sample); empty outputs are Incorrect."""
         return np.asarray(self.probabilities(inputs, outputs, progress=progress) >= 0.5)
 
@@ -146,7 +170,10 @@ class Panel:
             count = int(json.loads(path.read_text(encoding="utf-8"))["members"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             got = "no such file" if isinstance(error, OSError) else "another content"
-            expected, remedy = "an ensemble of discriminators saved by oodometer", "name the folder that save wrote"
+            expected, remedy = (
+                "an ensemble of discriminators saved by oodometer",
+                "name the folder that save wrote",
+            )
             raise InputError(expected, got=got, remedy=remedy, file=str(path)) from None
         return cls([load_discriminator(path.parent / f"member-{index}") for index in range(count)])
 
@@ -176,7 +203,10 @@ class AcceptanceThresholds:
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """A plain mapping, ready for JSON; ``names`` are those of the judges."""
         ends = zip(names, self.values, self.strict, self.lenient, strict=True)
-        by_judge = [{"judge": n, "value": float(v), "strict": float(s), "lenient": float(k)} for n, v, s, k in ends]
+        by_judge = [
+            {"judge": n, "value": float(v), "strict": float(s), "lenient": float(k)}
+            for n, v, s, k in ends
+        ]
         return {"rows": self.rows, "right": self.right, "level": self.level, "by_judge": by_judge}
 
     @classmethod
@@ -187,9 +217,14 @@ class AcceptanceThresholds:
         >>> AcceptanceThresholds.from_dict(cuts.to_dict(["judge"])).values == cuts.values
         array([ True])
         """
-        ends = [np.array([float(row[name]) for row in table["by_judge"]]) for name in ("value", "strict", "lenient")]
+        ends = [
+            np.array([float(row[name]) for row in table["by_judge"]])
+            for name in ("value", "strict", "lenient")
+        ]
         value, strict, lenient = ends
-        return cls(value, strict, lenient, int(table["rows"]), int(table["right"]), float(table["level"]))
+        return cls(
+            value, strict, lenient, int(table["rows"]), int(table["right"]), float(table["level"])
+        )
 
 
 def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> AcceptanceThresholds:
@@ -223,14 +258,21 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
     outside = ~((p >= 0) & (p <= 1))
     if outside.any():
         judge, row = np.argwhere(outside)[0].tolist()
-        expected, remedy = "probabilities of being right from 0 to 1", "give the judges' own probabilities"
+        expected, remedy = (
+            "probabilities of being right from 0 to 1",
+            "give the judges' own probabilities",
+        )
         raise InputError(expected, got=repr(float(p[judge, row])), row=row + 1, remedy=remedy)
     from scipy.stats import binom
 
     below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)
     least = (1 - level) / 2
-    few = int(np.searchsorted(below, least, "right"))  # the most k with P(Binomial <= k - 1) <= least
-    many = min(int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -least, "left")), rows + 1)
+    few = int(
+        np.searchsorted(below, least, "right")
+    )  # the most k with P(Binomial <= k - 1) <= least
+    many = min(
+        int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -least, "left")), rows + 1
+    )
 
     def threshold(falling: Array, count: int, side: int) -> float:
         """Accepts ``count`` of these P, or with equal ones no more (-1), no fewer (1), nearest (0)."""

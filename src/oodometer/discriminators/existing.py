@@ -37,9 +37,15 @@ class PretrainedDiscriminator(Discriminator):
     kind, arguments = "pretrained", ("source", "correct", "template", "max_length", "batch_size")
 
     def __init__(
-        self, source: str, *, correct: str | int | Sequence[str | int] = 1, template: str | None = None,
-        max_length: int = 512, batch_size: int = 64, device: str | None = None
-    ) -> None:  # fmt: skip
+        self,
+        source: str,
+        *,
+        correct: str | int | Sequence[str | int] = 1,
+        template: str | None = None,
+        max_length: int = 512,
+        batch_size: int = 64,
+        device: str | None = None,
+    ) -> None:
         if template is not None and not ("{input}" in template and "{output}" in template):
             raise UsageError(f"expected a template with {{input}} and {{output}}, got {template!r}")
         self.source, self.template, self.max_length = source, template, max_length
@@ -55,12 +61,16 @@ class PretrainedDiscriminator(Discriminator):
         texts: list[Text] = list(zip(inputs, outputs, strict=True))
         if self.template is not None:
             texts = [
-                self.template.replace("{input}", "\0").replace("{output}", output).replace("\0", given)
+                self.template.replace("{input}", "\0")
+                .replace("{output}", output)
+                .replace("\0", given)
                 for given, output in zip(inputs, outputs, strict=True)
             ]
         out = model.logits(texts, progress=progress)
         self._count_truncated(model.truncated, len(inputs), model.max_length)
-        p: Array = expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, self._columns].sum(axis=1)
+        p: Array = (
+            expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, self._columns].sum(axis=1)
+        )
         return np.clip(p, 0, 1).astype(np.float32)
 
     @property
@@ -91,7 +101,11 @@ class PretrainedDiscriminator(Discriminator):
             labels = {int(number): str(name) for number, name in model.net.config.id2label.items()}
             columns: set[int] = set()
             for label in self.correct if len(labels) > 1 else ():
-                own = {at for at, name in labels.items() if label == at or str(label).lower() == name.lower()}
+                own = {
+                    at
+                    for at, name in labels.items()
+                    if label == at or str(label).lower() == name.lower()
+                }
                 if not own:
                     expected = f"a label of the classifier that means Correct, of {', '.join(labels.values())}"
                     remedy = "name one of them with correct="
@@ -134,7 +148,12 @@ class RuleDiscriminator(Discriminator):
                 value = float("nan")
             if not 0 <= value <= 1:
                 expected = f"true, false or a probability from {self.name}"
-                raise InputError(expected, got=repr(answer)[:60], remedy="let the rule answer every pair", row=row + 1)
+                raise InputError(
+                    expected,
+                    got=repr(answer)[:60],
+                    remedy="let the rule answer every pair",
+                    row=row + 1,
+                )
             out[row] = value
             if progress is not None:
                 progress(row + 1, len(inputs))
@@ -147,7 +166,9 @@ class RuleDiscriminator(Discriminator):
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Raise `UsageError`: code is not saved."""
-        raise UsageError(f"the rule {self.name} is code and cannot be saved; save its votes in a predictions file")
+        raise UsageError(
+            f"the rule {self.name} is code and cannot be saved; save its votes in a predictions file"
+        )
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:

@@ -46,28 +46,53 @@ def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:
     for texts in (labelled, others):
         rows = np.unique(np.linspace(0, len(texts[0]) - 1, _MOST_ROWS).astype(int)).tolist()
         both = [[_WORD.findall(part[row]) for part in texts] for row in rows]
-        lengths.append([(len(written), len(written) / max(len(given), 1)) for given, written in both])
+        lengths.append(
+            [(len(written), len(written) / max(len(given), 1)) for given, written in both]
+        )
         few = [[list(dict.fromkeys(words))[:_MOST_WORDS] for words in row] for row in both]
         runs = [set(zip(written, written[1:], written[2:], strict=False)) for _, written in both]
         pairs = [{(a, b) for a in given for b in written} for given, written in few]
         words = [set(written) for _, written in both]
-        sides.append([{"words": w, "runs": r, "pairs": p} for w, r, p in zip(words, runs, pairs, strict=True)])
+        sides.append(
+            [
+                {"words": w, "runs": r, "pairs": p}
+                for w, r, p in zip(words, runs, pairs, strict=True)
+            ]
+        )
     first, second = (np.array(side) for side in lengths)
     traits = {"length": [first[:, 0], second[:, 0]], "ratio": [first[:, 1], second[:, 1]]}
     blocks = np.arange(len(first)) * _FOLDS // len(first), np.arange(len(second)) % _FOLDS
     for trait in ("words", "runs", "pairs"):
         known = [
-            set().union(*(row[trait] for row, block in zip(sides[0], blocks[0], strict=True) if block != fold))
+            set().union(
+                *(
+                    row[trait]
+                    for row, block in zip(sides[0], blocks[0], strict=True)
+                    if block != fold
+                )
+            )
             for fold in range(_FOLDS)
         ]
         traits[trait] = [
-            np.array([len(row[trait] - known[f]) / max(len(row[trait]), 1) for row, f in zip(side, own, strict=True)])
+            np.array(
+                [
+                    len(row[trait] - known[f]) / max(len(row[trait]), 1)
+                    for row, f in zip(side, own, strict=True)
+                ]
+            )
             for side, own in zip(sides, blocks, strict=True)
         ]
     p_values = []
     for trait, (here, there) in traits.items():
         either = trait in ("length", "ratio")
-        p_values.append(float(ks_2samp(here, there, "two-sided" if either else "greater", method="asymp").pvalue))
-    means = ({"labelled": float(here.mean()), "others": float(there.mean())} for here, there in traits.values())
+        p_values.append(
+            float(
+                ks_2samp(here, there, "two-sided" if either else "greater", method="asymp").pvalue
+            )
+        )
+    means = (
+        {"labelled": float(here.mean()), "others": float(there.mean())}
+        for here, there in traits.values()
+    )
     rows = zip(traits, means, holm(p_values), strict=True)
     return [{"trait": trait, **mean, "p_value": p} for trait, mean, p in rows]

@@ -39,27 +39,42 @@ def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
         [
             pre_tokenizers.WhitespaceSplit(),
             pre_tokenizers.Punctuation("isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False),  # marks where a word starts
+            pre_tokenizers.ByteLevel(
+                add_prefix_space=True, use_regex=False
+            ),  # marks where a word starts
         ]
     )
     least = len(MARKS) + len(pre_tokenizers.ByteLevel.alphabet())
-    return with_marks(train_byte_pieces(texts, max(size, least), MARKS, before, min_frequency=2), max_length)
+    return with_marks(
+        train_byte_pieces(texts, max(size, least), MARKS, before, min_frequency=2), max_length
+    )
 
 
 HEADS: Mapping[str, type[Encoder | TokenEncoder]] = {"mark": Encoder, "tokens": TokenEncoder}
 """What a verdict is read from: the mark before the pair, or every token of the output."""
 
-SMALL: Mapping[str, Any] = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "intermediate_size": 512}  # fmt: skip
+SMALL: Mapping[str, Any] = {
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 512,
+}
 """Sizes of an encoder that learns on one CPU core in minutes."""
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
 
 def pair_encoder(
-    source: str | None, config: Mapping[str, Any] | None, *, vocab_size: int, max_length: int,
-    training: TrainingConfig | None, device: str | None, head: str = "mark", texts: Sequence[Sequence[str]] = ()
-) -> Encoder | TokenEncoder:  # fmt: skip
+    source: str | None,
+    config: Mapping[str, Any] | None,
+    *,
+    vocab_size: int,
+    max_length: int,
+    training: TrainingConfig | None,
+    device: str | None,
+    head: str = "mark",
+    texts: Sequence[Sequence[str]] = (),
+) -> Encoder | TokenEncoder:
     """An encoder of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``. What
     ``config`` leaves open is chosen so that a small one learns at all: weights of standard deviation 1 /
     sqrt(hidden_size), no dropout.
@@ -67,7 +82,9 @@ def pair_encoder(
     if head not in HEADS:
         raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
     if training is None and source is None:
-        training = TrainingConfig(epochs=10, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+        training = TrainingConfig(
+            epochs=10, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1
+        )
     tokenizer = None
     if config is not None:
         config = sizes_of(config)
@@ -81,7 +98,9 @@ def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"initializer_range": config.get("hidden_size", 768) ** -0.5, **NO_DROPOUT, **config}
 
 
-TRAINING = TrainingConfig(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+TRAINING = TrainingConfig(
+    epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1
+)
 # Shares of the tokens that are chosen: of the input, of the output those that the input has too, and the others, such
 # as tags and brackets. The others are what a judge must know; how to copy is hard to learn and says less.
 SHARES = (0.1, 0.1, 0.5)
@@ -102,10 +121,16 @@ class PretrainingOptions:
 
 
 def pretrain(
-    inputs: Sequence[str], outputs: Sequence[str], folder: str | os.PathLike[str], *, config: Mapping[str, Any],
-    options: PretrainingOptions | None = None, checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None, **more: Any
-) -> Path:  # fmt: skip
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    folder: str | os.PathLike[str],
+    *,
+    config: Mapping[str, Any],
+    options: PretrainingOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Path:
     """Train an encoder from scratch to fill gaps in right pairs; the folder is then a ``source`` of judges.
 
     In each pass tokens are chosen anew: half of those of the output that the input does not have (tags, brackets), and
@@ -145,12 +170,27 @@ def pretrain(
     load_torch().manual_seed(how.training.seed)
     # the untrained encoder, its weights drawn by torch's seed
     library = load_transformers()
-    sizes = {"model_type": "bert", "vocab_size": len(tokenizer), "max_position_embeddings": how.max_length}
+    sizes = {
+        "model_type": "bert",
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": how.max_length,
+    }
     sizes |= {"pad_token_id": int(tokenizer.pad_token_id), **sizes_of(config)}
     base = library.AutoModel.from_config(library.AutoConfig.for_model(**sizes))
     gaps = _Gaps(base, tokenizer, sequences, device)
-    batches, state = LengthBatches(sequences.lengths, how.training), None if checkpoint is None else Path(checkpoint)
-    train(gaps.net, gaps.loss, batches, how.training, name=name, checkpoint=state, hooks=Hooks(progress))
+    batches, state = (
+        LengthBatches(sequences.lengths, how.training),
+        None if checkpoint is None else Path(checkpoint),
+    )
+    train(
+        gaps.net,
+        gaps.loss,
+        batches,
+        how.training,
+        name=name,
+        checkpoint=state,
+        hooks=Hooks(progress),
+    )
 
     def write(part: Path) -> None:
         base.save_pretrained(part)
@@ -187,8 +227,12 @@ class _Gaps:
         other = torch.randint(len(self.special), len(tokenizer), true.shape, device=device)
         seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
         types = {"token_type_ids": (what > 0).long()} if self.typed else {}
-        states = self.net["base"](input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state
-        scores = self.net["head"](states[chosen])  # of the whole vocabulary, so only where a token was chosen
+        states = self.net["base"](
+            input_ids=seen, attention_mask=mask.long(), **types
+        ).last_hidden_state
+        scores = self.net["head"](
+            states[chosen]
+        )  # of the whole vocabulary, so only where a token was chosen
         total = torch.nn.functional.cross_entropy(scores, true[chosen], reduction="sum")
         return total / chosen.sum().clamp(min=1)
 

@@ -49,15 +49,34 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     _long = 0  # pairs of the last call that were cut
 
     def __init__(
-        self, source: str | None = None, *, config: Mapping[str, Any] | None = None,
-        tokens: Literal["words", "pieces"] = "words", vocab_size: int = 8_000, max_length: int = 512,
-        stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto", batch_tokens: int = 16_384,
-        share: float | None = 0.5, training: TrainingConfig | None = None, device: str | None = None
-    ) -> None:  # fmt: skip
+        self,
+        source: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        tokens: Literal["words", "pieces"] = "words",
+        vocab_size: int = 8_000,
+        max_length: int = 512,
+        stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto",
+        batch_tokens: int = 16_384,
+        share: float | None = 0.5,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
         super().__init__(share=share)
-        sizes: dict[str, Any] = {"vocab_size": vocab_size, "max_length": max_length, "max_output_length": 16}
-        sizes |= {"config": config, "tokens": tokens, "stand_ins": stand_ins, "batch_tokens": batch_tokens}
-        self.model: EncoderDecoder = EncoderDecoder(source, **sizes, training=training, device=device)
+        sizes: dict[str, Any] = {
+            "vocab_size": vocab_size,
+            "max_length": max_length,
+            "max_output_length": 16,
+        }
+        sizes |= {
+            "config": config,
+            "tokens": tokens,
+            "stand_ins": stand_ins,
+            "batch_tokens": batch_tokens,
+        }
+        self.model: EncoderDecoder = EncoderDecoder(
+            source, **sizes, training=training, device=device
+        )
         self.max_length = max_length
 
     def options(self) -> dict[str, Any]:
@@ -66,12 +85,16 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         own.pop("max_output_length")
         return {**own, "share": self.share, "training": asdict(self.model.training)}
 
-    def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
+    def _train(
+        self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None
+    ) -> int:
         inputs, outputs, correct = learnt
         if self.model.source is not None:
             tokenizer = load_tokenizer(self.model.source)
         else:  # one that counts as that of the training does
-            whole = [f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)]
+            whole = [
+                f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)
+            ]
             tokenizer = new_tokens(whole, CLASSES, self.model.tokens, self.model.vocab_size)
         texts, cut = self._texts(inputs, outputs, tokenizer)
         answers = [CLASSES[int(verdict)] for verdict in correct]
@@ -102,11 +125,15 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     def _cut(self) -> int:
         return self._long
 
-    def _texts(self, inputs: list[str], outputs: list[str], tokenizer: Any) -> tuple[list[str], int]:
+    def _texts(
+        self, inputs: list[str], outputs: list[str], tokenizer: Any
+    ) -> tuple[list[str], int]:
         """Pairs as the texts that the encoder reads, and how many were too long."""
         room = self.model.max_length - len(tokenizer(BETWEEN)["input_ids"]) - 1
         inputs, outputs, cut = cut_longer_side(tokenizer, inputs, outputs, room)
-        return [f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)], cut
+        return [
+            f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)
+        ], cut
 
     def _logits(self, texts: list[str], progress: Progress | None) -> Array:
         """log p(Incorrect) and log p(Correct) of each text, shape (sample, 2): the encoder reads it once."""
@@ -117,7 +144,9 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         labels, _ = padded(written, np.arange(len(CLASSES)), IGNORED)
         answers = torch.from_numpy(labels).to(device)
         order = np.argsort(-read.lengths, kind="stable")
-        most = self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
+        most = (
+            self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
+        )
         batches = token_batches(read.lengths + answers.numel(), order, most)
         with Asking(batches, len(texts), progress) as asking:
             for batch in asking:
@@ -125,9 +154,13 @@ class GenerativeDiscriminator(TrainedDiscriminator):
                 mask = torch.from_numpy(real).to(device).long()
                 given = torch.from_numpy(ids).to(device)
                 states = net.get_encoder()(input_ids=given, attention_mask=mask, return_dict=True)
-                states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
+                states.last_hidden_state = states.last_hidden_state.repeat_interleave(
+                    len(CLASSES), 0
+                )
                 mask = mask.repeat_interleave(len(CLASSES), 0)
-                scores = token_scores(net, answers.repeat(len(batch), 1), encoder_outputs=states, attention_mask=mask)
+                scores = token_scores(
+                    net, answers.repeat(len(batch), 1), encoder_outputs=states, attention_mask=mask
+                )
                 asking.take(scores.sum(1).reshape(len(batch), len(CLASSES)))
         return asking.found[0]
 
@@ -174,7 +207,9 @@ class LikelihoodDiscriminator(TrainedDiscriminator):
     def _targets(self, correct: Sequence[Any], rows: int, *, dev: bool) -> Array:
         return check_verdicts(correct, rows, one_class=True)  # all may be correct
 
-    def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
+    def _train(
+        self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None
+    ) -> int:
         """Train the model on the correct pairs alone."""
 
         def right(pairs: Learnt) -> tuple[list[str], list[str]]:
@@ -196,7 +231,9 @@ class LikelihoodDiscriminator(TrainedDiscriminator):
         inputs, outputs = check_pairs(inputs, outputs)
         filled = np.array([bool(output.strip()) for output in outputs])
         written = [output if output.strip() else NOTHING for output in outputs]
-        totals = np.asarray(self.model.logprobs(inputs, written, progress=progress).sums(), dtype=np.float64)
+        totals = np.asarray(
+            self.model.logprobs(inputs, written, progress=progress).sums(), dtype=np.float64
+        )
         self._count_truncated(self.model.truncated, len(inputs), self.model.max_length)
         return np.where(filled, np.exp(np.minimum(totals, 0.0)), 0.0).astype(np.float32)
 

@@ -9,8 +9,15 @@ from .ray import RayEngine
 from .spark import SparkEngine
 
 __all__ = [
-    "Engine", "LocalEngine", "ProcessEngine", "RayEngine", "SparkEngine", "create_engine", "run_tasks", "task_engine",
-]  # fmt: skip
+    "Engine",
+    "LocalEngine",
+    "ProcessEngine",
+    "RayEngine",
+    "SparkEngine",
+    "create_engine",
+    "run_tasks",
+    "task_engine",
+]
 
 
 def create_engine(name: str, workers: int | None = None) -> Engine:

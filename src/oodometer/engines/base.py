@@ -35,7 +35,9 @@ class Engine:
 
     name: ClassVar[str]
     requires: ClassVar[str] = ""
-    elsewhere: ClassVar[bool] = False  # whether its workers may be on other machines, which have the files nearer
+    elsewhere: ClassVar[bool] = (
+        False  # whether its workers may be on other machines, which have the files nearer
+    )
 
     def fold(
         self,
@@ -94,7 +96,10 @@ def check_workers(workers: int | None) -> int | None:
 
 
 def fold_states(
-    states: Iterable[S], parts: Sequence[Any], merge: Callable[[S, S], S], on_done: Callable[[Any], None] | None = None
+    states: Iterable[S],
+    parts: Sequence[Any],
+    merge: Callable[[S, S], S],
+    on_done: Callable[[Any], None] | None = None,
 ) -> S:
     """One state of the states of all parts, which come in the order of the parts; `UsageError` where there is none."""
     total: S | None = None
@@ -107,7 +112,9 @@ def fold_states(
     return total
 
 
-def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool = False) -> Engine | None:
+def task_engine(
+    engine: str | Engine | None, workers: int | None, *, gpu: bool = False
+) -> Engine | None:
     """Where tasks run; None where nothing was said: then the work is done in this process as it always is. Several
     ``workers`` without an engine are processes of this machine; the engine "local" does one task after another.
     ``gpu``: the tasks use the GPU of this machine: then one at a time, except on Ray, which shares out GPUs by itself.
@@ -186,7 +193,9 @@ class _Work:
         catching: Any = nullcontext([]) if self.here else warnings.catch_warnings(record=True)
         with limited_to(1), one_thread(), catching as caught:
             result = self.function(item)
-        own = [warning for warning in caught if issubclass(warning.category, UserWarning)]  # others: for developers
+        own = [
+            warning for warning in caught if issubclass(warning.category, UserWarning)
+        ]  # others: for developers
         return [(index, result, [(str(w.message), w.category, w.filename, w.lineno) for w in own])]
 
 
@@ -224,7 +233,9 @@ def run_tasks(
     waiting = list(range(len(given)))  # that are told of, in this order
 
     def hear(finished: _Finished) -> None:
-        for index, result, more in reversed(finished):  # a state that was merged ends with what is new
+        for index, result, more in reversed(
+            finished
+        ):  # a state that was merged ends with what is new
             if index in results:
                 break
             results[index] = result
@@ -252,7 +263,11 @@ def run_tasks(
             ready = sorted([*ready, *order.get_ready()])
             if pool is None:
                 parts = [None, *((index, given[index]) for index in ready)]
-                hear(engine.fold(parts if len(ready) > 1 else parts[1:], work, merged, lambda part: None))
+                hear(
+                    engine.fold(
+                        parts if len(ready) > 1 else parts[1:], work, merged, lambda part: None
+                    )
+                )
                 order.done(*ready)
                 ready = []
                 continue

@@ -47,7 +47,9 @@ class ProcessEngine(Engine):
         self._running: Any = None  # a pool of `_started` that waits for the next work
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProcessEngine, (self.workers,)  # options that name it travel, and its processes do not
+        return ProcessEngine, (
+            self.workers,
+        )  # options that name it travel, and its processes do not
 
     @contextmanager
     def pool(self, work: Callable[[Any], Any], parts: int) -> Iterator[Pool]:
@@ -60,14 +62,18 @@ class ProcessEngine(Engine):
         order = order_of(work, pickle.dumps)
         small = order if len(order.work) <= _SMALL else None
         before, self._running = self._running, None
-        usable = small is not None and before is not None and not before._broken  # a worker may have died since
+        usable = (
+            small is not None and before is not None and not before._broken
+        )  # a worker may have died since
         executor = before if usable else _started(self.workers, None if small else order)
         try:
             yield Pool(lambda part: executor.submit(_work_on, small, part), parts)
             self._running = executor if small else before
         except BrokenProcessPool as error:
             remedy = "take fewer workers, or the engine local"
-            raise WorkError(f"a worker process died, often of too little memory; {remedy}") from error
+            raise WorkError(
+                f"a worker process died, often of too little memory; {remedy}"
+            ) from error
         finally:
             if self._running is not executor:
                 executor.shutdown(wait=False, cancel_futures=True)

@@ -55,9 +55,13 @@ class RayEngine(ClusterEngine):
             if self.address is None:
                 logger, cpus = logging.getLogger("ray"), self.workers or cores()
                 before = logger.level
-                logger.setLevel(logging.ERROR)  # what Ray tells of a cluster that is started here is for nobody
+                logger.setLevel(
+                    logging.ERROR
+                )  # what Ray tells of a cluster that is started here is for nobody
                 try:
-                    ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
+                    ray.init(
+                        num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet
+                    )
                 finally:
                     logger.setLevel(before)
                 return ray.shutdown
@@ -71,7 +75,9 @@ class RayEngine(ClusterEngine):
         self._session = join("ray", self.address, ray.is_initialized, start)
         order = ray.put(order_of(work, ray.cloudpickle.dumps))
         there = ray.cluster_resources()
-        gpus = 1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0  # else it would wait for ever
+        gpus = (
+            1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0
+        )  # else it would wait for ever
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(run_part)
         under_way: set[Any] = set()
 
@@ -100,7 +106,9 @@ class RayEngine(ClusterEngine):
         if address in ("auto", "local"):
             return
         if not host or not port:
-            raise UsageError(f"expected an address of Ray as HOST:PORT, ray://HOST:PORT or auto, got {address!r}")
+            raise UsageError(
+                f"expected an address of Ray as HOST:PORT, ray://HOST:PORT or auto, got {address!r}"
+            )
         try:
             check_listens(host, port)
         except OSError as error:

@@ -28,12 +28,17 @@ class Session:
         weakref.finalize(self, stop)
 
 
-_started: weakref.WeakValueDictionary[tuple[str, str | None], Session] = weakref.WeakValueDictionary()
+_started: weakref.WeakValueDictionary[tuple[str, str | None], Session] = (
+    weakref.WeakValueDictionary()
+)
 _lock = threading.Lock()
 
 
 def join(
-    name: str, address: str | None, is_there: Callable[[], bool], start: Callable[[], Callable[[], object]]
+    name: str,
+    address: str | None,
+    is_there: Callable[[], bool],
+    start: Callable[[], Callable[[], object]],
 ) -> Session | None:
     """The session started here for this engine and address, or a new one by ``start``; None in somebody else's."""
     with _lock:
@@ -42,8 +47,12 @@ def join(
             return session
         if is_there():
             return None
-        main = threading.current_thread() is threading.main_thread()  # no other may set handlers of signals
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if main}
+        main = (
+            threading.current_thread() is threading.main_thread()
+        )  # no other may set handlers of signals
+        before = {
+            number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if main
+        }
         try:
             session = _started[name, address] = Session(start())
         finally:  # clusters set their own, and these belong to the program that we are a guest in
@@ -118,10 +127,14 @@ def order_of(work: Callable[[Any], Any], dumps: Callable[[Any], bytes]) -> Order
     """The order for a work; `UsageError` where it cannot be pickled, as a plugin's open file cannot."""
     try:
         pickled = dumps(work)
-        return Order(__version__, blake2b(pickled, digest_size=16).hexdigest(), pickled, os.getcwd())
+        return Order(
+            __version__, blake2b(pickled, digest_size=16).hexdigest(), pickled, os.getcwd()
+        )
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise UsageError(f"the work cannot be sent to other machines ({reason}); take the engine local") from error
+        raise UsageError(
+            f"the work cannot be sent to other machines ({reason}); take the engine local"
+        ) from error
 
 
 def run_part(order: Order, part: bytes) -> bytes:
@@ -132,7 +145,11 @@ def run_part(order: Order, part: bytes) -> bytes:
                 f"expected workers with oodometer {order.version}, as here, got {__version__} on "
                 f"{socket.gethostname()}; install the same version on all machines"
             )
-        with chdir(order.folder) if os.path.isdir(order.folder) and os.getcwd() != order.folder else nullcontext():
+        with (
+            chdir(order.folder)
+            if os.path.isdir(order.folder) and os.getcwd() != order.folder
+            else nullcontext()
+        ):
             state: Any = work_of(order)(pickle.loads(part))
         return pickle.dumps((True, state), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
@@ -155,7 +172,9 @@ def why_lost(engine: str, error: BaseException) -> OodometerError:
     """The one line for an error of the cluster itself: no code of ours on the workers, or a worker that died."""
     reason = " ".join(str(error).split())
     if "No module named 'oodometer" in reason:
-        return UsageError(f"the workers of {engine} have no oodometer; install version {__version__} on all machines")
+        return UsageError(
+            f"the workers of {engine} have no oodometer; install version {__version__} on all machines"
+        )
     reason = reason if len(reason) <= 300 else reason[:297] + "..."
     return WorkError(
         f"{engine} lost a part of the work, tried again in vain ({type(error).__name__}: {reason}); see its own logs, "

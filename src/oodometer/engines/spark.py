@@ -22,7 +22,17 @@ from ..errors import MissingExtraError, UsageError, WorkError
 from ..kernels import cores
 from ..registry import register
 from .base import Pool, fold_states
-from .remote import ClusterEngine, Order, check_listens, join, order_of, received, run_part, signals_waiting, why_lost
+from .remote import (
+    ClusterEngine,
+    Order,
+    check_listens,
+    join,
+    order_of,
+    received,
+    run_part,
+    signals_waiting,
+    why_lost,
+)
 
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
@@ -67,7 +77,9 @@ class SparkEngine(ClusterEngine):
         with self._jobs(work, _JOBS) as (submit, tasks):
             each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))
             jobs = (parts[start : start + each] for start in range(0, len(parts), each))
-            states: Iterator[S] = chain.from_iterable(Pool(submit, _JOBS + 1, partial(map, received)).states(jobs))
+            states: Iterator[S] = chain.from_iterable(
+                Pool(submit, _JOBS + 1, partial(map, received)).states(jobs)
+            )
             return fold_states(states, parts, merge, on_done)
 
     @contextmanager
@@ -98,7 +110,14 @@ class SparkEngine(ClusterEngine):
             tasks = self.workers or max(1, int(session.sparkContext.defaultParallelism))
         with ThreadPoolExecutor(most or tasks) as threads:
             try:
-                yield (lambda parts: threads.submit(_answers, _frame_of(session, order, parts, tasks))), tasks
+                yield (
+                    (
+                        lambda parts: threads.submit(
+                            _answers, _frame_of(session, order, parts, tasks)
+                        )
+                    ),
+                    tasks,
+                )
             finally:
                 threads.shutdown(wait=False, cancel_futures=True)
                 order.forget()
@@ -111,24 +130,38 @@ class SparkEngine(ClusterEngine):
         builder = SparkSession.builder.appName("oodometer")
         if self.address is not None and self.address.startswith("sc://"):
             if any(find_spec(name) is None for name in ("grpc", "grpc_status", "google.rpc")):
-                raise MissingExtraError("a Spark Connect server", "grpcio", install="'pyspark[connect]'")
+                raise MissingExtraError(
+                    "a Spark Connect server", "grpcio", install="'pyspark[connect]'"
+                )
             builder = builder.remote(self.address)
         else:
             java = os.environ.get("JAVA_HOME")
-            if not shutil.which("java") and not (java and os.path.exists(os.path.join(java, "bin", "java"))):
+            if not shutil.which("java") and not (
+                java and os.path.exists(os.path.join(java, "bin", "java"))
+            ):
                 remedy = "run: sudo apt-get install default-jre-headless, or set JAVA_HOME"
-                raise UsageError(f"the engine spark needs Java 17 or later, which was not found; {remedy}")
+                raise UsageError(
+                    f"the engine spark needs Java 17 or later, which was not found; {remedy}"
+                )
             builder = builder.master(self.address or f"local[{self.workers or cores()},{_TRIES}]")
-            builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+            builder = builder.config("spark.ui.enabled", "false").config(
+                "spark.ui.showConsoleProgress", "false"
+            )
         if self.address is None:  # a Spark of our own writes errors alone
-            builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}")
-            builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+            builder = builder.config(
+                "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}"
+            )
+            builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
+                "spark.driver.host", "127.0.0.1"
+            )
         try:
             if self.address is None:
                 _launch(builder._options)
             session = builder.getOrCreate()
             if (self.address or "local").startswith("local"):
-                session.sparkContext.pythonExec = sys.executable  # or its workers are the first python3 on the path
+                session.sparkContext.pythonExec = (
+                    sys.executable
+                )  # or its workers are the first python3 on the path
             return session.stop
         except Exception as error:  # Java's errors have no common root on this side
             if self.address is not None:
@@ -171,7 +204,9 @@ class _Sent:
     def forget(self) -> None:
         """Let the machines forget it."""
         if self._broadcast is not None:
-            with suppress(Exception):  # a Spark that has ended, as by Ctrl-C, knows nothing of it any more
+            with suppress(
+                Exception
+            ):  # a Spark that has ended, as by Ctrl-C, knows nothing of it any more
                 self._broadcast.unpersist()
 
 
@@ -184,11 +219,17 @@ def _frame_of(session: Any, order: _Sent, parts: Sequence[Any], tasks: int) -> A
 
         for batch in batches:
             indices = batch.column("id").to_pylist()
-            answers = pa.array([run_part(order(), pickled[index]) for index in indices], pa.binary())
-            yield pa.RecordBatch.from_arrays([pa.array(indices, pa.int64()), answers], ["id", "answer"])
+            answers = pa.array(
+                [run_part(order(), pickled[index]) for index in indices], pa.binary()
+            )
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(indices, pa.int64()), answers], ["id", "answer"]
+            )
 
     with _quiet():
-        return session.range(0, len(parts), 1, min(tasks, len(parts))).mapInArrow(answer, "id long, answer binary")
+        return session.range(0, len(parts), 1, min(tasks, len(parts))).mapInArrow(
+            answer, "id long, answer binary"
+        )
 
 
 def _answers(rows: Any) -> list[bytes]:

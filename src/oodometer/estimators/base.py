@@ -67,10 +67,16 @@ class Traits:
             ("voice", isinstance(self.voice, int), "a whole number"),
             ("in_panel", self.in_panel in (True, False), "a truth value"),
             ("favour", isinstance(favour, (int, float)) and favour > 0, "a number above 0"),
-            ("runs_as", self.runs_as is None or isinstance(self.runs_as, tuple), "a tuple of names or None"),
+            (
+                "runs_as",
+                self.runs_as is None or isinstance(self.runs_as, tuple),
+                "a tuple of names or None",
+            ),
         ):
             if not fits:
-                raise TypeError(f"expected the trait `{name}` to be {expected}, got {getattr(self, name)!r}")
+                raise TypeError(
+                    f"expected the trait `{name}` to be {expected}, got {getattr(self, name)!r}"
+                )
 
 
 class Estimator(Method[Sums, Estimate]):
@@ -98,7 +104,10 @@ class Estimator(Method[Sums, Estimate]):
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (and what it is made of) needs, or None."""
-        keeps_order = record.calibrated in (None, "temperature")  # another calibrator may have moved the argmax itself
+        keeps_order = record.calibrated in (
+            None,
+            "temperature",
+        )  # another calibrator may have moved the argmax itself
         if self.traits.argmax_only and keeps_order and not record.is_argmax:
             return NOT_ARGMAX
         parts = (getattr(self, name, None) for name in ("_score", "_distance", "_label_counts"))
@@ -115,7 +124,9 @@ class Estimator(Method[Sums, Estimate]):
             raise NotApplicable("needs a reference")
         records = [r.known() for r in references] if self.traits.needs_labels else list(references)
         if not any(r.rows for r in records):
-            raise NotApplicable("needs labelled reference rows (`label` with a prediction, or `correct`)")
+            raise NotApplicable(
+                "needs labelled reference rows (`label` with a prediction, or `correct`)"
+            )
         for record in records:
             why = self.why_not_learn(record)
             if why is not None:
@@ -158,7 +169,14 @@ class Estimator(Method[Sums, Estimate]):
         return made
 
     def _from_variance(
-        self, state: Sums, value: float, variance: float, trials: float, *, own: float | None = None, **more: Any
+        self,
+        state: Sums,
+        value: float,
+        variance: float,
+        trials: float,
+        *,
+        own: float | None = None,
+        **more: Any,
     ) -> Estimate:
         """With Wilson's interval: a variance of so many reference rows, and that of a target row's ``own`` chance."""
         rows, inside = state["rows"], min(max(value, 0.0), 1.0)
@@ -167,18 +185,37 @@ class Estimator(Method[Sums, Estimate]):
         return self._estimate(state, value, *ends, **more)
 
     def _estimate(
-        self, state: Sums, value: float, lower: float, upper: float, *, score: str | None = None,
-        details: dict[str, Any] | None = None, warnings: tuple[str, ...] = ()
-    ) -> Estimate:  # fmt: skip
+        self,
+        state: Sums,
+        value: float,
+        lower: float,
+        upper: float,
+        *,
+        score: str | None = None,
+        details: dict[str, Any] | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> Estimate:
         """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
         inside = float(np.clip(value, 0.0, 1.0))
         if abs(inside - value) > 1e-12:
-            warnings = (*warnings, f"the formula gave {value:.4f}, outside [0, 1]; its assumption fails here")
+            warnings = (
+                *warnings,
+                f"the formula gave {value:.4f}, outside [0, 1]; its assumption fails here",
+            )
         ends = min(max(float(lower), 0.0), inside), max(min(float(upper), 1.0), inside)
         return Estimate(
-            self.name, inside, *ends, self.level, self.kind, self.assumes, self.citation, score=score,
-            rows=int(state["rows"]), details=details or {}, warnings=warnings,
-        )  # fmt: skip
+            self.name,
+            inside,
+            *ends,
+            self.level,
+            self.kind,
+            self.assumes,
+            self.citation,
+            score=score,
+            rows=int(state["rows"]),
+            details=details or {},
+            warnings=warnings,
+        )
 
 
 def mean_and_variance(gap: Array) -> tuple[float, float]:

@@ -36,7 +36,12 @@ class OracleBounds(Record):
 
 
 def max_prob_oracle(
-    confidence: Any, correct: Any, correct_recall: float, incorrect_recall: float, *, level: float = 0.95
+    confidence: Any,
+    correct: Any,
+    correct_recall: float,
+    incorrect_recall: float,
+    *,
+    level: float = 0.95,
 ) -> OracleBounds:
     """Bounds from two thresholds on confidence that find as much as a panel of judges does, given the truth.
 
@@ -56,19 +61,29 @@ def max_prob_oracle(
     from ..metrics.votes import absolute, mean_of, paired_gap
 
     check_level(level)
-    for name, recall in (("correct_recall", correct_recall), ("incorrect_recall", incorrect_recall)):
+    for name, recall in (
+        ("correct_recall", correct_recall),
+        ("incorrect_recall", incorrect_recall),
+    ):
         if not 0 <= recall <= 1:
-            raise UsageError(f"expected {name} from 0 to 1, got {recall}; percents are divided by 100")
+            raise UsageError(
+                f"expected {name} from 0 to 1, got {recall}; percents are divided by 100"
+            )
     scores, verdict = checked_pair(confidence, correct)
     right = verdict > 0
     if right.all() or not right.any():
         what = "right" if right.all() else "wrong"
-        raise NotApplicable(f"all {len(right)} answers are {what}: there is nothing to recall of the others")
+        raise NotApplicable(
+            f"all {len(right)} answers are {what}: there is nothing to recall of the others"
+        )
     above = _reaching(scores[right], correct_recall)
     below = _reaching(-scores[~right], incorrect_recall)
     most, least = credit(scores, above), 1 - credit(-scores, below)
     middle = (least + most) / 2
-    sums = [(float(x.sum()), float(np.square(x).sum()), len(x), level) for x in (least, most, middle, verdict - middle)]
+    sums = [
+        (float(x.sum()), float(np.square(x).sum()), len(x), level)
+        for x in (least, most, middle, verdict - middle)
+    ]
     intervals = (*(mean_of(*each) for each in sums[:3]), absolute(paired_gap(*sums[3])))
     lower, upper, mean, error = (
         replace(interval, kind="conditional") for interval in intervals
@@ -79,7 +94,9 @@ def max_prob_oracle(
 def _reaching(scores: Any, recall: float) -> ScoreThreshold:
     """The threshold at or above which this share of the scores lies."""
     count = recall * len(scores)
-    return find_threshold(np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count)
+    return find_threshold(
+        np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count
+    )
 
 
 @register("estimator")
@@ -127,7 +144,10 @@ class SourceAccuracy(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """The reference accuracy, whatever the target; its rows widen the interval the more the fewer they are."""
         value = self._correct / self._rows
-        own, new = clopper_pearson(self._correct, self._rows, self.level), wilson(value, state["rows"], self.level)
+        own, new = (
+            clopper_pearson(self._correct, self._rows, self.level),
+            wilson(value, state["rows"], self.level),
+        )
         lower = value - root_sum_square(value - own[0], value - new[0])
         upper = value + root_sum_square(own[1] - value, new[1] - value)
         return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})
@@ -157,7 +177,9 @@ class MaxProb(Estimator):
     def __init__(self, *, gamma: float = 0.5, level: float = 0.95, seed: int = 0) -> None:
         super().__init__(level=level, seed=seed)
         if not 0 <= gamma < 1:
-            raise UsageError(f"expected a level of confidence from 0 to below 1 such as 0.5, got {gamma}")
+            raise UsageError(
+                f"expected a level of confidence from 0 to below 1 such as 0.5, got {gamma}"
+            )
         self.gamma = float(gamma)
         if gamma != 0.5:
             self.name = f"max-prob:{gamma:g}"  # type: ignore[misc]  # the instance's own, longer name
@@ -168,7 +190,9 @@ class MaxProb(Estimator):
         try:
             gamma = float(argument)
         except ValueError:
-            raise UsageError(f"expected max-prob:<gamma> such as max-prob:0.7, got max-prob:{argument}") from None
+            raise UsageError(
+                f"expected max-prob:<gamma> such as max-prob:0.7, got max-prob:{argument}"
+            ) from None
         return cls(gamma=gamma, **options)
 
     def _fit(self, reference: Predictions) -> None:

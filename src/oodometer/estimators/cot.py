@@ -86,11 +86,15 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
                 soften = _by_newton if classes <= _FEW_CLASSES else _by_gradient
                 potential = soften(worth[:: -(-samples // _SOFT_ROWS)], share)
             options: Any = {"maxiter": 200, "ftol": 1e-10, "gtol": 1e-9, "maxcor": 20}
-            solution = minimize(negative_dual, potential, jac=True, method="L-BFGS-B", options=options)
+            solution = minimize(
+                negative_dual, potential, jac=True, method="L-BFGS-B", options=options
+            )
         potential = min((potential, solution.x), key=lambda f: negative_dual(f)[0])
     potential = potential - share @ potential
     assigned, most, load = choice(potential)
-    if carried is not None:  # where classes are equally dear to a sample, the plan says which one it is carried to
+    if (
+        carried is not None
+    ):  # where classes are equally dear to a sample, the plan says which one it is carried to
         assigned, load = carried, np.bincount(carried, minlength=classes) / samples
     surplus = 1 - most
     potentials = np.empty(len(prior))
@@ -110,10 +114,14 @@ def _by_programme(worth: Array, share: Array) -> tuple[Array, Array | None]:
     columns = np.kron(np.ones(samples), np.eye(classes))
     full = np.concatenate([np.full(samples, 1 / samples), share])
     # one of the constraints follows from the others
-    solution = linprog(1 - worth.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=full[:-1], method="highs")
+    solution = linprog(
+        1 - worth.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=full[:-1], method="highs"
+    )
     if solution.x is None:  # it was not solved: the soft minimum comes near, too
         return _by_newton(worth, share), None
-    return np.append(solution.eqlin.marginals[samples:], 0.0), solution.x.reshape(samples, classes).argmax(axis=1)
+    return np.append(solution.eqlin.marginals[samples:], 0.0), solution.x.reshape(
+        samples, classes
+    ).argmax(axis=1)
 
 
 def _soft_choice(lifted: Array, width: float) -> tuple[Array, Array]:
@@ -134,7 +142,9 @@ def _by_newton(worth: Array, share: Array) -> Array:
             load = soft.mean(axis=0)
             if np.abs(load - share).sum() < 1e-4:
                 break
-            together = np.einsum("ia,ib->ab", soft, soft)  # no BLAS: its threads cost more than they bring here
+            together = np.einsum(
+                "ia,ib->ab", soft, soft
+            )  # no BLAS: its threads cost more than they bring here
             hessian = (np.diag(load) - together / samples) / width + 1e-9 * np.eye(classes)
             # a constant may be added to all potentials, so the Hessian is singular
             step = np.linalg.lstsq(hessian, share - load, rcond=1e-12)[0]
@@ -150,12 +160,16 @@ def _by_gradient(worth: Array, share: Array) -> Array:
     def negative_dual(potential: Array, width: float) -> tuple[float, Array]:
         lifted = worth + potential
         extra, soft = _soft_choice(lifted, width)
-        return float((lifted.max(axis=1) + extra).mean() - share @ potential), soft.mean(axis=0) - share
+        return float((lifted.max(axis=1) + extra).mean() - share @ potential), soft.mean(
+            axis=0
+        ) - share
 
     potential = np.zeros(worth.shape[1])
     for width in _WIDTHS[:4]:
         options: Any = {"maxiter": 30, "ftol": 1e-10, "gtol": 1e-7, "maxcor": 20}
-        potential = minimize(negative_dual, potential, args=(width,), jac=True, method="L-BFGS-B", options=options).x
+        potential = minimize(
+            negative_dual, potential, args=(width,), jac=True, method="L-BFGS-B", options=options
+        ).x
     return potential
 
 
@@ -181,10 +195,14 @@ class TransportEstimator(PriorEstimator):
         plan = transport(probabilities, fit.prior)
         notes = [*fit.notes]
         if self._choice == "source":
-            notes.append("the source prior was used; where the class shares moved the answer is badly wrong")
+            notes.append(
+                "the source prior was used; where the class shares moved the answer is badly wrong"
+            )
         if plan.gap > _LARGE_GAP:
             share = percent(plan.gap, 0)
-            notes.append(f"{share} of the samples would have to be split to meet the class prior exactly")
+            notes.append(
+                f"{share} of the samples would have to be split to meet the class prior exactly"
+            )
         details |= {"transport_gap": plan.gap, "rows_used": len(probabilities)}
         return fit, probabilities, plan, {"details": details, "warnings": tuple(notes)}
 
@@ -217,7 +235,9 @@ class COT(TransportEstimator):
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
         calibrated = reference.calibrated is not None and reference.probabilities is not None
-        self._reference_variance = confidence_gap(reference, natural_confidence(reference))[1] if calibrated else 0.0
+        self._reference_variance = (
+            confidence_gap(reference, natural_confidence(reference))[1] if calibrated else 0.0
+        )
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport."""
@@ -225,9 +245,13 @@ class COT(TransportEstimator):
         used = len(probabilities)
         spread = (float(np.square(plan.surplus - plan.cost).sum()) + 1) / (used + 1)
         by_rows = np.sqrt(spread / used)
-        by_prior = (fit.priors @ plan.potentials).std(ddof=1)  # correlated with the rows in an unknown way
+        by_prior = (fit.priors @ plan.potentials).std(
+            ddof=1
+        )  # correlated with the rows in an unknown way
         variance = float(by_rows + by_prior) ** 2 + self._reference_variance
-        return self._from_variance(state, 1 - plan.cost, variance, min(used, self._label_counts.total), **more)
+        return self._from_variance(
+            state, 1 - plan.cost, variance, min(used, self._label_counts.total), **more
+        )
 
 
 @register("estimator")
@@ -269,18 +293,28 @@ class COTT(TransportEstimator):
         """Estimate the prior, solve the transport, count the samples above the threshold."""
         fit, probabilities, plan, more = self._carried(state)
         scores, used = _score(probabilities, plan.assigned), len(probabilities)
-        value, low, high = (float(credit(scores, threshold).mean()) for threshold in self._thresholds)
+        value, low, high = (
+            float(credit(scores, threshold).mean()) for threshold in self._thresholds
+        )
         variance = max(value * (1 - value), self._mismatch) / used
-        lower, upper = wilson_from_variance(value, variance, min(used, self._label_counts.total), self.level)
+        lower, upper = wilson_from_variance(
+            value, variance, min(used, self._label_counts.total), self.level
+        )
         z = (upper - lower) / 2 / max(np.sqrt(variance), 1e-12)
         # the spread of the answer over priors, on the first rows, which come in the order of a hash
         few = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
         plans = [transport(few, prior, plan.potentials) for prior in fit.priors[:_DRAWS]]
-        made = [credit(_score(few, other_plan.assigned), self._thresholds[0]).mean() for other_plan in plans]
+        made = [
+            credit(_score(few, other_plan.assigned), self._thresholds[0]).mean()
+            for other_plan in plans
+        ]
         by_prior = z * float(np.std(made, ddof=1))
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)
-        at = {"threshold": self._thresholds[0].threshold, "share_of_ties": self._thresholds[0].share_of_ties}
+        at = {
+            "threshold": self._thresholds[0].threshold,
+            "share_of_ties": self._thresholds[0].share_of_ties,
+        }
         more["details"] = at | more["details"]
         return self._estimate(state, value, value - down, value + up, **more)
 

@@ -23,14 +23,18 @@ _TRADES = (0.03, 0.3, 1.0, 3.0)  # beside the paper's own, log 2 / log K
 _DECAY, _STEPS, _STARTS = 5e-4, 60, 8
 _START_STEPS = 40
 _START_ROWS = 1_000  # of either sample
-_START_LOGITS = 200_000  # rows x starts x classes of either sample: bounds the time with many classes
+_START_LOGITS = (
+    200_000  # rows x starts x classes of either sample: bounds the time with many classes
+)
 _RATE = 0.05
 _SHARPENED = 2  # of the trades' critics, and of the random starts', that are improved further
 _SHARP_ROWS = 2_000  # of either sample, before the best critic sees them all
 _SHARP_STEPS, _SHARP_DECAY = 40, 1e-4
 
 
-def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 0) -> Iterator[Array]:
+def fit_critics(
+    x: Array, y: Array, on_target: Array, classes: int, seed: int = 0
+) -> Iterator[Array]:
     """Weights (column, class) of critics with a large discrepancy on these rows, the best of each path to a minimum."""
     rows = _Rows.of(x, y, on_target)
     paper = float(np.log(2) / np.log(classes))
@@ -54,7 +58,10 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
         weights = weights - _RATE * first / (1 - 0.9**step) / size
     yield from (critic.weights for critic in critics)
     some = rows.first(_SHARP_ROWS)
-    best = [sorted(path, key=lambda critic: -critic.gain)[:_SHARPENED] for path in (critics[1:], started)]
+    best = [
+        sorted(path, key=lambda critic: -critic.gain)[:_SHARPENED]
+        for path in (critics[1:], started)
+    ]
     better = [_sharpened(critic.weights, some) for critic in (critics[0], *best[0], *best[1])]
     yield from (critic.weights for critic in better)
     if len(some.x) < len(x):
@@ -95,7 +102,9 @@ class _Rows:
     def first(self, rows: int) -> _Rows:
         """The first so many of either sample."""
         rows_of_both = np.r_[: min(rows, self.here), self.here : self.here + min(rows, self.there)]
-        return _Rows(self.x[rows_of_both], self.y[rows_of_both], min(rows, self.here), min(rows, self.there))
+        return _Rows(
+            self.x[rows_of_both], self.y[rows_of_both], min(rows, self.here), min(rows, self.there)
+        )
 
     @property
     def share(self) -> Array:
@@ -126,7 +135,9 @@ def _losses(z: Array, rows: _Rows, trade: float) -> tuple[Array, Array, Array]:
     pull = trade * expit(margin) / (np.log(2) * max(rows.there, 1))
     far[:] = -pull / (classes - 1)
     np.put_along_axis(far, at[cut:], pull, axis=2)
-    value = agree.sum(axis=(0, 2)) / unit + trade * disagree.sum(axis=(0, 2)) / (np.log(2) * max(rows.there, 1))
+    value = agree.sum(axis=(0, 2)) / unit + trade * disagree.sum(axis=(0, 2)) / (
+        np.log(2) * max(rows.there, 1)
+    )
     return value, z, -rows.share @ (gap[..., 0] >= 0)
 
 
@@ -138,7 +149,9 @@ def _descend(loss: Callable[[Array], tuple[float, Array]], start: Array, steps: 
         value, slope = loss(weights.reshape(start.shape))
         return value, slope.ravel()
 
-    end: Array = minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
+    end: Array = minimize(
+        flat, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps}
+    ).x
     return end.reshape(start.shape)
 
 
@@ -183,7 +196,9 @@ def _sharpened(weights: Array, rows: _Rows) -> _Critic:
         value = float(share @ soft) + _SHARP_DECAY / 2 * float(np.square(w).sum())
         return value, rows.x.T @ slope + _SHARP_DECAY * w
 
-    middle = float(np.median(np.abs(margins(weights)[0])))  # half of the rows on the steep part of the sigmoid
+    middle = float(
+        np.median(np.abs(margins(weights)[0]))
+    )  # half of the rows on the steep part of the sigmoid
     _descend(loss, weights / middle if middle > 0 else weights, _SHARP_STEPS)
     return best
 
@@ -218,7 +233,9 @@ class DisagreementDiscrepancy(Estimator):
     name = "dis2"
     traits = Traits("worst critic", 270, cost="slow", beyond_overlap=True, heavy=True)
     needs = ("class", "features|logits|probabilities", "prediction|probabilities|members")
-    assumes = "the truth disagrees no more with the model than the best linear critic that was found"
+    assumes = (
+        "the truth disagrees no more with the model than the best linear critic that was found"
+    )
     citation = "rosenfeld2023"
 
     def __init__(self, *, critic: str = "logits", level: float = 0.95, seed: int = 0) -> None:
@@ -234,17 +251,23 @@ class DisagreementDiscrepancy(Estimator):
         return why if why or sample is None else why_no_domains(sample, record, (self._input,))
 
     def _fit(self, reference: Predictions) -> None:
-        inputs = sorted(("logits", "probabilities", "features"), key=lambda name: name != self._critic)
+        inputs = sorted(
+            ("logits", "probabilities", "features"), key=lambda name: name != self._critic
+        )
         self._input = next(name for name in inputs if reference.has(name))
         self._sample = self._rows_of(reference, "verdicts")
         if reference.num_classes < 2:
             raise NotApplicable("needs at least two classes to disagree about")
         if len(reference) < _LEAST_ROWS:
-            raise NotApplicable(f"needs {_LEAST_ROWS} reference rows to train and judge a critic, got {len(reference)}")
+            raise NotApplicable(
+                f"needs {_LEAST_ROWS} reference rows to train and judge a critic, got {len(reference)}"
+            )
 
     def _rows_of(self, record: Predictions, *others: str) -> RowSample:
         width = getattr(record, self._input).shape[1]
-        return RowSample.of(record, [self._input, "predicted", *others], sample_limit(width, _MOST_ROWS), self.seed)
+        return RowSample.of(
+            record, [self._input, "predicted", *others], sample_limit(width, _MOST_ROWS), self.seed
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """A bounded sample of the rows."""
@@ -254,11 +277,15 @@ class DisagreementDiscrepancy(Estimator):
         """Accuracy of the reference minus the discrepancy of the best critic."""
         target: RowSample = state["sample"]
         if len(target) < _LEAST_ROWS:
-            raise NotApplicable(f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}")
+            raise NotApplicable(
+                f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}"
+            )
         parts = [self._sample.arrays, target.arrays]
         inputs = [np.asarray(p[self._input], dtype=np.float64) for p in parts]
         predicted = [p["predicted"] for p in parts]
-        marks = [x.astype(np.float32) for x in inputs]  # sums over the classes differ in the last digit
+        marks = [
+            x.astype(np.float32) for x in inputs
+        ]  # sums over the classes differ in the last digit
         of_classes = self._input != "features"
         classes = inputs[0].shape[1] if of_classes else int(max(map(np.max, predicted))) + 1
         order = class_order(marks, predicted, classes, of_classes)
@@ -270,13 +297,17 @@ class DisagreementDiscrepancy(Estimator):
         sides = (marks[0], predicted[0], verdicts), (marks[1], predicted[1])
         first, second = (content_order(*side, seed=self.seed) for side in sides)
         x = np.concatenate([inputs[0][first], inputs[1][second]])
-        y = np.minimum(np.concatenate([predicted[0][first], predicted[1][second]]), _MOST_CLASSES - 1)
+        y = np.minimum(
+            np.concatenate([predicted[0][first], predicted[1][second]]), _MOST_CLASSES - 1
+        )
         if self._input == "probabilities":
             x = np.log(np.maximum(x, 1e-6))
         x = standardised(narrow(x))
         x, y, verdicts, cut = np.hstack([x, np.ones((len(x), 1))]), y, verdicts[first], len(first)
         classes = max(int(y.max()) + 1, 2)
-        place = np.concatenate([np.arange(cut), np.arange(len(x) - cut)])  # in an order without meaning
+        place = np.concatenate(
+            [np.arange(cut), np.arange(len(x) - cut)]
+        )  # in an order without meaning
         on_target = np.arange(len(x)) >= cut
         learns = place % 2 == 0
         judges = ~learns
@@ -297,16 +328,27 @@ class DisagreementDiscrepancy(Estimator):
         variance += float(there.var()) / len(there)
         inside = min(max(value, 0.0), 1.0)
         upper = wilson_from_variance(inside, variance, min(len(here), len(there)), self.level)[1]
-        details: dict[str, Any] = {"discrepancy": discrepancy, "eps": eps, "bound": max(value - eps, 0.0)}
-        details |= {"reference_agreement": float(here.mean()), "target_agreement": float(there.mean())}
+        details: dict[str, Any] = {
+            "discrepancy": discrepancy,
+            "eps": eps,
+            "bound": max(value - eps, 0.0),
+        }
+        details |= {
+            "reference_agreement": float(here.mean()),
+            "target_agreement": float(there.mean()),
+        }
         details |= {"reference_accuracy": float(verdicts.mean()), "input": self._input}
         return self._estimate(state, value, value - eps, upper, details=details)
 
 
-def class_order(inputs: Sequence[Array], predicted: Sequence[Array], classes: int, of_classes: bool) -> Array:
+def class_order(
+    inputs: Sequence[Array], predicted: Sequence[Array], classes: int, of_classes: bool
+) -> Array:
     """The classes by how often h says them, most first; what ties is put in order by what the rows hold."""
     counts = np.array([np.bincount(s, minlength=classes) for s in predicted])
-    marks = np.zeros((len(inputs), classes), dtype=np.uint64)  # sums that wrap: no order of rows or classes in them
+    marks = np.zeros(
+        (len(inputs), classes), dtype=np.uint64
+    )  # sums that wrap: no order of rows or classes in them
     for x, s, mark in zip(inputs, predicted, marks, strict=True):
         if of_classes:
             bits = mix(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))

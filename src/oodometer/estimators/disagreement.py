@@ -84,7 +84,9 @@ def solve_pairs(values: Array) -> Array:
 
 
 _FEWEST_MODELS, _GOOD_FIT = 3, 0.95
-_VARIANCE_ROWS = 2_000  # rows from which the sampling error is worked out; the counts are of all rows
+_VARIANCE_ROWS = (
+    2_000  # rows from which the sampling error is worked out; the counts are of all rows
+)
 
 
 class _AgreementLine(Estimator):
@@ -109,22 +111,35 @@ class _AgreementLine(Estimator):
         self._used: Array = ~copies_of_base(reference)
         codes = stack_models(reference.predicted, present(reference.members), self._used)
         if len(codes) < _FEWEST_MODELS:
-            raise NotApplicable(f"needs at least {_FEWEST_MODELS} models that differ on the reference")
+            raise NotApplicable(
+                f"needs at least {_FEWEST_MODELS} models that differ on the reference"
+            )
         self._rows = len(reference)
         self._agreement: Array = agreement_counts(codes)
         self._x: Array = probit(self._agreement, self._rows)
         self._pairs = np.triu_indices(len(codes), 1)
         if fit_line(self._x[self._pairs], self._x[self._pairs]) is None:
-            raise NotApplicable("all pairs of models agree equally often on the reference, so that no line is defined")
+            raise NotApplicable(
+                "all pairs of models agree equally often on the reference, so that no line is defined"
+            )
         right = [reference.verdicts.sum()]
         if reference.label is not None and reference.correct is None:
             right = np.count_nonzero(codes == reference.label, axis=1)
         self._right: Array = np.asarray(right)
         self._u: Array = probit(self._right, self._rows)
         given = reference.names.get("model", ())
-        names = given if len(given) == len(self._used) else [f"member_{i}" for i in range(len(self._used))]
-        self._names = ("judged", *(n for n, is_used in zip(names, self._used, strict=True) if is_used))
-        self._sample = RowSample.of(reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS, self.seed)
+        names = (
+            given
+            if len(given) == len(self._used)
+            else [f"member_{i}" for i in range(len(self._used))]
+        )
+        self._names = (
+            "judged",
+            *(n for n, is_used in zip(names, self._used, strict=True) if is_used),
+        )
+        self._sample = RowSample.of(
+            reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS, self.seed
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, counts of agreement, and a few rows for the sampling error."""
@@ -142,7 +157,9 @@ class _AgreementLine(Estimator):
 
         rows = int(state["rows"])
         y = probit(state["agreement"], rows)
-        line = present(fit_line(self._x[self._pairs], y[self._pairs]))  # the spread of x was looked at in the fit
+        line = present(
+            fit_line(self._x[self._pairs], y[self._pairs])
+        )  # the spread of x was looked at in the fit
         probits, pull, scatter = self._read(line, y)
         value = float(ndtr(probits[0]))
         slope_of_share = float(np.exp(-(probits[0] ** 2) / 2) / np.sqrt(2 * np.pi))
@@ -163,7 +180,9 @@ class _AgreementLine(Estimator):
         dx, dy = x - x[self._pairs].mean(), y - y[self._pairs].mean()
         by_slope = float(self._u[0] - (pull * x)[self._pairs].sum())
         spread = float(np.square(dx[self._pairs]).sum())
-        return pull + by_slope * dx / spread, -line.slope * pull + by_slope * (dy - 2 * line.slope * dx) / spread
+        return pull + by_slope * dx / spread, -line.slope * pull + by_slope * (
+            dy - 2 * line.slope * dx
+        ) / spread
 
     def _sampling_variance(self, line: Line, y: Array, pull: Array, state: Sums) -> float:
         """Variance of the judged model's probit by redrawing both samples: delta method, row by row."""
@@ -200,7 +219,9 @@ class ALineS(_AgreementLine):
 
     name = "aline-s"
     traits = Traits("agreement on the line", 280, cost="slow", reads="models")
-    assumes = "accuracy and agreement of the models follow one and the same line on the probit scale"
+    assumes = (
+        "accuracy and agreement of the models follow one and the same line on the probit scale"
+    )
 
     def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:
         models = len(y)
@@ -280,7 +301,9 @@ class GeneralizationDisagreement(_Agreement):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean agreement."""
-        return self._from_variance(state, state["total"] / state["rows"], 0.0, math.inf, score="model_agreement")
+        return self._from_variance(
+            state, state["total"] / state["rows"], 0.0, math.inf, score="model_agreement"
+        )
 
 
 @register("estimator")
@@ -303,18 +326,24 @@ class DisagreementDifference(_Agreement):
 
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
-        self._gap, self._gap_variance = mean_and_variance(reference.verdicts - self._score(reference))
+        self._gap, self._gap_variance = mean_and_variance(
+            reference.verdicts - self._score(reference)
+        )
         self._rows = len(reference)
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that counts pairs of predictions, too; other models stand for the truth, less the reference's gap."""
         record = own.known()
         if record.label is None or not record.has_classes or record.num_classes > MOST_CLASSES:
-            raise NotApplicable(f"needs the true class (`label`) of reference rows, of at most {MOST_CLASSES} classes")
+            raise NotApplicable(
+                f"needs the true class (`label`) of reference rows, of at most {MOST_CLASSES} classes"
+            )
         code = record.label.astype(np.int64) * record.num_classes + record.predicted
         size = record.num_classes**2
         true = np.bincount(code[record.label >= 0], minlength=size).reshape(record.num_classes, -1)
-        return self._with(_gap_pairs=true / true.sum() - agreement_pairs(record, self._score) / len(record))
+        return self._with(
+            _gap_pairs=true / true.sum() - agreement_pairs(record, self._score) / len(record)
+        )
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """Pairs of predictions of the target plus the reference's gap between truth and them."""
@@ -323,7 +352,9 @@ class DisagreementDifference(_Agreement):
         rng = np.random.default_rng([self.seed, 0x6DE])
         drawn = rng.poisson(state["pairs"], (draws, *pairs.shape)) + own * state["rows"]
         gap = rng.normal(0, (np.abs(own) / self._rows) ** 0.5, drawn.shape) * state["rows"]
-        return Expectation(expected_of_pairs(pairs), expected_of_pairs(np.maximum(drawn + gap, 0.0)))
+        return Expectation(
+            expected_of_pairs(pairs), expected_of_pairs(np.maximum(drawn + gap, 0.0))
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, summed agreement and, where they are asked for, pairs of predictions."""
@@ -335,9 +366,13 @@ class DisagreementDifference(_Agreement):
     def finish(self, state: Sums) -> Estimate:
         """Agreement of the target plus the reference's gap."""
         mean = state["total"] / state["rows"]
-        own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
+        own = max(
+            mean * (1 - mean), self._gap_variance * self._rows
+        )  # the population, or these very rows
         more: dict[str, Any] = {"score": "model_agreement", "details": {"reference_gap": self._gap}}
-        return self._from_variance(state, mean + self._gap, self._gap_variance, self._rows, own=own, **more)
+        return self._from_variance(
+            state, mean + self._gap, self._gap_variance, self._rows, own=own, **more
+        )
 
 
 @register("estimator")

@@ -46,9 +46,13 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
         if own is now:
             return ClassOrder(moved, 1.0)
         hits = label[rows] == 1
-        if 0 < hits.sum() < len(hits):  # AUC by the probabilities as they came, less that by the calibrated ones' bins
+        if (
+            0 < hits.sum() < len(hits)
+        ):  # AUC by the probabilities as they came, less that by the calibrated ones' bins
             binned = bin_numbers(now[rows, 1], 2).astype(np.float64)
-            moved[:] = float(placements(own[rows, 1], hits)[hits].mean() - placements(binned, hits)[hits].mean())
+            moved[:] = float(
+                placements(own[rows, 1], hits)[hits].mean() - placements(binned, hits)[hits].mean()
+            )
         return ClassOrder(moved, 1.0)
     of_all, apart = np.zeros(len(rows)), 0.0
     for k in range(classes):
@@ -71,7 +75,9 @@ def placements(scores: Array, hits: Array) -> Array:
     out = np.empty(len(scores))
     below, above = np.sort(scores[~hits]), np.sort(scores[hits])
     for mine, others in ((hits, below), (~hits, above)):
-        at = np.searchsorted(others, scores[mine], "left") + np.searchsorted(others, scores[mine], "right")
+        at = np.searchsorted(others, scores[mine], "left") + np.searchsorted(
+            others, scores[mine], "right"
+        )
         out[mine] = at / (2 * len(others))
     out[~hits] = 1 - out[~hits]
     return out
@@ -81,7 +87,9 @@ _REPLICATES = 60
 _VALUES_AT_A_TIME = 1 << 20  # cells of replicates drawn together
 _REDRAWN_BINS = 120  # a divisor of every number of bins
 _LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
-_LEAST_HITS = 2  # of a class among the errors of the reference, before it gets rates of its own there
+_LEAST_HITS = (
+    2  # of a class among the errors of the reference, before it gets rates of its own there
+)
 _FITTING_STEPS = 50
 
 
@@ -116,7 +124,10 @@ class ClassRates(NamedTuple):
 def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
     """How often each class is true, by bin, where it was predicted and where it was not, from (weighted) counts."""
     coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
-    fine = fit_block_rates(counts.top, hits), fit_block_rates(counts.off_diagonal, misses, _LEAST_HITS)
+    fine = (
+        fit_block_rates(counts.top, hits),
+        fit_block_rates(counts.off_diagonal, misses, _LEAST_HITS),
+    )
     top, hit, other, missed = coarse
     return ClassRates(*fine, fit_block_rates(top, hit), fit_block_rates(other, missed, _LEAST_HITS))
 
@@ -132,23 +143,31 @@ def count_misses(record: Predictions, predicted: Array, *, is_argmax: bool) -> A
     return count_bins(label, bins, classes)
 
 
-def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True) -> ClassRates:
+def fit_class_rates(
+    reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True
+) -> ClassRates:
     """Rates of each class from a labelled reference; ``hits`` are counts by (predicted class, bin, verdict)."""
     counted = count_off_diagonal(present(reference.probabilities), predicted, is_argmax=is_argmax)
     counts = ConfusionCounts.of(hits.sum(axis=2), counted["others"], counted["mass"])
     two = reference.num_classes == 2
-    misses = mirrored(hits[:, :, 0]) if two else count_misses(reference, predicted, is_argmax=is_argmax)
+    misses = (
+        mirrored(hits[:, :, 0]) if two else count_misses(reference, predicted, is_argmax=is_argmax)
+    )
     return class_rates(counts, hits[:, :, 1], misses)._replace(order=class_order(reference))
 
 
-def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
+def count_off_diagonal(
+    probabilities: Array, predicted: Array, *, is_argmax: bool = True
+) -> dict[str, Array]:
     """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts`; not ``is_argmax``: others may pass one half."""
     width = bins_for(probabilities.shape[1])
     counts = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
     return dict(zip(("others", "mass"), counts, strict=True))
 
 
-def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
+def expected_confusion(
+    predicted: Array, found: Array, mass: Array, missed: Array | None = None
+) -> Array:
     """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``."""
     errors = predicted - found
     spread = mass
@@ -190,7 +209,13 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
 
 
 def expected_metrics(
-    counts: ConfusionCounts, rates: ClassRates, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
+    counts: ConfusionCounts,
+    rates: ClassRates,
+    names: tuple[int | str, ...],
+    *,
+    level: float,
+    kind: Kind,
+    seed: int,
 ) -> dict[str, Any]:
     """Macro and per-class metrics, intervals by a seeded parametric bootstrap over cells, the expected confusion."""
     hits, elsewhere = expected_positives(counts, rates)
@@ -204,8 +229,13 @@ def expected_metrics(
     step = max(_VALUES_AT_A_TIME // (len(counts.top) * _REDRAWN_BINS), 1)
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
     redrawn = (drawn_positives(counts, rates, many, rng) for many in groups)
-    made = [class_metrics(drawn.top, right, drawn.off_diagonal, others) for drawn, right, others in redrawn]
-    draws = np.concatenate([np.moveaxis(replicate, 1, 0) for replicate in made])  # (replicate, metric, class)
+    made = [
+        class_metrics(drawn.top, right, drawn.off_diagonal, others)
+        for drawn, right, others in redrawn
+    ]
+    draws = np.concatenate(
+        [np.moveaxis(replicate, 1, 0) for replicate in made]
+    )  # (replicate, metric, class)
 
     def interval(value: float, values: Array) -> dict[str, Any]:
         """The value with the spread of its replicates, as JSON has it."""
@@ -274,10 +304,16 @@ def count_classes(batch: Predictions) -> Sums:
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         labelled = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        classes, label, predicted = labelled.num_classes, present(labelled.label), labelled.predicted
+        classes, label, predicted = (
+            labelled.num_classes,
+            present(labelled.label),
+            labelled.predicted,
+        )
         out: dict[str, Array] = _counted(labelled, "known_top", "known_others", "known_mass")
         out.pop("known_mass", None)
-        pairs = np.bincount(label.astype(np.int64) * classes + predicted, minlength=classes * classes)
+        pairs = np.bincount(
+            label.astype(np.int64) * classes + predicted, minlength=classes * classes
+        )
         out |= {"known": np.array(len(labelled)), "pairs": pairs.reshape(classes, classes)}
         width = score_bins(labelled)
         own = _own_bins(labelled) if width > 1 else np.zeros(len(labelled), dtype=np.intp)
@@ -296,7 +332,9 @@ def _counted(batch: Predictions, top: str, others: str, mass: str) -> dict[str, 
         return {top: np.bincount(predicted, minlength=classes)[:, None]}
     counts = {top: count_bins(predicted, _own_bins(batch), classes)}
     if classes > 2:
-        more = count_off_diagonal(present(batch.probabilities), predicted, is_argmax=batch.is_argmax)
+        more = count_off_diagonal(
+            present(batch.probabilities), predicted, is_argmax=batch.is_argmax
+        )
         counts |= {others: more["others"], mass: more["mass"]}
     return counts
 
@@ -363,7 +401,9 @@ class Expectation(NamedTuple):
     details: Mapping[str, Any] = {}
 
 
-def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Array | None = None) -> ExpectedClasses:
+def _expected(
+    counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Array | None = None
+) -> ExpectedClasses:
     """From the expected samples of each class where it was predicted and elsewhere, axes (..., class, bin)."""
     top, off_diagonal = counts.top, counts.off_diagonal
     hits = found.sum(axis=-1)
@@ -381,8 +421,14 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
         confusion[..., 1, 0] = margins.predicted[..., 0] - hits[..., 0]
         np.maximum(confusion, 0.0, out=confusion)
     elif mass is not None:
-        sides = (side.reshape(-1, hits.shape[-1]) for side in (margins.predicted, hits, elsewhere.sum(axis=-1)))
-        drawn = [expected_confusion(own, right, mass, missed).T for own, right, missed in zip(*sides, strict=True)]
+        sides = (
+            side.reshape(-1, hits.shape[-1])
+            for side in (margins.predicted, hits, elsewhere.sum(axis=-1))
+        )
+        drawn = [
+            expected_confusion(own, right, mass, missed).T
+            for own, right, missed in zip(*sides, strict=True)
+        ]
         confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
     return ExpectedClasses(margins, positives, negatives, confusion, own)
 
@@ -395,7 +441,9 @@ def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
     return _expected(target, hits, elsewhere, mass)
 
 
-def drawn_by_rates(counts: Sums, rates: ClassRates, many: int, rng: np.random.Generator) -> ExpectedClasses:
+def drawn_by_rates(
+    counts: Sums, rates: ClassRates, many: int, rng: np.random.Generator
+) -> ExpectedClasses:
     """``many`` redrawn targets at redrawn rates (replicates first), in coarse bins."""
     target = confusion_of(counts)
     mass = target.mass if len(target.top) <= MOST_CLASSES else None
@@ -405,7 +453,9 @@ def drawn_by_rates(counts: Sums, rates: ClassRates, many: int, rng: np.random.Ge
 def known_classes(counts: Sums) -> ExpectedClasses:
     """What the labelled rows of a data set do hold: a measurement."""
     sides = (side.astype(np.float64) for side in counts_of_truth(counts))
-    return _expected(confusion_of(counts, known=True), *sides)._replace(confusion=counts["pairs"].astype(np.float64))
+    return _expected(confusion_of(counts, known=True), *sides)._replace(
+        confusion=counts["pairs"].astype(np.float64)
+    )
 
 
 def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedClasses:
@@ -414,15 +464,21 @@ def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedCl
     target = confusion_of(counts, known=True)
     if len(hits) == 2 and target.top.shape[1] > 1:
         right = rng.poisson(hits, (many, *hits.shape)).astype(np.float64)
-        wrong = rng.poisson(np.maximum(merge_bins(target.top) - hits, 0), right.shape).astype(np.float64)
+        wrong = rng.poisson(np.maximum(merge_bins(target.top) - hits, 0), right.shape).astype(
+            np.float64
+        )
         top = right + wrong
         return _expected(ConfusionCounts(top, mirrored(top), target.mass), right, mirrored(wrong))
-    made = expected_of_pairs(rng.poisson(counts["pairs"], (many, *counts["pairs"].shape)).astype(np.float64))
+    made = expected_of_pairs(
+        rng.poisson(counts["pairs"], (many, *counts["pairs"].shape)).astype(np.float64)
+    )
     if target.top.shape[1] == 1:
         return made
     whole = merge_bins(target.top) + merge_bins(target.off_diagonal)
     positives = rng.poisson(hits + elsewhere, (many, *hits.shape)).astype(np.float64)
-    negatives = rng.poisson(np.maximum(whole - hits - elsewhere, 0), positives.shape).astype(np.float64)
+    negatives = rng.poisson(np.maximum(whole - hits - elsewhere, 0), positives.shape).astype(
+        np.float64
+    )
     return made._replace(positives=positives, negatives=negatives)
 
 
@@ -493,17 +549,31 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
     return rows._replace(weight=weight * (len(weight) / weight.sum()))
 
 
-def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabilities: Array | None) -> LabelledRows:
+def _rows_of(
+    record: Predictions, predicted: Array, label: Array | None, probabilities: Array | None
+) -> LabelledRows:
     if label is None or not record.num_classes or not record.has_classes:
-        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone is not enough")
+        raise NotApplicable(
+            "needs the true class (`label`) of reference rows; `correct` alone is not enough"
+        )
     if (label < 0).any():
-        raise NotApplicable("needs the true class of every reference row whose correctness is known")
+        raise NotApplicable(
+            "needs the true class of every reference row whose correctness is known"
+        )
     if record.num_classes > MOST_CLASSES:
-        raise NotApplicable(f"estimates accuracy alone where there are more than {MOST_CLASSES} classes")
+        raise NotApplicable(
+            f"estimates accuracy alone where there are more than {MOST_CLASSES} classes"
+        )
     bins: Array | None = None
     if probabilities is not None:
-        bins = bin_numbers(probabilities, record.num_classes).reshape(probabilities.shape).astype(np.int32)
-        if record.num_classes == 2:  # the second's are the mirror image of the first's, as `mirrored` counts have them
+        bins = (
+            bin_numbers(probabilities, record.num_classes)
+            .reshape(probabilities.shape)
+            .astype(np.int32)
+        )
+        if (
+            record.num_classes == 2
+        ):  # the second's are the mirror image of the first's, as `mirrored` counts have them
             bins[:, 0] = log_odds_bin(probabilities[:, 0])
             bins[:, 1] = bins_for(2) - 1 - bins[:, 0]
     codes, ones = (predicted.astype(np.int64), label.astype(np.int64)), np.ones(len(label))
@@ -524,7 +594,9 @@ def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
     own, true = bins[each, rows.predicted], bins[each, rows.label]
     top, hits = count(rows.predicted, own, w), count(rows.predicted, own, w * right)
     if classes == 2:
-        return class_rates(ConfusionCounts.of(top, top, np.zeros((2, 2))), hits, mirrored(top - hits))
+        return class_rates(
+            ConfusionCounts.of(top, top, np.zeros((2, 2))), hits, mirrored(top - hits)
+        )
     every = np.stack([np.bincount(bins[:, k], w, width) for k in range(classes)])
     counts = ConfusionCounts(top, np.maximum(every - top, 0.0), np.zeros((classes, classes)))
     return class_rates(counts, hits, count(rows.label, true, w * ~right))
@@ -541,7 +613,9 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
     many = np.atleast_2d(weights)
     classes = rows.classes
     code = rows.label.astype(np.int64) * classes + rows.predicted
-    pairs = np.stack([np.bincount(code, w, classes * classes) for w in many]).reshape(-1, classes, classes)
+    pairs = np.stack([np.bincount(code, w, classes * classes) for w in many]).reshape(
+        -1, classes, classes
+    )
     positives = negatives = None
     if rows.bins is not None:
         classes, width = rows.classes, rows.width
@@ -556,7 +630,9 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
     confusion, own = pairs, _own_of_rows(rows, many)
     if weights.ndim == 1:
         confusion = pairs[0]
-        positives, negatives = (None if side is None else side[0] for side in (positives, negatives))
+        positives, negatives = (
+            None if side is None else side[0] for side in (positives, negatives)
+        )
         own = None if own is None else (own[0][0], own[1][0])
     return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives, own=own)
 
@@ -569,14 +645,21 @@ def _own_of_rows(rows: LabelledRows, many: Array) -> tuple[Array, Array] | None:
     code = rows.predicted * rows.width + rows.bins[np.arange(len(rows.label)), rows.predicted]
     right = rows.predicted == rows.label
     hits, every = (
-        np.stack([np.bincount(code, w * there, rows.classes * rows.width) for w in many]).reshape(shape)
+        np.stack([np.bincount(code, w * there, rows.classes * rows.width) for w in many]).reshape(
+            shape
+        )
         for there in (right, 1.0)
     )
     return hits, every
 
 
 def reweighted(
-    rows: LabelledRows, weights: Array, target_rows: int, draws: int, seed: list[int], factors: Array | None = None
+    rows: LabelledRows,
+    weights: Array,
+    target_rows: int,
+    draws: int,
+    seed: list[int],
+    factors: Array | None = None,
 ) -> Expectation:
     """The reference's rows under weights (sample,) as so many target rows, and ``draws`` replicates of both."""
     weights = weights * rows.weight
@@ -589,7 +672,10 @@ def reweighted(
         return Expectation(expected, _redrawn_table(coarse, weights, by_class, target_rows, rng))
     drawn = weights * by_class[:, rows.label]
     drawn = drawn * rng.gamma(rows.weight, 1 / rows.weight, drawn.shape)
-    return Expectation(expected, expected_of_rows(coarse, rng.poisson(_scaled(drawn, target_rows)).astype(np.float64)))
+    return Expectation(
+        expected,
+        expected_of_rows(coarse, rng.poisson(_scaled(drawn, target_rows)).astype(np.float64)),
+    )
 
 
 def _scaled(drawn: Array, total: int) -> Array:
@@ -603,7 +689,9 @@ def _redrawn_table(
     width = rows.width if rows.bins is not None else 1
     second = rows.bins[:, 1] if rows.bins is not None else 0
     code = (rows.label * 2 + rows.predicted) * width + second
-    total, squares = (np.bincount(code, w, 4 * width) for w in (weights, np.square(weights) / rows.weight))
+    total, squares = (
+        np.bincount(code, w, 4 * width) for w in (weights, np.square(weights) / rows.weight)
+    )
     full = np.flatnonzero(total > 0)
     scale = squares[full] / total[full]
     table = np.zeros((len(by_class), 4 * width))
@@ -637,7 +725,9 @@ class ClassMetric:
     def bounds(self) -> tuple[float, float]:
         """Lowest and highest possible value."""
         if self.is_loss:
-            return 0.0, {"brier": 1.0 if self.classes == 2 else 2.0, "nll": np.inf}.get(self.base, 1.0)
+            return 0.0, {"brier": 1.0 if self.classes == 2 else 2.0, "nll": np.inf}.get(
+                self.base, 1.0
+            )
         if self.payoff is not None:
             return float(self.payoff.min()), float(self.payoff.max())
         return (-1.0, 1.0) if self.base in ("mcc", "cohen_kappa") else (0.0, 1.0)
@@ -659,18 +749,24 @@ class ClassMetric:
 
     def __call__(self, expected: ExpectedClasses, positive: int = 1) -> Array:
         """The value, axes (...) as the leading ones of ``expected``; NaN where it is undefined (0/0)."""
-        return np.asarray(np.clip(self._value(expected, positive), *self.bounds))  # rounding may have left them
+        return np.asarray(
+            np.clip(self._value(expected, positive), *self.bounds)
+        )  # rounding may have left them
 
     def _value(self, expected: ExpectedClasses, positive: int) -> Array:
         if self.payoff is not None:
             if expected.confusion is None:
-                raise NotApplicable("`expected_value` needs each pair of classes, which are too many here")
+                raise NotApplicable(
+                    "`expected_value` needs each pair of classes, which are too many here"
+                )
             return of.expected_value(expected.confusion, self.payoff)
         margins = expected.margins
         if self.is_loss:
             return self._loss(expected)
         at = self.about(margins.support.shape[-1], positive)
-        whole = _OF_ALL.get(self.base if at is not None else f"macro_{self.base}", _OF_ALL.get(self.base))
+        whole = _OF_ALL.get(
+            self.base if at is not None else f"macro_{self.base}", _OF_ALL.get(self.base)
+        )
         if whole is not None:
             return np.asarray(whole(margins))
         if not self.needs_scores:
@@ -686,7 +782,12 @@ class ClassMetric:
         return of.ratio(np.where(used, per_class, 0.0).sum(axis=-1), used.sum(axis=-1))
 
     def _loss(self, expected: ExpectedClasses) -> Array:
-        cells, own, positives, negatives = expected.cells, expected.own, expected.positives, expected.negatives
+        cells, own, positives, negatives = (
+            expected.cells,
+            expected.own,
+            expected.positives,
+            expected.negatives,
+        )
         if cells is None or own is None or positives is None or negatives is None:
             raise NotApplicable(f"`{self.base}` needs `probabilities`")
         rows = np.asarray(expected.margins.support.sum(axis=-1))
@@ -698,15 +799,29 @@ class ClassMetric:
 
     def about(self, classes: int, positive: int) -> int | None:
         """Position of the one class that it is about; None where it is of all of them."""
-        return self.at if self.base not in _OF_ONE_CLASS or self.at is not None or classes != 2 else positive
+        return (
+            self.at
+            if self.base not in _OF_ONE_CLASS or self.at is not None or classes != 2
+            else positive
+        )
 
 
-_NAMES_OF_ALL = ("balanced_accuracy", "mcc", "cohen_kappa", "macro_precision", "macro_recall", "macro_f1")
+_NAMES_OF_ALL = (
+    "balanced_accuracy",
+    "mcc",
+    "cohen_kappa",
+    "macro_precision",
+    "macro_recall",
+    "macro_f1",
+)
 _OF_ALL: dict[str, Callable[[Any], Array]] = {name: getattr(of, name) for name in _NAMES_OF_ALL}
 _BY_CLASS: dict[str, Callable[[Any, float], Array]] = {
     name: getattr(of, f"class_{name}") for name in ("f1", "precision", "recall", "specificity")
 }
-_BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {"roc_auc": of.roc_auc, "average_precision": of.average_precision}
+_BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {
+    "roc_auc": of.roc_auc,
+    "average_precision": of.average_precision,
+}
 CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, *SCORES, "expected_value")
 _OF_ONE_CLASS = (*_BY_CLASS, *_BY_SCORE)
 
@@ -722,14 +837,22 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
     if base not in CLASS_METRICS:
         near = difflib.get_close_matches(base.lower(), CLASS_METRICS, 1, 0.5)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"there is no metric {name!r} to estimate without labels; {hint}there are accuracy, "
-                         f"{', '.join(CLASS_METRICS)}")  # fmt: skip
+        raise UsageError(
+            f"there is no metric {name!r} to estimate without labels; {hint}there are accuracy, "
+            f"{', '.join(CLASS_METRICS)}"
+        )
     if base == "expected_value" and payoff is None:
-        raise UsageError("the metric expected_value needs a pay-off matrix: --payoff FILE, rows by true class")
+        raise UsageError(
+            "the metric expected_value needs a pay-off matrix: --payoff FILE, rows by true class"
+        )
     if not of_class:
-        return ClassMetric(base, base, None, payoff if base == "expected_value" else None, max(len(classes), 2))
+        return ClassMetric(
+            base, base, None, payoff if base == "expected_value" else None, max(len(classes), 2)
+        )
     if base not in _OF_ONE_CLASS:
-        raise UsageError(f"{name!r}: {base} is of all classes together; of one there are {', '.join(_OF_ONE_CLASS)}")
+        raise UsageError(
+            f"{name!r}: {base} is of all classes together; of one there are {', '.join(_OF_ONE_CLASS)}"
+        )
     texts, of_class = [str(label) for label in classes], one_form(of_class)
     if of_class not in texts:
         shown = ", ".join(texts[:10]) + (", ..." if len(texts) > 10 else "")
@@ -737,13 +860,19 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
     return ClassMetric(f"{base}:{of_class}", base, texts.index(of_class))
 
 
-def metrics_named(names: Sequence[str], classes: ClassNames, payoff: Array | None = None) -> tuple[ClassMetric, ...]:
+def metrics_named(
+    names: Sequence[str], classes: ClassNames, payoff: Array | None = None
+) -> tuple[ClassMetric, ...]:
     """The metrics of these names, each once, accuracy left out: it is estimated whatever is asked."""
-    metrics = [class_metric(name, classes, payoff) for name in names if metric_name(name) != "accuracy"]
+    metrics = [
+        class_metric(name, classes, payoff) for name in names if metric_name(name) != "accuracy"
+    ]
     return tuple({metric.name: metric for metric in metrics}.values())
 
 
-def values_of(metrics: Sequence[ClassMetric], expected: ExpectedClasses, positive: int) -> dict[str, Array]:
+def values_of(
+    metrics: Sequence[ClassMetric], expected: ExpectedClasses, positive: int
+) -> dict[str, Array]:
     """Name -> value of every metric that these counts can tell, axes as the leading ones of ``expected``."""
     out = {}
     for metric in metrics:

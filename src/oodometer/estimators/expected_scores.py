@@ -30,19 +30,29 @@ def sum_scores(batch: Predictions) -> Sums:
     classes, width = batch.num_classes, bins_for(batch.num_classes)
     cells = classes * width
     bins = bin_numbers(p, classes).reshape(p.shape)
-    if classes == 2:  # as counts of classes have it, the second's bins are the mirror image of the first's
+    if (
+        classes == 2
+    ):  # as counts of classes have it, the second's bins are the mirror image of the first's
         bins[:, 1] = width - 1 - bins[:, 0]
     out = {name: np.zeros((classes, width)) for name in ("rows_of", "sums", "losses", "impossible")}
     for k in range(classes):
         own = p[:, k].astype(np.float64)
         there = own > 0
         losses = -np.log(np.minimum(own, 1.0), where=there, out=np.zeros(len(own)))
-        for name, weights in (("rows_of", None), ("sums", own), ("losses", losses), ("impossible", ~there)):
+        for name, weights in (
+            ("rows_of", None),
+            ("sums", own),
+            ("losses", losses),
+            ("impossible", ~there),
+        ):
             out[name][k] = np.bincount(bins[:, k], weights, width)
     predicted = batch.predicted
     at = np.arange(len(batch)), predicted
     code = predicted.astype(np.int64) * width + bins[at]
-    top, confidence = (np.bincount(code, w, cells).reshape(classes, width) for w in (None, p[at].astype(np.float64)))
+    top, confidence = (
+        np.bincount(code, w, cells).reshape(classes, width)
+        for w in (None, p[at].astype(np.float64))
+    )
     return Sums(rows=len(batch), top=top, confidence=confidence, **out)
 
 
@@ -80,7 +90,9 @@ class ScoreCells:
 def expected_brier(positives: Array, negatives: Array, rows: Array, cells: ScoreCells) -> Array:
     """sum_k E[(p_k - [y = k])^2] / n, of two classes half of it; axes (...) before (class, bin)."""
     p = cells.probability
-    total = np.einsum("...kb,kb->...", positives, np.square(1 - p)) + np.einsum("...kb,kb->...", negatives, p * p)
+    total = np.einsum("...kb,kb->...", positives, np.square(1 - p)) + np.einsum(
+        "...kb,kb->...", negatives, p * p
+    )
     return np.asarray(total * (0.5 if len(p) == 2 else 1.0) / rows)
 
 
@@ -107,7 +119,9 @@ def expected_ece(hits: Array, predicted: Array, cells: ScoreCells, *, drawn: boo
     gap = np.einsum("...kb,kbi->...i", hits - predicted * cells.confidence, into)
     size = np.abs(gap)
     if not drawn:
-        rate = np.clip(np.divide(hits, predicted, out=np.zeros_like(hits), where=predicted > 0), 0, 1)
+        rate = np.clip(
+            np.divide(hits, predicted, out=np.zeros_like(hits), where=predicted > 0), 0, 1
+        )
         spread = np.sqrt(np.einsum("...kb,kbi->...i", hits * (1 - rate), into))
         size = _folded(size, spread)
     return np.asarray(size.sum(axis=-1) / predicted.sum(axis=(-2, -1)))

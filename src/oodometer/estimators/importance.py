@@ -72,7 +72,11 @@ class Mandoline(Estimator):
             needed = "needs a column of 2 to 20 values to slice by, `group` in a file (--map theirs=group)"
             return None if _slices(record) else needed
         lost = sorted(set(values) - set(_columns(record)))
-        return f"needs the columns {', '.join(lost)} to slice by, as in the reference" if lost else None
+        return (
+            f"needs the columns {', '.join(lost)} to slice by, as in the reference"
+            if lost
+            else None
+        )
 
     def _fit(self, reference: Predictions) -> None:
         if len(reference) > _MOST_ROWS:
@@ -81,7 +85,10 @@ class Mandoline(Estimator):
         self._values = {name: np.unique(values) for name, values in slices.items()}
         codes = np.stack([np.searchsorted(self._values[k], v) for k, v in slices.items()])
         cells, cell = np.unique(codes, axis=1, return_inverse=True)
-        one_hot = [row[:, None] == np.arange(len(v)) for row, v in zip(cells, self._values.values(), strict=True)]
+        one_hot = [
+            row[:, None] == np.arange(len(v))
+            for row, v in zip(cells, self._values.values(), strict=True)
+        ]
         self._cells: Array = np.hstack(one_hot).astype(np.float64)
         self._cell_rows: Array = np.bincount(cell.ravel())
         self._cell_hits: Array = np.bincount(cell.ravel(), weights=reference.verdicts)
@@ -103,7 +110,10 @@ class Mandoline(Estimator):
         for name, values in self._values.items():
             counts = state["counts"][start : start + len(values) + 1]
             start += len(counts)
-            unseen[name], never = float(counts[-1]) / rows, f"of the target has a {name} that the reference never had"
+            unseen[name], never = (
+                float(counts[-1]) / rows,
+                f"of the target has a {name} that the reference never had",
+            )
             if unseen[name] > _MOST_UNSEEN:
                 raise NotApplicable(f"{percent(unseen[name], 0)} {never}")
             if unseen[name]:
@@ -117,13 +127,20 @@ class Mandoline(Estimator):
         if mismatch > _LARGEST_MISMATCH:
             off = f"one is off by {percent(mismatch)} of the rows"
             warnings.append(f"no weights of the reference give the target's slices: {off}")
-        hits, misses = self._cell_hits.astype(np.intp), (self._cell_rows - self._cell_hits).astype(np.intp)
+        hits, misses = (
+            self._cell_hits.astype(np.intp),
+            (self._cell_rows - self._cell_hits).astype(np.intp),
+        )
         weights = np.concatenate([np.repeat(weight, hits), np.repeat(weight, misses)])
         verdicts = np.repeat([1, 0], [hits.sum(), misses.sum()])
         effective = effective_rows(weights)
         warnings += check_overlap(effective)
         ends = weighted_accuracy(weights, verdicts, rows, self.level)
-        details = {"effective_rows": effective, "slices": list(self._values), "share_unseen": unseen}
+        details = {
+            "effective_rows": effective,
+            "slices": list(self._values),
+            "share_unseen": unseen,
+        }
         details["mismatch"] = mismatch
         return self._estimate(state, *ends, details=details, warnings=tuple(warnings))
 
@@ -145,13 +162,19 @@ def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
         z = base + cells @ theta
         share = np.exp(z - logsumexp(z))
         mean = share @ cells
-        return np.asarray((cells.T * share) @ cells - np.outer(mean, mean) + _RIDGE * np.eye(len(mean)))
+        return np.asarray(
+            (cells.T * share) @ cells - np.outer(mean, mean) + _RIDGE * np.eye(len(mean))
+        )
 
     start = np.zeros(cells.shape[1])
     if cells.shape[1] <= _FEW_SLICES:
-        solution = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8})
+        solution = minimize(
+            loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8}
+        )
     else:
-        solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500})
+        solution = minimize(
+            loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500}
+        )
     return cells @ solution.x
 
 
@@ -189,7 +212,9 @@ class _DensityRatio(Estimator):
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method needs, or None."""
         sample: RowSample | None = getattr(self, "_sample", None)
-        return super().why_not(record) or (None if sample is None else why_no_domains(sample, record))
+        return super().why_not(record) or (
+            None if sample is None else why_no_domains(sample, record)
+        )
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that keeps the classes of the sampled reference rows."""
@@ -200,7 +225,11 @@ class _DensityRatio(Estimator):
         comparison = compare_samples(self._sample, state["sample"])
         shown = ("effective_rows", "covered", "auc", "p_value", "learner")
         details = {name: getattr(comparison, name) for name in shown}
-        return comparison, check_overlap(comparison.effective_rows, comparison.auc, comparison.covered), details
+        return (
+            comparison,
+            check_overlap(comparison.effective_rows, comparison.auc, comparison.covered),
+            details,
+        )
 
 
 @register("estimator")
@@ -224,7 +253,9 @@ class PAPE(_DensityRatio):
     """
 
     name = "pape"
-    traits = Traits("covariate shift", 250, cost="slow", stable="P(y | x)", heavy=True, also_reads=("features",))
+    traits = Traits(
+        "covariate shift", 250, cost="slow", stable="P(y | x)", heavy=True, also_reads=("features",)
+    )
     needs = ("probabilities|confidence",)
     citation = "bialek2024"
 
@@ -237,7 +268,12 @@ class PAPE(_DensityRatio):
         """Rows in each bin of confidence, their summed confidence, and a bounded sample of the rows."""
         counts = np.bincount(confidence_bins(batch, self._score), minlength=LOG_ODDS_BINS)
         total = float(self._score(batch).sum(dtype=np.float64))
-        return Sums(rows=len(batch), counts=counts, confidence=total, sample=domain_sample(batch, seed=self.seed))
+        return Sums(
+            rows=len(batch),
+            counts=counts,
+            confidence=total,
+            sample=domain_sample(batch, seed=self.seed),
+        )
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that keeps the classes of the sampled reference rows."""
@@ -257,9 +293,15 @@ class PAPE(_DensityRatio):
         """Mean of the refitted map over the target."""
         comparison, warnings, details = self._compared(state)
         rows, w, right = state["rows"], comparison.weights, self._sample["verdicts"]
-        confidence = self._sample["confidence" if "predicted" not in self._sample.arrays else "probabilities"]
-        if "predicted" in self._sample.arrays:  # that of the predicted class, in the order of the weights
-            confidence = np.take_along_axis(confidence, self._sample["predicted"][:, None], axis=1)[:, 0]
+        confidence = self._sample[
+            "confidence" if "predicted" not in self._sample.arrays else "probabilities"
+        ]
+        if (
+            "predicted" in self._sample.arrays
+        ):  # that of the predicted class, in the order of the weights
+            confidence = np.take_along_axis(confidence, self._sample["predicted"][:, None], axis=1)[
+                :, 0
+            ]
         confidence = confidence.astype(np.float64)
         bins = log_odds_bin(confidence)
         # weighted five-fold mean of (c - correct)^2 of the confidence itself, and of its isotonic map
@@ -284,7 +326,9 @@ class PAPE(_DensityRatio):
             squares = np.bincount(block[bins], weights=w * w, minlength=len(shares))
             effective = np.square(size) / squares
             hits = np.bincount(block[bins], weights=w * right, minlength=len(shares)) / size
-            smooth = (hits * effective + 0.5) / (effective + 1)  # a block without errors is not a certain one
+            smooth = (hits * effective + 0.5) / (
+                effective + 1
+            )  # a block without errors is not a certain one
             variance = float(np.sum(np.square(shares) * smooth * (1 - smooth) / effective))
         details = {"calibration": form, "cross_validated_brier": scores, **details}
         more: dict[str, Any] = {"score": self._score.name, "details": details, "warnings": warnings}
@@ -336,12 +380,16 @@ class ImportanceWeighting(_DensityRatio):
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows under the density ratio."""
         comparison, warnings, _ = self._compared(state)
-        made = reweighted(self._labelled, comparison.weights, state["rows"], draws, [self.seed, 0x1A9])
+        made = reweighted(
+            self._labelled, comparison.weights, state["rows"], draws, [self.seed, 0x1A9]
+        )
         return made._replace(warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""
         comparison, warnings, details = self._compared(state)
-        ends = weighted_accuracy(comparison.weights, self._sample["verdicts"], state["rows"], self.level)
+        ends = weighted_accuracy(
+            comparison.weights, self._sample["verdicts"], state["rows"], self.level
+        )
         details["auc_error"] = comparison.auc_error
         return self._estimate(state, *ends, details=details, warnings=warnings)

@@ -102,13 +102,21 @@ def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:
     if rows > 1:
         variance = max(state["squares"] - state["votes"] ** 2 / rows, 0.0) / (rows - 1) / models**2
         log_term = math.log(2 / (1 - level))
-        upper = min(mean + math.sqrt(2 * variance * log_term / rows) + 7 * log_term / (3 * (rows - 1)), 1.0)
+        upper = min(
+            mean + math.sqrt(2 * variance * log_term / rows) + 7 * log_term / (3 * (rows - 1)), 1.0
+        )
     proof = "plurality votes; one-sided empirical Bernstein bound"
     return Bound("mean accuracy of the models", 0.0, upper, 0.0, mean, level, proof)
 
 
 def accuracy_from_other(
-    state: Sums, other: int, lower: float, upper: float = 1.0, *, model: int = 0, level: float = 0.95
+    state: Sums,
+    other: int,
+    lower: float,
+    upper: float = 1.0,
+    *,
+    model: int = 0,
+    level: float = 0.95,
 ) -> Bound:
     """Bounds of one model's accuracy from bounds of another's on the same data, and nothing else. lower - dis <= acc <=
     min(upper + dis, 2 - lower - dis), by |err_i - err_j| <= dis and err_i + err_j >= dis. For the population the ends
@@ -118,14 +126,19 @@ def accuracy_from_other(
     check_level(level)
     rows, models = _size(state)
     if not (0 <= other < models and 0 <= model < models and other != model):
-        raise UsageError(f"expected two different models among 0 to {models - 1}, got {model} and {other}")
+        raise UsageError(
+            f"expected two different models among 0 to {models - 1}, got {model} and {other}"
+        )
     if not 0 <= lower <= upper <= 1:
         raise UsageError(f"expected 0 <= lower <= upper <= 1, got {lower} and {upper}")
     apart = rows - int(state["agreement"][model, other])
     low, high = clopper_pearson(apart, rows, level)
     share = apart / rows
     ends = max(lower - high, 0.0), min(upper + high, 2 - lower - low, 1.0)
-    own = max(lower - share, 0.0), min(upper + share, 2 - lower - share, 1.0)  # of the counted rows themselves
+    own = (
+        max(lower - share, 0.0),
+        min(upper + share, 2 - lower - share, 1.0),
+    )  # of the counted rows themselves
     proof = f"disagreement with model {other}, whose accuracy is given; Clopper-Pearson interval"
     return Bound(f"accuracy of model {model}", *ends, *own, level, proof)
 
@@ -136,7 +149,10 @@ def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:
     rows, models = _size(state)
     pairs = itertools.combinations(range(models), 2)
     apart = {(i, j): rows - int(state["agreement"][i, j]) for i, j in pairs}
-    return tuple(PairBound(i, j, n / rows, *clopper_pearson(n, rows, level), level) for (i, j), n in apart.items())
+    return tuple(
+        PairBound(i, j, n / rows, *clopper_pearson(n, rows, level), level)
+        for (i, j), n in apart.items()
+    )
 
 
 def bounds_from_members(

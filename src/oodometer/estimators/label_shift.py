@@ -33,7 +33,10 @@ from .target_prior import (
 )
 
 _MOST_CONDITION, _HIGH_CONDITION = 1e3, 30.0
-_SINGULAR, _NO_INVERSE = "the reference's confusion matrix cannot be inverted", "`label-shift` needs no inverse"
+_SINGULAR, _NO_INVERSE = (
+    "the reference's confusion matrix cannot be inverted",
+    "`label-shift` needs no inverse",
+)
 
 
 class InvertedConfusion(NamedTuple):
@@ -50,7 +53,9 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
     prior = joint.sum(axis=0)
     known = np.flatnonzero(prior > 0)
     square = joint[np.ix_(known, known)]
-    if not square.sum(axis=1).all():  # a row of zeros; told apart from the rest because it is quick to see
+    if not square.sum(
+        axis=1
+    ).all():  # a row of zeros; told apart from the rest because it is quick to see
         raise NotApplicable(f"{_SINGULAR}: some of its classes are never predicted; {_NO_INVERSE}")
     singular_values = np.linalg.svd(square / prior[known], compute_uv=False)
     smallest = float(singular_values[-1])
@@ -65,7 +70,9 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
     weights = np.maximum(raw, 0.0)
     total = float(weights @ prior)
     if total <= 0:
-        raise NotApplicable("no class prior gives the target's predicted classes; the target has none that are known")
+        raise NotApplicable(
+            "no class prior gives the target's predicted classes; the target has none that are known"
+        )
     return InvertedConfusion(weights / total, raw, sensitivity, condition)
 
 
@@ -92,7 +99,9 @@ class BBSE(LabelCountEstimator):
         counts = self._label_counts = count_labels(reference, most_bins=1)
         self._joint: Array = counts.by_prediction(counts.rows_by_cell_and_label.T).T / counts.total
         self._correct: Array = counts.hits_by_label / counts.total
-        invert_confusion(self._joint, self._correct, self._joint.sum(axis=1))  # refuses before the target is read
+        invert_confusion(
+            self._joint, self._correct, self._joint.sum(axis=1)
+        )  # refuses before the target is read
 
     def finish(self, state: Sums) -> Estimate:
         """Invert, answer the weighted share of correct samples."""
@@ -111,12 +120,22 @@ class BBSE(LabelCountEstimator):
         variance += (squares + 1) / (total + 1) / total
         notes = [*label_counts.notes]
         if solved.condition > _HIGH_CONDITION:
-            notes.append(f"the confusion matrix has the condition number {solved.condition:.0f}; the prior is unstable")
+            notes.append(
+                f"the confusion matrix has the condition number {solved.condition:.0f}; the prior is unstable"
+            )
         if solved.raw_weights.min() < -0.05:
-            notes.append(f"the inverse gave a negative class weight ({solved.raw_weights.min():.2f}), cut to 0")
+            notes.append(
+                f"the inverse gave a negative class weight ({solved.raw_weights.min():.2f}), cut to 0"
+            )
         prior = label_counts.prior
-        details = {"prior": solved.weights * prior, "reference_prior": prior, "condition": solved.condition}
-        return self._from_variance(state, value, variance, total, details=details, warnings=tuple(notes))
+        details = {
+            "prior": solved.weights * prior,
+            "reference_prior": prior,
+            "condition": solved.condition,
+        }
+        return self._from_variance(
+            state, value, variance, total, details=details, warnings=tuple(notes)
+        )
 
 
 _DRAWS = 40
@@ -142,7 +161,9 @@ class AdjustedPrior(NamedTuple):
     accuracies: Array
 
 
-def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0) -> AdjustedPrior:
+def adjusted_prior(
+    probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0
+) -> AdjustedPrior:
     """EM of Saerens et al.: q_y <- mean_i of p_iy q_y / pi_y, rescaled; the bootstrap redraws target and reference."""
     rng = np.random.default_rng([seed, 47])
     samples, classes = probabilities.shape
@@ -150,7 +171,11 @@ def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *
     inverse = np.divide(1.0, source, out=np.zeros(classes), where=source > 0)
     table = probabilities.astype(np.float64)
     prior = fit_prior(
-        Conditionals(table, scale=inverse[None]), np.ones((1, samples)), source[None], tolerance=1e-7, most_cycles=100
+        Conditionals(table, scale=inverse[None]),
+        np.ones((1, samples)),
+        source[None],
+        tolerance=1e-7,
+        most_cycles=100,
     )
     accuracy = float(adjust(table, prior[0], source)[np.arange(samples), predicted].mean())
 
@@ -201,7 +226,9 @@ class SLD(Estimator):
     name = "sld"
     traits = Traits("label shift", 190, cost="slow", stable="P(x | y)", heavy=True)
     needs = ("probabilities",)
-    assumes = "P(x | y) is unchanged (label shift) and the probabilities are calibrated on the reference"
+    assumes = (
+        "P(x | y) is unchanged (label shift) and the probabilities are calibrated on the reference"
+    )
     citation = "saerens2002"
 
     def _fit(self, reference: Predictions) -> None:
@@ -225,9 +252,15 @@ class SLD(Estimator):
         """EM, then the mean adjusted posterior of the predicted class."""
         sample, total, used = state["sample"], int(self._source_rows.sum()), len(state["sample"])
         check_width(sample["probabilities"], self._classes)
-        adjusted = adjusted_prior(sample["probabilities"], sample["predicted"], self._source_rows, seed=self.seed)
+        adjusted = adjusted_prior(
+            sample["probabilities"], sample["predicted"], self._source_rows, seed=self.seed
+        )
         variance = float(adjusted.accuracies.var(ddof=1)) + self._gap_variance
-        details = {"prior": adjusted.prior, "reference_prior": self._source_rows / total, "rows_used": used}
+        details = {
+            "prior": adjusted.prior,
+            "reference_prior": self._source_rows / total,
+            "rows_used": used,
+        }
         more: dict[str, Any] = {"score": self._score.name, "details": details}
         return self._from_variance(state, adjusted.accuracy, variance, min(used, total), **more)
 
@@ -248,7 +281,9 @@ def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     """What a user should know: of the reference, and that no class prior explains the target where that is so."""
     if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
-    misfit = f"the best one fits {fit.ratio:.1f} times what label shift leaves (p = {fit.p_value:.2g})"
+    misfit = (
+        f"the best one fits {fit.ratio:.1f} times what label shift leaves (p = {fit.p_value:.2g})"
+    )
     return *label_counts.notes, f"no class prior explains the target: {misfit}; do not rely on this"
 
 
@@ -289,7 +324,9 @@ class LabelShift(LabelCountEstimator):
         inverse = np.divide(1.0, rows.shares, out=np.zeros(rows.classes), where=rows.shares > 0)
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed, draws=draws)
         factors = np.vstack([fit.prior, fit.priors])
-        made = reweighted(rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors)
+        made = reweighted(
+            rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors
+        )
         details = {"prior": fit.prior, "reference_prior": label_counts.prior, "fit": fit.to_dict()}
         details["refuted"] = fit.is_misfit and not label_counts.is_thin
         details["tilt"] = tilt_test(label_counts, state["counts"])
@@ -299,10 +336,16 @@ class LabelShift(LabelCountEstimator):
         """Fit the prior, answer its mean recall."""
         label_counts = self._label_counts
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed)
-        details: dict[str, Any] = {"prior": fit.prior, "reference_prior": label_counts.prior, "recall": fit.recall}
+        details: dict[str, Any] = {
+            "prior": fit.prior,
+            "reference_prior": label_counts.prior,
+            "recall": fit.recall,
+        }
         details |= {"fit": fit.to_dict(), "cells": len(label_counts) - 1}
         details["tilt"] = tilt_test(label_counts, state["counts"])
-        more: dict[str, Any] = {"score": None if label_counts.score is None else label_counts.score.name}
+        more: dict[str, Any] = {
+            "score": None if label_counts.score is None else label_counts.score.name
+        }
         more |= {"details": details, "warnings": fit_notes(fit, label_counts)}
         return self._from_variance(state, fit.accuracy, fit.variance, label_counts.total, **more)
 
@@ -332,7 +375,11 @@ class PriorEstimator(LabelCountEstimator):
     def _prior(self, state: Sums) -> tuple[PriorFit, dict[str, Any]]:
         """The fitted prior, and details of it."""
         fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
-        details = {"prior": fit.prior, "prior_by": self._choice, "reference_prior": self._label_counts.prior}
+        details = {
+            "prior": fit.prior,
+            "prior_by": self._choice,
+            "reference_prior": self._label_counts.prior,
+        }
         return fit, {**details, **fit.details}
 
 
@@ -345,23 +392,32 @@ def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: i
     redrawn, recalls = redraw_reference(label_counts, _DRAWS, rng)
     recall = recall_of(label_counts)
     if choice == "source":
-        shares = np.stack([np.bincount(label_counts.pair_label, row, label_counts.classes) for row in redrawn])
+        shares = np.stack(
+            [np.bincount(label_counts.pair_label, row, label_counts.classes) for row in redrawn]
+        )
         priors = shares / shares.sum(axis=1, keepdims=True)
         return PriorFit(label_counts.prior, recall, priors, recalls, {}, label_counts.notes)
     if choice == "sld":
         sample = state["sample"]
         check_width(sample["probabilities"], label_counts.classes)
-        adjusted = adjusted_prior(sample["probabilities"], sample["predicted"], label_counts.rows_by_label, seed=seed)
+        adjusted = adjusted_prior(
+            sample["probabilities"], sample["predicted"], label_counts.rows_by_label, seed=seed
+        )
         again = recalls[np.arange(len(adjusted.priors)) % len(recalls)]
         return PriorFit(adjusted.prior, recall, adjusted.priors, again, {}, label_counts.notes)
     counts = label_counts.by_prediction(state["counts"])
     total = max(int(counts.sum()), 1)
     drawn = rng.multinomial(total, counts / total, size=_DRAWS) / total
-    own = label_counts.owner[label_counts.pair_cell] * label_counts.classes + label_counts.pair_label
+    own = (
+        label_counts.owner[label_counts.pair_cell] * label_counts.classes + label_counts.pair_label
+    )
     size = label_counts.classes**2
 
     def prior_of(pair_rows: Array, predicted: Array) -> tuple[Array, float]:
-        joint = np.bincount(own, pair_rows, size).reshape(label_counts.classes, label_counts.classes) / pair_rows.sum()
+        joint = (
+            np.bincount(own, pair_rows, size).reshape(label_counts.classes, label_counts.classes)
+            / pair_rows.sum()
+        )
         solved = invert_confusion(joint, np.diag(joint), predicted)
         return solved.weights * joint.sum(axis=0), solved.condition
 
@@ -371,11 +427,17 @@ def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: i
     for draw in range(_DRAWS):
         try:
             priors[draw] = prior_of(redrawn[draw], drawn[draw])[0]
-        except NotApplicable:  # this draw's matrix cannot be inverted, though the reference's own can
+        except (
+            NotApplicable
+        ):  # this draw's matrix cannot be inverted, though the reference's own can
             usable[draw] = False
     if usable.sum() < _DRAWS / 2:
-        raise NotApplicable("the reference's confusion matrix can barely be inverted: most redrawn ones cannot")
-    return PriorFit(prior, recall, priors[usable], recalls[usable], {"condition": condition}, label_counts.notes)
+        raise NotApplicable(
+            "the reference's confusion matrix can barely be inverted: most redrawn ones cannot"
+        )
+    return PriorFit(
+        prior, recall, priors[usable], recalls[usable], {"condition": condition}, label_counts.notes
+    )
 
 
 _SWEEPS = 1_000
@@ -424,7 +486,9 @@ class ContingencyEstimator(PriorEstimator):
         cells = self._label_counts
         self._rows: Array = cells.by_prediction(cells.rows_by_cell_and_label.T).T
         if int(np.trace(self._rows)) != int(cells.hits.sum()):
-            raise NotApplicable("`correct` is not `label` == prediction here, so that a contingency table says nothing")
+            raise NotApplicable(
+                "`correct` is not `label` == prediction here, so that a contingency table says nothing"
+            )
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, answer the accuracy of the table, with the variance of the prior and the recalls."""
@@ -435,7 +499,9 @@ class ContingencyEstimator(PriorEstimator):
         if cells.classes <= 100:
             details["contingency"] = table
         value, variance = float(np.trace(table)), fit.variance + doubt**2
-        return self._from_variance(state, value, variance, cells.total, details=details, warnings=fit.notes)
+        return self._from_variance(
+            state, value, variance, cells.total, details=details, warnings=fit.notes
+        )
 
     @abstractmethod
     def _table(self, state: Sums, prior: Array) -> tuple[Array, dict[str, float], float]:
@@ -494,7 +560,10 @@ class LEAP(ContingencyEstimator):
         predicted = self._label_counts.by_prediction(state["counts"])
         if not predicted.any():
             raise NotApplicable("the target has no predicted class that the reference knows")
-        simple, smooth = scaled_table(self._rows, prior), scaled_table(self._rows, prior, pseudo_rows=1.0)
+        simple, smooth = (
+            scaled_table(self._rows, prior),
+            scaled_table(self._rows, prior, pseudo_rows=1.0),
+        )
         table, miss = balance(smooth, predicted / predicted.sum(), prior)
         doubt = float(np.trace(table) - np.trace(simple))
         return table, {"margin_error": miss, "correction": doubt}, doubt

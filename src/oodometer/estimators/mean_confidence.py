@@ -10,7 +10,15 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array, present
-from ..calibrators.binned_map import BLOCK, BinnedMap, bins_for, centres, count_bins, count_verdicts, fit_map
+from ..calibrators.binned_map import (
+    BLOCK,
+    BinnedMap,
+    bins_for,
+    centres,
+    count_bins,
+    count_verdicts,
+    fit_map,
+)
 from ..errors import NotApplicable, UsageError
 from ..inference.method import Method
 from ..intervals import check_level, quantiles
@@ -51,7 +59,9 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
 
     def make() -> Array:
         width = bins_for(classes)
-        out = tally(confidence_bins(record, score, width), width, kinds=record.predicted, of=classes)[:, :, 0]
+        out = tally(
+            confidence_bins(record, score, width), width, kinds=record.predicted, of=classes
+        )[:, :, 0]
         out.flags.writeable = False
         return out
 
@@ -75,7 +85,9 @@ def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
             sums += float(gap.sum())
             squares += float(np.einsum("n,n->", gap, gap))
         mean = sums / record.rows
-        spread = max(squares - sums * mean, 0.0) + 1  # one squared unit more, as in `mean_and_variance`
+        spread = (
+            max(squares - sums * mean, 0.0) + 1
+        )  # one squared unit more, as in `mean_and_variance`
         return mean, spread / (record.rows + 1) / record.rows
 
     return record.derived(f"gap:{score.name}", make)
@@ -101,10 +113,18 @@ class HistogramImportance(Estimator):
 
     name = "im"
     traits = Traits(
-        "calibrated confidence", 90, reads="confidence", stable="P(y | x)", voice=2, in_panel=True, in_middle=True
+        "calibrated confidence",
+        90,
+        reads="confidence",
+        stable="P(y | x)",
+        voice=2,
+        in_panel=True,
+        in_middle=True,
     )
     needs = ("probabilities|confidence|token_logprobs",)
-    assumes = "accuracy at a given confidence is the same on the target (covariate shift in confidence)"
+    assumes = (
+        "accuracy at a given confidence is the same on the target (covariate shift in confidence)"
+    )
     citation = "chen2021"
 
     def __init__(self, *, bins: int = 10, level: float = 0.95, seed: int = 0) -> None:
@@ -136,8 +156,13 @@ class HistogramImportance(Estimator):
         value = float(weights @ self._accuracy)
         variance = float(np.square(weights) @ self._variance)
         outside = float(weights[self._empty].sum())
-        notes = (f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",)
-        more: dict[str, Any] = {"score": self._score.name, "details": {"share_outside_reference": outside}}
+        notes = (
+            f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",
+        )
+        more: dict[str, Any] = {
+            "score": self._score.name,
+            "details": {"share_outside_reference": outside},
+        }
         warnings = notes if outside > 0.01 else ()
         return self._from_variance(state, value, variance, self._rows, warnings=warnings, **more)
 
@@ -157,7 +182,9 @@ class DifferenceOfConfidence(Estimator):
     """
 
     name = "doc"
-    traits = Traits("difference of confidence", 30, reads="confidence", voice=1, in_panel=True, in_middle=True)
+    traits = Traits(
+        "difference of confidence", 30, reads="confidence", voice=1, in_panel=True, in_middle=True
+    )
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "accuracy falls by as much as mean confidence"
     citation = "guillory2021"
@@ -174,9 +201,13 @@ class DifferenceOfConfidence(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""
         mean = state["total"] / state["rows"]
-        own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
+        own = max(
+            mean * (1 - mean), self._gap_variance * self._rows
+        )  # the population, or these very rows
         more: dict[str, Any] = {"score": self._score.name, "details": {"reference_gap": self._gap}}
-        return self._from_variance(state, mean + self._gap, self._gap_variance, self._rows, own=own, **more)
+        return self._from_variance(
+            state, mean + self._gap, self._gap_variance, self._rows, own=own, **more
+        )
 
 
 @register("estimator")
@@ -206,7 +237,9 @@ class AverageConfidence(Estimator):
         super().__init__(level=level, seed=seed)
         self._score: Score | None = None if score is None else create("score", score)
         if self._score is not None and not self._score.is_probability:
-            raise UsageError(f"the score {score!r} does not read as a probability; use threshold:{score} instead")
+            raise UsageError(
+                f"the score {score!r} does not read as a probability; use threshold:{score} instead"
+            )
         if score is not None:
             self.name = f"ac:{score}"  # type: ignore[misc]  # the instance's own, longer name
 
@@ -217,8 +250,12 @@ class AverageConfidence(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score = (self._score or natural_confidence(reference)).fit(reference)
-        self._rows = reference.rows if reference.calibrated else sys.maxsize  # raw scores owe it nothing
-        self._reference_variance = confidence_gap(reference, self._score)[1] if reference.calibrated else 0.0
+        self._rows = (
+            reference.rows if reference.calibrated else sys.maxsize
+        )  # raw scores owe it nothing
+        self._reference_variance = (
+            confidence_gap(reference, self._score)[1] if reference.calibrated else 0.0
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of the score."""
@@ -256,7 +293,13 @@ class CBPE(Estimator):
 
     name = "cbpe"
     traits = Traits(
-        "calibrated confidence", 100, reads="confidence", stable="P(y | x)", voice=1, in_panel=True, in_middle=True
+        "calibrated confidence",
+        100,
+        reads="confidence",
+        stable="P(y | x)",
+        voice=1,
+        in_panel=True,
+        in_middle=True,
     )
     _class_rates: ClassRates
     _together: float
@@ -285,9 +328,13 @@ class CBPE(Estimator):
         table = tally(bins, width, kinds=predicted, of=kinds, verdicts=reference.verdicts)
         self._map: BinnedMap = fit_map(table.sum(axis=2), table[:, :, 1], seed=self.seed)
         shift, variance = confidence_gap(reference, self._score)
-        self._raw_variance = variance + shift**2  # the gap seen on the reference is part of the doubt
+        self._raw_variance = (
+            variance + shift**2
+        )  # the gap seen on the reference is part of the doubt
         if predicted is not None and self._extended:
-            self._rates = fit_class_rates(reference, predicted, table, is_argmax=_keeps_argmax(reference))
+            self._rates = fit_class_rates(
+                reference, predicted, table, is_argmax=_keeps_argmax(reference)
+            )
 
     def _predicted(self, record: Predictions) -> Array:
         """Predicted class of each sample; one class for all where there is no class axis."""
@@ -302,13 +349,17 @@ class CBPE(Estimator):
             top = count_bins(predicted, confidence_bins(batch, self._score, bins_for(kinds)), kinds)
         state = Sums(rows=batch.rows, confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
-            state |= count_off_diagonal(present(batch.probabilities), predicted, is_argmax=_keeps_argmax(batch))
+            state |= count_off_diagonal(
+                present(batch.probabilities), predicted, is_argmax=_keeps_argmax(batch)
+            )
         return Sums(state)
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
         """A copy that knows how often each class is true, by the bin of its probability."""
         if own.label is None or not own.has("probabilities"):
-            raise NotApplicable("needs `probabilities` and the true class (`label`) of reference rows")
+            raise NotApplicable(
+                "needs `probabilities` and the true class (`label`) of reference rows"
+            )
         counts = count_classes(own)
         rates = class_rates(confusion_of(counts, known=True), *counts_of_truth(counts))
         return self._with(_class_rates=rates, _together=class_order(own, self.seed).together)
@@ -331,7 +382,10 @@ class CBPE(Estimator):
         else:
             value = float(np.sum(state["top"] * self._map.rate)) / rows
             variance = self._map.variance(state["top"] / rows)
-        details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
+        details: dict[str, Any] = {
+            "calibration": self._map.form,
+            "cross_validated_brier": self._map.scores,
+        }
         if "others" in state:
             cells = ConfusionCounts.of(state["top"], state["others"], state["mass"])
             options: Any = {"level": self.level, "kind": self.kind, "seed": self.seed}
@@ -372,7 +426,9 @@ class RiskCoverage(Method[Sums, Curve]):
     assumes = "the rate of being correct at a given confidence carries over to the target"
     citation = "geifman2017"
 
-    def __init__(self, *, level: float = 0.95, target_accuracies: tuple[float, ...] = (0.95,), seed: int = 0) -> None:
+    def __init__(
+        self, *, level: float = 0.95, target_accuracies: tuple[float, ...] = (0.95,), seed: int = 0
+    ) -> None:
         self.level = check_level(level)
         self.target_accuracies = target_accuracies
         self.seed = seed
@@ -420,11 +476,24 @@ class RiskCoverage(Method[Sums, Curve]):
         below = np.cumsum(counts[::-1])
         index = np.searchsorted(below, coverage * below[-1] - 1e-9)
         thresholds: Array = centres(1)[::-1][np.minimum(index, len(counts) - 1)]
-        answers = answers_for(self.target_accuracies, {"": accuracy, "safe_": lower}, coverage, thresholds)
+        answers = answers_for(
+            self.target_accuracies, {"": accuracy, "safe_": lower}, coverage, thresholds
+        )
         extra = {"thresholds": thresholds, "answers": answers, "score": self._score.name}
         extra["calibration"] = self._map.form
         axes = ("coverage", "estimated accuracy")
-        return Curve(self.name, coverage, accuracy, lower, upper, *axes, self.level, "conditional", self.assumes, extra)
+        return Curve(
+            self.name,
+            coverage,
+            accuracy,
+            lower,
+            upper,
+            *axes,
+            self.level,
+            "conditional",
+            self.assumes,
+            extra,
+        )
 
 
 def _along(counts: Array, rate: Array, coverage: Array) -> Array:
@@ -434,5 +503,7 @@ def _along(counts: Array, rate: Array, coverage: Array) -> Array:
     hits = np.concatenate([start, np.cumsum((counts * rate)[:, ::-1], axis=1)], axis=1)
     wanted = coverage * rows[:, -1:]
     # an empty bin repeats a point of the curve, which interpolation passes over
-    out = np.stack([np.interp(w, r, h) for w, r, h in zip(wanted, rows, hits, strict=True)]) / wanted
+    out = (
+        np.stack([np.interp(w, r, h) for w, r, h in zip(wanted, rows, hits, strict=True)]) / wanted
+    )
     return np.asarray(np.clip(out, 0, 1))

@@ -22,7 +22,10 @@ from .mean_confidence import confidence_bins, counts_by_class_and_bin
 
 _MOST_BINS, _ROWS_PER_CELL, _FEW_ROWS = 10, 25, 30
 _FEW_ROWS_A_CLASS = 20
-_DENSE_CELLS, _DENSE_SIZE = 4, 1 << 16  # cells a row, and beside them, up to which a count over all is quickest
+_DENSE_CELLS, _DENSE_SIZE = (
+    4,
+    1 << 16,
+)  # cells a row, and beside them, up to which a count over all is quickest
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +60,14 @@ class LabelCounts:
         known = not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes)
         if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
-            name, table = f"label counts:{self.score.name}:{self.classes}:{self._digest}", self.table[:-1]
+            name, table = (
+                f"label counts:{self.score.name}:{self.classes}:{self._digest}",
+                self.table[:-1],
+            )
             # exact below 2^53
-            return record.derived(name, lambda: np.bincount(table, fine, len(self)).astype(np.int64))
+            return record.derived(
+                name, lambda: np.bincount(table, fine, len(self)).astype(np.int64)
+            )
         return np.bincount(self.cells(record), minlength=len(self))
 
     def cells(self, record: Predictions) -> Array:
@@ -120,7 +128,9 @@ class LabelCounts:
             each = f"{self.total / (self.classes - absent):.0f} rows a class"
             notes.append(f"the reference has about {each}; too few to tell classes apart well")
         if absent:
-            notes.append(f"{absent} of {self.classes} classes have no reference row and are taken to be absent")
+            notes.append(
+                f"{absent} of {self.classes} classes have no reference row and are taken to be absent"
+            )
         return tuple(notes)
 
     @property
@@ -138,9 +148,13 @@ class LabelCounts:
 def count_labels(reference: Predictions, *, most_bins: int = _MOST_BINS) -> LabelCounts:
     """Divide by predicted class and, within it, by quantile of confidence, else of the agreement of `members`."""
     if reference.label is None or not reference.num_classes:
-        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone is not enough")
+        raise NotApplicable(
+            "needs the true class (`label`) of reference rows; `correct` alone is not enough"
+        )
     if not reference.has_prediction:
-        raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
+        raise NotApplicable(
+            "needs the predicted class of each row (`prediction` or `probabilities`)"
+        )
     label = reference.label
     if not (label >= 0).all():
         reference, label = reference.take(label >= 0), label[label >= 0]
@@ -159,7 +173,9 @@ def count_labels(reference: Predictions, *, most_bins: int = _MOST_BINS) -> Labe
     # `LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows
     rows = np.bincount(cell, minlength=classes * width)[: classes * width].reshape(classes, width)
     total = rows.sum(axis=1, keepdims=True)
-    bins = np.clip(np.minimum(total / _ROWS_PER_CELL, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
+    bins = np.clip(
+        np.minimum(total / _ROWS_PER_CELL, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins
+    )
     middle = np.cumsum(rows, axis=1) - rows / 2
     raw = np.minimum((bins * middle / np.maximum(total, 1)).astype(np.intp), bins - 1)
     # a fine bin without reference rows goes with the last one below it that has some, the lowest with the first
@@ -171,7 +187,9 @@ def count_labels(reference: Predictions, *, most_bins: int = _MOST_BINS) -> Labe
     table, owner = np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
     pair = table[cell] * classes + label
     filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
-    return LabelCounts(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
+    return LabelCounts(
+        score, classes, table, owner, filled // classes, filled % classes, rows, hits
+    )
 
 
 def label_counts_of(reference: Predictions) -> LabelCounts:
@@ -181,7 +199,9 @@ def label_counts_of(reference: Predictions) -> LabelCounts:
 
 def _counted(pair: Array, right: Array, size: int) -> tuple[Array, Array, Array]:
     """The numbers below ``size`` that occur, how often each does, and how often it is right; int64."""
-    if size > _DENSE_CELLS * len(pair) + _DENSE_SIZE:  # far more cells than rows: sorting the rows takes less
+    if (
+        size > _DENSE_CELLS * len(pair) + _DENSE_SIZE
+    ):  # far more cells than rows: sorting the rows takes less
         filled, which, rows = np.unique(pair, return_inverse=True, return_counts=True)
         return filled, rows, np.bincount(which, right, len(filled)).astype(np.int64)
     every = np.bincount(pair, minlength=size)
@@ -229,7 +249,12 @@ class Conditionals:
     """P(cell | class) of draws of the reference, dense or sparse and block-diagonal, with its two products."""
 
     def __init__(
-        self, table: Any, *, base: Array | None = None, lift: Array | None = None, scale: Array | None = None
+        self,
+        table: Any,
+        *,
+        base: Array | None = None,
+        lift: Array | None = None,
+        scale: Array | None = None,
     ) -> None:
         self.table, self.base, self.lift, self.scale = table, base, lift, scale
         self._turned = table.T.tocsr() if hasattr(table, "tocsr") else None
@@ -319,7 +344,12 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
 
 
 def fit_prior(
-    given: Conditionals, counts: Array, start: Array, *, tolerance: float = 1e-9, most_cycles: int = 500
+    given: Conditionals,
+    counts: Array,
+    start: Array,
+    *,
+    tolerance: float = 1e-9,
+    most_cycles: int = 500,
 ) -> Array:
     """Maximum-likelihood class prior (draw, class) of counts (draw, cell): EM, extrapolated by SQUAREM."""
     share = counts / counts.sum(axis=1, keepdims=True)
@@ -349,7 +379,9 @@ def fit_prior(
         norm = np.linalg.norm(second, axis=1)
         stride = np.maximum(np.linalg.norm(first, axis=1) / np.maximum(norm, _TINY), 1.0)[:, None]
         far = prior + 2 * stride * first + np.minimum(stride, 1e8) ** 2 * second
-        far = np.maximum(far, 0.01 * two)  # stays inside, and may come near 0 by a factor of 100 a cycle
+        far = np.maximum(
+            far, 0.01 * two
+        )  # stays inside, and may come near 0 by a factor of 100 a cycle
         three, fit_far = step(far / far.sum(axis=1, keepdims=True))
         prior = np.where((np.isfinite(fit_far) & (fit_far >= fit_one))[:, None], three, two)
     return prior
@@ -395,7 +427,9 @@ class ShiftTest:
 
     def to_dict(self) -> dict[str, float]:
         """Plain figures, for the details of an estimate."""
-        return {name: getattr(self, name) for name in ("statistic", "null_median", "ratio", "p_value")}
+        return {
+            name: getattr(self, name) for name in ("statistic", "null_median", "ratio", "p_value")
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +440,9 @@ class PriorFit:
     recall: Array
     priors: Array
     recalls: Array
-    details: Mapping[str, Any] = field(default_factory=dict)  # how well the prior explains the target
+    details: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # how well the prior explains the target
     notes: tuple[str, ...] = ()  # the same, for a reader
 
     @property
@@ -428,7 +464,9 @@ class LabelShiftFit(PriorFit, ShiftTest):
 
 def g_statistic(counts: Array, expected: Array) -> Array:
     """2 sum n log(n / e) along the last axis; cells without samples count 0."""
-    ratio = np.where(counts > 0, counts, 1.0) / np.where(counts > 0, np.maximum(expected, _TINY), 1.0)
+    ratio = np.where(counts > 0, counts, 1.0) / np.where(
+        counts > 0, np.maximum(expected, _TINY), 1.0
+    )
     return np.asarray(np.maximum(2 * np.sum(counts * np.log(ratio), axis=-1), 0.0))
 
 
@@ -448,12 +486,18 @@ def tilt_test(label_counts: LabelCounts, counts: Array) -> float | None:
     if label_counts.classes != 2 or there.sum() <= 2 or not counts[there].any():
         return None
     by_label = label_counts.rows_by_cell_and_label[there] + 0.5
-    odds, rows, seen = np.log(by_label[:, 1] / by_label[:, 0]), rows[there], counts[there].astype(np.float64)
+    odds, rows, seen = (
+        np.log(by_label[:, 1] / by_label[:, 0]),
+        rows[there],
+        counts[there].astype(np.float64),
+    )
     goal, low, high = float(seen @ odds / seen.sum()), -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):
         slope = (low + high) / 2
         weights = np.exp(slope * odds)
-        low, high = (slope, high) if rows * weights @ odds / (rows @ weights) < goal else (low, slope)
+        low, high = (
+            (slope, high) if rows * weights @ odds / (rows @ weights) < goal else (low, slope)
+        )
     weights *= rows.sum() / (rows @ weights)
     expected = seen.sum() * rows * weights / rows.sum()
     variance = expected * (1 + seen.sum() * weights / rows.sum())
@@ -488,7 +532,9 @@ def pooled_statistic(label_counts: LabelCounts, counts: Array, expected: Array) 
     pools = np.where(label_counts.rows >= _POOLED_BELOW, np.arange(len(label_counts)), -1)
     pools = np.unique(pools, return_inverse=True)[1]
     size = int(pools.max()) + 1
-    both = [np.stack([np.bincount(pools, row, size) for row in rows]) for rows in (counts, expected)]
+    both = [
+        np.stack([np.bincount(pools, row, size) for row in rows]) for rows in (counts, expected)
+    ]
     return g_statistic(both[0], both[1])
 
 
@@ -499,7 +545,9 @@ def recall_of(label_counts: LabelCounts) -> Array:
     return np.where(rows > 0, label_counts.hits_by_label / np.maximum(rows, 1), overall)
 
 
-def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def redraw_reference(
+    label_counts: LabelCounts, draws: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
     """Poisson bootstrap of the reference: counts (draw, pair) and their recalls (draw, class), add-half smoothed."""
     hits = rng.poisson(label_counts.pair_hits, size=(draws, len(label_counts.pair_hits)))
     misses = rng.poisson(label_counts.pair_rows - label_counts.pair_hits, size=hits.shape)
@@ -511,7 +559,9 @@ def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Gener
     rows_of = np.stack([np.bincount(label, r, classes) for r in hits + misses])
     hits_of = np.stack([np.bincount(label, r, classes) for r in hits])
     recall = (hits_of + 0.5 * (rows_of > 0)) / np.maximum(rows_of + 1 * (rows_of > 0), 1)
-    return (hits + misses).astype(np.float64), np.where(rows_of > 0, recall, recall_of(label_counts))
+    return (hits + misses).astype(np.float64), np.where(
+        rows_of > 0, recall, recall_of(label_counts)
+    )
 
 
 def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int = 100) -> ShiftTest:
@@ -525,7 +575,10 @@ def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int 
 
     first, second = reference[None].astype(np.float64), target[None].astype(np.float64)
     pooled = (first + second)[0] / (first + second).sum()
-    again = [rng.multinomial(int(one.sum()), pooled, size=draws).astype(np.float64) for one in (first, second)]
+    again = [
+        rng.multinomial(int(one.sum()), pooled, size=draws).astype(np.float64)
+        for one in (first, second)
+    ]
     return ShiftTest(float(statistic(first, second)[0]), statistic(*again))
 
 
@@ -561,7 +614,11 @@ class ShiftStatistics:
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of the batch in the cells."""
-        if self.label_counts is None or self.label_counts.why_not(batch) is not None or not batch.has_prediction:
+        if (
+            self.label_counts is None
+            or self.label_counts.why_not(batch) is not None
+            or not batch.has_prediction
+        ):
             return Sums(rows=batch.rows, counts=np.zeros(1, dtype=np.int64))
         return Sums(rows=batch.rows, counts=self.label_counts.count(batch))
 
@@ -576,22 +633,36 @@ class ShiftStatistics:
             return {}
         here, there = label_counts.rows / effects[0], counts
         n, m = here.sum(), there.sum()
-        own = here if reference is None or not reference["counts"].sum() else reference["counts"] / effects[0]
+        own = (
+            here
+            if reference is None or not reference["counts"].sum()
+            else reference["counts"] / effects[0]
+        )
         many = own.sum()
         pooled = (own + there) / (many + m)
         degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
         same = float(g_statistic(own, many * pooled) + g_statistic(there, m * pooled))
         given = conditionals(label_counts)
-        prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
+        prior = fit_prior(
+            given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60
+        )
         left = float(g_statistic(there, m * given.mix(prior)[0]))
         moved = float(np.sqrt(max(same - degrees, 0.0) * (many + m) / (many * m)))
         # from here on cells are those of the reference as a whole
         degrees = max(int(np.count_nonzero(here + there)) - 1, 1)
         unexplained = float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m))
-        return {"moved": moved, "unexplained": unexplained, "label_shift": float(prior[0] @ recall_of(label_counts))}
+        return {
+            "moved": moved,
+            "unexplained": unexplained,
+            "label_shift": float(prior[0] @ recall_of(label_counts)),
+        }
 
     def p_value(
-        self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0), reference: Sums | None = None
+        self,
+        state: Sums,
+        seed: int = 0,
+        effects: tuple[float, float] = (1.0, 1.0),
+        reference: Sums | None = None,
     ) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
         Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
@@ -618,4 +689,6 @@ def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
     expected = both[order] * (there.sum() / max(both.sum(), 1))
     group = np.floor(np.cumsum(expected) / _LEAST_EXPECTED).astype(np.int64)
     group = np.unique(group, return_inverse=True)[1]
-    return np.bincount(group, here[order]).astype(np.int64), np.bincount(group, there[order]).astype(np.int64)
+    return np.bincount(group, here[order]).astype(np.int64), np.bincount(
+        group, there[order]
+    ).astype(np.int64)

@@ -26,7 +26,9 @@ class ScoreThreshold(NamedTuple):
     share_of_ties: float
 
 
-def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:
+def find_threshold(
+    sorted_scores: Array, count: float, *, within_gap: bool = False
+) -> ScoreThreshold:
     """The threshold with ``count`` of the ascending scores at or above it; of ties a share, so that it is exact."""
     total = len(sorted_scores)
     if count <= 0 or total == 0:
@@ -45,7 +47,9 @@ def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = Fal
     return ScoreThreshold(float(threshold), float((count - above) / (at_or_above - above)))
 
 
-def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float, float], steps: int) -> ScoreThreshold:
+def find_threshold_on_grid(
+    sorted_scores: Array, count: float, ends: tuple[float, float], steps: int
+) -> ScoreThreshold:
     """The first of ``steps`` even thresholds that comes nearest to ``count``; the code of Trivedi et al. (2023)."""
     low, high = ends
     grid = low + (high - low) * np.arange(steps) / steps
@@ -55,7 +59,9 @@ def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float
 
 def credit(scores: Array, fitted: ScoreThreshold) -> Array:
     """What each sample counts: 1 above the threshold, the share of ties on it, 0 below; shape (sample,)."""
-    return np.asarray((scores > fitted.threshold) + fitted.share_of_ties * (scores == fitted.threshold))
+    return np.asarray(
+        (scores > fitted.threshold) + fitted.share_of_ties * (scores == fitted.threshold)
+    )
 
 
 def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
@@ -78,7 +84,10 @@ def fit_threshold(
         wrong = float(np.square(verdicts - credit(scores, fitted)).sum())
     mismatch = (wrong + 1) / (total + 1)
     half = normal_quantile(level) * np.sqrt(total * mismatch)
-    ends = (find_threshold(ordered, correct - half), find_threshold(ordered, min(correct + half, total)))
+    ends = (
+        find_threshold(ordered, correct - half),
+        find_threshold(ordered, min(correct + half, total)),
+    )
     return (find_threshold(ordered, correct, within_gap=within_gap), *ends), mismatch
 
 
@@ -93,10 +102,14 @@ def fit_record_threshold(
     return reference.derived(f"threshold:{score.name}:{level}", make)
 
 
-def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tuple[float, float, float]:
+def share_above(
+    shares: Array, mismatch: float, rows: int, level: float
+) -> tuple[float, float, float]:
     """Share of so many rows above a threshold, and its ends: Wilson's joined with the threshold's own doubt."""
     value, low, high = shares.tolist()
-    lower, upper = wilson_from_variance(value, max(value * (1 - value), mismatch) / rows, rows, level)
+    lower, upper = wilson_from_variance(
+        value, max(value * (1 - value), mismatch) / rows, rows, level
+    )
     down = root_sum_square(value - lower, value - min(low, value))
     return value, value - down, value + root_sum_square(upper - value, max(high, value) - value)
 
@@ -115,7 +128,9 @@ class Thresholded(Estimator):
             self._score: Score = create("score", self.score_name)
 
     def _fit(self, reference: Predictions) -> None:
-        self._score = (self._score if self.score_name else natural_confidence(reference)).fit(reference)
+        self._score = (self._score if self.score_name else natural_confidence(reference)).fit(
+            reference
+        )
         self._thresholds, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         self._rows = len(reference)
 
@@ -132,7 +147,10 @@ class Thresholded(Estimator):
         """Share above the threshold."""
         rows = state["rows"]
         ends = share_above(state["above"] / rows, self._mismatch, rows, self.level)
-        details = {"threshold": self._thresholds[0].threshold, "share_of_ties": self._thresholds[0].share_of_ties}
+        details = {
+            "threshold": self._thresholds[0].threshold,
+            "share_of_ties": self._thresholds[0].share_of_ties,
+        }
         return self._estimate(state, *ends, score=self._score.name, details=details)
 
 
@@ -157,7 +175,12 @@ class Threshold(Thresholded):
     citation = "trivedi2023"
 
     def __init__(
-        self, *, score: str = "max_probability", grid: int | None = None, level: float = 0.95, seed: int = 0
+        self,
+        *,
+        score: str = "max_probability",
+        grid: int | None = None,
+        level: float = 0.95,
+        seed: int = 0,
     ) -> None:
         self.score_name, self.grid = score, grid
         super().__init__(level=level, seed=seed)
@@ -170,14 +193,18 @@ class Threshold(Thresholded):
         """``threshold:<score>`` or ``threshold:<score>:<grid>``."""
         score, _, grid = argument.partition(":")
         if grid and not grid.isdecimal():
-            raise UsageError(f"expected threshold:SCORE:STEPS with a whole number of steps, got {grid!r}")
+            raise UsageError(
+                f"expected threshold:SCORE:STEPS with a whole number of steps, got {grid!r}"
+            )
         return cls(score=score, grid=int(grid) if grid else None, **options)
 
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
         if self.grid is not None:
             scores = np.sort(self._score.leave_one_out(reference))
-            ends = (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
+            ends = (
+                (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
+            )
             cut = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, self.grid)
             self._thresholds = (cut, *self._thresholds[1:])
 
@@ -263,7 +290,9 @@ _ENOUGH_ROWS = 20
 class _WithScore(Estimator):
     """A threshold estimator that names its score in its own name, ``<name>:<score>``."""
 
-    def __init__(self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0) -> None:
+    def __init__(
+        self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0
+    ) -> None:
         super().__init__(level=level, seed=seed)
         self._score: Score = create("score", score)
         if score != "max_probability":
@@ -294,24 +323,38 @@ class ClasswiseThreshold(_WithScore):
     name = "threshold-classwise"
     traits = Traits("threshold", 70, reads="confidence", in_panel=True)
     needs = ("class", "prediction|probabilities|members")
-    assumes = "within each predicted class as many target samples lie above the threshold as are correct"
+    assumes = (
+        "within each predicted class as many target samples lie above the threshold as are correct"
+    )
     citation = "li2022"
 
     def _fit(self, reference: Predictions) -> None:
         self._score = self._score.fit(reference)
-        scores, verdicts, predicted = self._score.leave_one_out(reference), reference.verdicts, reference.predicted
+        scores, verdicts, predicted = (
+            self._score.leave_one_out(reference),
+            reference.verdicts,
+            reference.predicted,
+        )
         overall, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         thresholds = []
         # codes of 8 or 16 bits sort by radix, in a pass or two
-        order = np.argsort(predicted.astype(np.min_scalar_type(reference.num_classes)), kind="stable")
+        order = np.argsort(
+            predicted.astype(np.min_scalar_type(reference.num_classes)), kind="stable"
+        )
         scores, verdicts = scores[order], verdicts[order]
-        edges = np.concatenate([[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))])
+        edges = np.concatenate(
+            [[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))]
+        )
         self._own = np.diff(edges) >= _ENOUGH_ROWS
         for own, (start, stop) in zip(self._own, itertools.pairwise(edges.tolist()), strict=True):
             of_class = scores[start:stop], verdicts[start:stop], self.level
             thresholds.append(fit_threshold(*of_class, within_gap=True)[0] if own else overall)
-        self._thresholds: Array = np.array([[three[j].threshold for three in thresholds] for j in range(3)])
-        self._ties: Array = np.array([[three[j].share_of_ties for three in thresholds] for j in range(3)])
+        self._thresholds: Array = np.array(
+            [[three[j].threshold for three in thresholds] for j in range(3)]
+        )
+        self._ties: Array = np.array(
+            [[three[j].share_of_ties for three in thresholds] for j in range(3)]
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and for each predicted class the credit at its threshold and at the ends of its interval."""
@@ -322,14 +365,21 @@ class ClasswiseThreshold(_WithScore):
         """Share above the class's own threshold."""
         rows, above = state["rows"], state["above"] / state["rows"]
         value = float(above[0].sum())
-        lower, upper = wilson_from_variance(value, max(value * (1 - value), self._mismatch) / rows, rows, self.level)
-        falls, rises = above[0] - np.minimum(above[1], above[0]), np.maximum(above[2], above[0]) - above[0]
+        lower, upper = wilson_from_variance(
+            value, max(value * (1 - value), self._mismatch) / rows, rows, self.level
+        )
+        falls, rises = (
+            above[0] - np.minimum(above[1], above[0]),
+            np.maximum(above[2], above[0]) - above[0],
+        )
         # classes with a threshold of their own vary independently; those with the global one vary together
         shared = ~self._own
         down = root_sum_square(value - lower, *falls[self._own], falls[shared].sum())
         up = root_sum_square(upper - value, *rises[self._own], rises[shared].sum())
         details = {"own_threshold": int(self._own.sum()), "global_threshold": int(shared.sum())}
-        return self._estimate(state, value, value - down, value + up, score=self._score.name, details=details)
+        return self._estimate(
+            state, value, value - down, value + up, score=self._score.name, details=details
+        )
 
 
 _MOST_GATE_ROWS = 10_000  # of the reference, to fit the gate and the threshold on
@@ -372,12 +422,16 @@ class DistanceThreshold(_WithScore):
 
     def _gated(self, record: Predictions, scores: Array, nearness: Array) -> Array:
         """The score, with -inf for samples beyond the gate."""
-        return np.where(nearness >= self._gates[record.predicted], scores.astype(np.float64), -np.inf)
+        return np.where(
+            nearness >= self._gates[record.predicted], scores.astype(np.float64), -np.inf
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, rows beyond the gate, and how many score at or above the threshold and the ends of its interval."""
         scores = self._gated(batch, self._score(batch), self._distance(batch))
-        within = scores[scores > -np.inf]  # what lies beyond is an error, even where the threshold is at -inf
+        within = scores[
+            scores > -np.inf
+        ]  # what lies beyond is an error, even where the threshold is at -inf
         above = np.array([total_credit(within, threshold) for threshold in self._thresholds])
         return Sums(rows=len(batch), beyond=len(batch) - len(within), above=above)
 
@@ -385,5 +439,8 @@ class DistanceThreshold(_WithScore):
         """Share above the threshold and within the gate."""
         rows = state["rows"]
         ends = share_above(state["above"] / rows, self._mismatch, rows, self.level)
-        details = {"threshold": self._thresholds[0].threshold, "share_beyond_the_reference": state["beyond"] / rows}
+        details = {
+            "threshold": self._thresholds[0].threshold,
+            "share_beyond_the_reference": state["beyond"] / rows,
+        }
         return self._estimate(state, *ends, score=self._score.name, details=details)

@@ -19,7 +19,9 @@ from .base import Estimator, Sums, Traits
 _MOST_JOINT = 4  # judges whose votes are read jointly; of more, how many of them say Correct
 _ROWS_EACH = 10  # of the target for each of the reference: more narrow hardly anything, and are counted as so many
 _LEAST_ROWS = 1_000
-_ROWS_A_CELL = 10  # of the rarer kind on the reference, from which on the judges' votes are read jointly
+_ROWS_A_CELL = (
+    10  # of the rarer kind on the reference, from which on the judges' votes are read jointly
+)
 _GRID, _MOST_STEPS, _CONVERGED = 401, 2_000, 1e-5
 _REFUTED = 0.01  # p-value of the fit below which the error rates did not carry over
 _CHANCE = 0.05  # p-value above which judges tell right from wrong no better than chance
@@ -63,8 +65,12 @@ class CorrectedVotes(Estimator):
             missing = "wrong" if right.all() else "right"
             raise NotApplicable(f"needs labelled reference rows of both kinds; none is {missing}")
         size = _pattern_count(self._judges)
-        self._table = np.stack([np.bincount(cells[right == truth], minlength=size) for truth in (False, True)])
-        accepted = [[int(np.count_nonzero(v[right == truth] > 0)) for truth in (False, True)] for v in votes]
+        self._table = np.stack(
+            [np.bincount(cells[right == truth], minlength=size) for truth in (False, True)]
+        )
+        accepted = [
+            [int(np.count_nonzero(v[right == truth] > 0)) for truth in (False, True)] for v in votes
+        ]
         names = reference.names.get("judge") or tuple(str(j + 1) for j in range(self._judges))
         wrong, good = int((~right).sum()), int(right.sum())
         self._rates: list[dict[str, Any]] = [
@@ -76,8 +82,16 @@ class CorrectedVotes(Estimator):
         """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
         votes = present(batch.votes)
         if len(votes) != self._judges:
-            got, remedy = f"those of {len(votes)}", "give the same judges in both files, in the same order"
-            raise InputError(f"votes of the reference's {self._judges} judges", got=got, column="votes", remedy=remedy)
+            got, remedy = (
+                f"those of {len(votes)}",
+                "give the same judges in both files, in the same order",
+            )
+            raise InputError(
+                f"votes of the reference's {self._judges} judges",
+                got=got,
+                column="votes",
+                remedy=remedy,
+            )
         cells = np.bincount(_cells(votes), minlength=_pattern_count(self._judges))
         majority = int(np.count_nonzero(2 * (votes > 0).sum(axis=0) > self._judges))
         return Sums(rows=len(batch), cells=cells, majority=majority)
@@ -87,17 +101,26 @@ class CorrectedVotes(Estimator):
         from scipy.special import chdtrc, xlogy
 
         table, cells = self._table, state["cells"]
-        if len(cells) > self._judges + 1 and int(table.sum(axis=1).min()) < _ROWS_A_CELL * len(cells):
+        if len(cells) > self._judges + 1 and int(table.sum(axis=1).min()) < _ROWS_A_CELL * len(
+            cells
+        ):
             number = np.array([pattern.bit_count() for pattern in range(len(cells))])
-            table, cells = np.stack([np.bincount(number, row) for row in table]), np.bincount(number, cells)
+            table, cells = (
+                np.stack([np.bincount(number, row) for row in table]),
+                np.bincount(number, cells),
+            )
         size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
         shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
         # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most
         usual = logs if state["rows"] >= most else profile(table, cells * (most / state["rows"]))[1]
         misfit = max(2 * (best - float(logs.max())), 0.0)
         p_fit = float(chdtrc(size - 2, misfit)) if size > 2 else float(chdtrc(1, misfit)) / 2
-        both = table.sum(axis=0) / table.sum()  # the likelihood ratio of "both kinds have the same cells"
-        same = 2 * float(sum(xlogy(kind, kind / kind.sum()).sum() - xlogy(kind, both).sum() for kind in table))
+        both = (
+            table.sum(axis=0) / table.sum()
+        )  # the likelihood ratio of "both kinds have the same cells"
+        same = 2 * float(
+            sum(xlogy(kind, kind / kind.sum()).sum() - xlogy(kind, both).sum() for kind in table)
+        )
         p_chance = float(chdtrc(size - 1, same))
         weight = np.exp(usual - usual.max())
         value = float(np.interp(0.5, np.cumsum(weight) / weight.sum(), shares))
@@ -111,12 +134,20 @@ class CorrectedVotes(Estimator):
             remedy = "the judges' error rates did not carry over; label some target rows"
             warnings.append(f"{unlike} (p = {p_fit:.1g}): {remedy}")
         if p_chance > _CHANCE:
-            blind = "on the labelled reference the judges tell right from wrong no better than chance"
-            warnings.append(f"{blind} (p = {p_chance:.2g}): nothing follows from their votes; label more rows")
+            blind = (
+                "on the labelled reference the judges tell right from wrong no better than chance"
+            )
+            warnings.append(
+                f"{blind} (p = {p_chance:.2g}): nothing follows from their votes; label more rows"
+            )
         if warnings:
             lower, upper = 0.0, 1.0
         rows = {"wrong": int(table[0].sum()), "right": int(table[1].sum())}
-        details: dict[str, Any] = {"accepted": accepted, "judges": self._rates, "reference_rows": rows}
+        details: dict[str, Any] = {
+            "accepted": accepted,
+            "judges": self._rates,
+            "reference_rows": rows,
+        }
         details["maximum_likelihood"] = float(shares[logs.argmax()])
         details |= {"p_fit": p_fit, "p_chance": p_chance, "refuted": bool(warnings)}
         if self._judges == 1:
@@ -131,13 +162,19 @@ def said_of_rates(details: Any) -> str:
     are those of an estimate of `CorrectedVotes`.
     """
     rates = details["judges"]
-    right, wrong = (sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
+    right, wrong = (
+        sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms")
+    )
     each = "" if len(rates) == 1 else " on average"
     votes = f"uncorrected, the votes say {percent(details['accepted'])}; on the reference they accept{each}"
     said = f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
-    inverse = ", ".join(judge["judge"] for judge in rates if _is_inverse(judge, details["reference_rows"]))
+    inverse = ", ".join(
+        judge["judge"] for judge in rates if _is_inverse(judge, details["reference_rows"])
+    )
     remedy = "turn those verdicts round if they mean the opposite, or leave them out"
-    return f"{said}; of the wrong ones more are accepted by {inverse}: {remedy}" if inverse else said
+    return (
+        f"{said}; of the wrong ones more are accepted by {inverse}: {remedy}" if inverse else said
+    )
 
 
 def _is_inverse(judge: Mapping[str, Any], rows: Mapping[str, int]) -> bool:
@@ -218,7 +255,9 @@ class VotingBounds(Estimator):
     def from_argument(cls, argument: str, **options: Any) -> Self:
         """``votes:<k>``: at least k judges."""
         if not argument.isdecimal():
-            raise UsageError(f"expected votes:<k>, k the judges that must agree such as votes:3, got votes:{argument}")
+            raise UsageError(
+                f"expected votes:<k>, k the judges that must agree such as votes:3, got votes:{argument}"
+            )
         return cls(agree=int(argument), **options)
 
     def why_not_learn(self, reference: Predictions) -> str | None:
@@ -279,26 +318,48 @@ class VotingBounds(Estimator):
         reached = state["counts"][::-1].cumsum()[::-1]
         low, high = reached[agree] / rows, reached[judges - agree + 1] / rows
         lower, upper = wilson(low, rows, self.level)[0], wilson(high, rows, self.level)[1]
-        details: dict[str, Any] = {"lower_bound": float(low), "upper_bound": float(high), "agree": agree}
+        details: dict[str, Any] = {
+            "lower_bound": float(low),
+            "upper_bound": float(high),
+            "agree": agree,
+        }
 
         def exact(count: int) -> dict[str, Any]:
             return present(share(count, rows, self.level)).to_dict()
 
         each = [exact(int(count)) for count in state["accepted"]]
         details |= {"judges": judges, "single": each[0], "by_judge": each}
-        details["ladder"] = [{"at_least": j, **exact(int(reached[j]))} for j in range(1, judges + 1)]
+        details["ladder"] = [
+            {"at_least": j, **exact(int(reached[j]))} for j in range(1, judges + 1)
+        ]
         details["bounds"] = [
-            {"agree": k, "lower": float(reached[k] / rows), "upper": float(reached[judges - k + 1] / rows)}
+            {
+                "agree": k,
+                "lower": float(reached[k] / rows),
+                "upper": float(reached[judges - k + 1] / rows),
+            }
             for k in agreements(judges)
         ]
         warnings = []
         if self._seen is not None:
             details["reference"] = plain(self._seen)
             if self._seen["refuted"]:
-                own, least, most = (percent(self._seen[k]) for k in ("accuracy", "lower_bound", "upper_bound"))
-                outside = f"the accuracy, {own}, lies outside the judges' own bounds, {least} to {most}"
-                warnings.append(f"on the labelled reference {outside}, by more than chance: they fail alike")
+                own, least, most = (
+                    percent(self._seen[k]) for k in ("accuracy", "lower_bound", "upper_bound")
+                )
+                outside = (
+                    f"the accuracy, {own}, lies outside the judges' own bounds, {least} to {most}"
+                )
+                warnings.append(
+                    f"on the labelled reference {outside}, by more than chance: they fail alike"
+                )
         if judges == 1:
-            warnings.append("one judge makes no bounds: its verdicts are taken at their word, errors and all")
-        more: dict[str, Any] = {"score": "vote_share", "details": details, "warnings": tuple(warnings)}
+            warnings.append(
+                "one judge makes no bounds: its verdicts are taken at their word, errors and all"
+            )
+        more: dict[str, Any] = {
+            "score": "vote_share",
+            "details": details,
+            "warnings": tuple(warnings),
+        }
         return self._estimate(state, (low + high) / 2, lower, upper, **more)

@@ -35,18 +35,28 @@ def alarm_rules(
         for metric, amount in some.items():
             if metric not in metrics:
                 names = ", ".join(metrics)
-                raise UsageError(f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {names}")
+                raise UsageError(
+                    f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {names}"
+                )
             if metric in SCORES:
                 option = f"--fail-{kind}"
                 remedy = f"less {metric} is better, so no bound below it is an alarm; take `{option} {amount:g}`"
-                raise UsageError(f"{option} {metric}={amount:g}: {remedy} of the accuracy, or a metric such as f1")
-            low, high = _LIMITS.get(metric.partition(":")[0], (0.0, 1.0))  # no value lies below or above
+                raise UsageError(
+                    f"{option} {metric}={amount:g}: {remedy} of the accuracy, or a metric such as f1"
+                )
+            low, high = _LIMITS.get(
+                metric.partition(":")[0], (0.0, 1.0)
+            )  # no value lies below or above
             low, high = (0.0, high - low) if kind == "drop" else (low, high)
             if not low <= amount <= high:
-                what, example = (metric, "0.93") if kind == "below" else (f"a drop of {metric}", "0.02")
+                what, example = (
+                    (metric, "0.93") if kind == "below" else (f"a drop of {metric}", "0.02")
+                )
                 limits = f"between {low:g} and {high:g}" if high < math.inf else "of 0 or more"
                 remedy = "; divide percents by 100" if amount > 1 and high <= 2 else ""
-                raise UsageError(f"--fail-{kind}: expected {what} {limits} such as {example}, got {amount:g}{remedy}")
+                raise UsageError(
+                    f"--fail-{kind}: expected {what} {limits} such as {example}, got {amount:g}{remedy}"
+                )
             out.append(AlarmRule(metric, kind, float(amount)))
     return tuple(out)
 
@@ -54,7 +64,11 @@ def alarm_rules(
 def chance_below(interval: Interval, bound: float) -> float:
     """How likely the number lies below a bound, of an interval alone: half a normal distribution on each side of it."""
     z = NormalDist().inv_cdf((1 + interval.level) / 2)
-    side = interval.upper - interval.value if bound > interval.value else interval.value - interval.lower
+    side = (
+        interval.upper - interval.value
+        if bound > interval.value
+        else interval.value - interval.lower
+    )
     if side <= 0:
         return float(bound > interval.value)
     return NormalDist().cdf(z * (bound - interval.value) / side)
@@ -85,7 +99,9 @@ def decide(
         below = (chance_below(interval, bound) if chance is None else chance) >= least
     if not below:
         return "holds"
-    return "by chance" if bound <= reference and changed is not None and changed > CHANGED else "fails"
+    return (
+        "by chance" if bound <= reference and changed is not None and changed > CHANGED else "fails"
+    )
 
 
 @dataclass(frozen=True)
@@ -126,9 +142,25 @@ def judge_alarms(
         chance = chance_below(interval, bound) if likely is None else likely
         proof = part.proofs[rule.metric](bound) if rule.metric in part.proofs else None
         proof = None if proof is None else proof * len(watched)
-        verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when, proof=proof)
-        about = (rule, bound, reference, part.place, part.rows, interval, chance, part.changed, truth)
+        verdict = decide(
+            rule, interval, reference, chance=chance, changed=part.changed, when=when, proof=proof
+        )
+        about = (
+            rule,
+            bound,
+            reference,
+            part.place,
+            part.rows,
+            interval,
+            chance,
+            part.changed,
+            truth,
+        )
         by_labels = rule.metric in part.proofs or truth == interval
         failing[verdict].append(Failing(*about, by_labels=by_labels))
-    fails, by_chance, missing = tuple(failing["fails"]), tuple(failing["by chance"]), tuple(dict.fromkeys(unjudged))
+    fails, by_chance, missing = (
+        tuple(failing["fails"]),
+        tuple(failing["by chance"]),
+        tuple(dict.fromkeys(unjudged)),
+    )
     return Alarms(tuple(rules), when, len(watched), kind, fails, by_chance, missing)

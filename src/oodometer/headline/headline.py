@@ -48,7 +48,10 @@ LEAST_TRIALS = 20
 # Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
 _RARE = {"logit_noise": 0.1, "logit_temperature": 0.1}
 # What a diagnosis says of the families: label shift that explains everything, or that is refuted.
-_LIKELY: dict[str, dict[str, float]] = {"label": {"class_prior": 20.0}, "covariate": {"class_prior": 0.2}}
+_LIKELY: dict[str, dict[str, float]] = {
+    "label": {"class_prior": 20.0},
+    "covariate": {"class_prior": 0.2},
+}
 _SCALE_OF_SIGNS = 0.1
 _SCALE_OF_MOVES = 0.1
 _SCALE_WITHOUT_SIGNS = 0.03
@@ -57,7 +60,9 @@ _NEIGHBOURS = 12
 _LEAST_WIDTH = 0.5
 _ERROR_FLOOR = 0.005  # of accuracy: no method is taken to be better than this
 _CHANCE_IN_FLOOR = 0.1
-_NOISE_SHARE = 0.7  # of the binomial variance of a target's accuracy, given what the model says of its rows
+_NOISE_SHARE = (
+    0.7  # of the binomial variance of a target's accuracy, given what the model says of its rows
+)
 _WORTH_TELLING = 0.015  # of the weight
 _LEAST_TRIMMED = 0.01
 _MOST_TOLD = 3
@@ -104,13 +109,20 @@ class TrialWeighting:
     Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
     """
 
-    def __init__(self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int) -> None:
+    def __init__(
+        self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int
+    ) -> None:
         self.trials = tuple(trials)
         self.methods = methods = tuple(dict.fromkeys(methods))
         counts = Counter(t.family for t in trials)
-        self._favour = np.array([c.traits.favour if (c := known("estimator", m)) else 1.0 for m in methods])
+        self._favour = np.array(
+            [c.traits.favour if (c := known("estimator", m)) else 1.0 for m in methods]
+        )
         self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
-        values = [_with_label_shift({m: three[0] for m, three in t.estimates.items()}, t.signs) for t in trials]
+        values = [
+            _with_label_shift({m: three[0] for m, three in t.estimates.items()}, t.signs)
+            for t in trials
+        ]
         rows = np.array([t.rows for t in trials])
         self._truth = np.array([t.truth for t in trials])
         self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
@@ -139,9 +151,14 @@ class TrialWeighting:
         seen = ~np.isnan(here)
         scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
         scale[:2] = _SCALE_OF_SIGNS
-        points, here = np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen], here[seen] / scale[seen]
+        points, here = (
+            np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen],
+            here[seen] / scale[seen],
+        )
         distance = np.square(points - here).sum(axis=1)
-        factors = _LIKELY.get(kind or "unknown", {})  # how much likelier the diagnosis makes each trial's family
+        factors = _LIKELY.get(
+            kind or "unknown", {}
+        )  # how much likelier the diagnosis makes each trial's family
         prior = self._prior * np.array([factors.get(t.family, 1.0) for t in self.trials])
         weights = self._weights(distance, prior)
         answers = np.array([estimates.get(m, np.nan) for m in self.methods])
@@ -162,7 +179,9 @@ class TrialWeighting:
             alike[trial.family] += float(weight)
         own = {self.methods[i]: float(shares[i]) for i in np.argsort(-shares) if shares[i] > 0.01}
         families = dict(sorted(alike.items(), key=lambda item: -item[1]))
-        return Weighed(value, half, own, 0.0 if np.isnan(trimmed) else self._trimmed, families, covered)
+        return Weighed(
+            value, half, own, 0.0 if np.isnan(trimmed) else self._trimmed, families, covered
+        )
 
     def _weights(self, distance: Array, prior: Array) -> Array:
         near = np.partition(distance, _NEIGHBOURS)[_NEIGHBOURS]
@@ -173,7 +192,11 @@ class TrialWeighting:
     def _shares(self, weights: Array, answered: Array) -> Array | None:
         """Weight of each method, from its error on the trials; 0 where it did not answer."""
         answered_trials = ~np.isnan(self._said)
-        squares = np.where(answered_trials, np.square(self._said - self._truth[:, None]) - self._noise[:, None], 0.0)
+        squares = np.where(
+            answered_trials,
+            np.square(self._said - self._truth[:, None]) - self._noise[:, None],
+            0.0,
+        )
         mass = weights @ answered_trials
         # where targets are small, what chance adds hides differences between methods: they are then weighed more alike
         floor = _ERROR_FLOOR**2 + _CHANCE_IN_FLOOR * float(weights @ self._noise)
@@ -185,16 +208,29 @@ class TrialWeighting:
         return np.asarray(shares / shares.sum())
 
     def _mix(self, weighed: float, trimmed: float) -> float:
-        mixed = weighed if np.isnan(trimmed) else (1 - self._trimmed) * weighed + self._trimmed * trimmed
+        mixed = (
+            weighed
+            if np.isnan(trimmed)
+            else (1 - self._trimmed) * weighed + self._trimmed * trimmed
+        )
         return float(np.clip(mixed, 0, 1))
 
     def _half(
-        self, weights: Array, between: Array, prior: Array, answered: Array, value: float, rows: int, level: float
+        self,
+        weights: Array,
+        between: Array,
+        prior: Array,
+        answered: Array,
+        value: float,
+        rows: int,
+        level: float,
     ) -> float:
         """Half-width: weighted quantile of the rule's errors on the trials, with the target's own sampling error."""
         errors, mass, noise = [], [], []
         for i in np.flatnonzero(weights > 1e-4 * weights.max()):
-            shares = self._shares(self._weights(between[i], prior), answered & ~np.isnan(self._said[i]))
+            shares = self._shares(
+                self._weights(between[i], prior), answered & ~np.isnan(self._said[i])
+            )
             if shares is not None:
                 weighed = float(np.nansum(shares * np.nan_to_num(self._said[i])))
                 errors.append(self._mix(weighed, float(self._trimmed_means[i])) - self._truth[i])
@@ -212,12 +248,20 @@ class TrialWeighting:
         # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
         chosen = self._shares(weights, answered)
         methods = 1.0 if chosen is None else 1 / float(np.square(chosen).sum())
-        return max(quantile * float(np.sqrt((1 + methods / effective) * (own + there) / max(square, 1e-12))), least)
+        return max(
+            quantile
+            * float(np.sqrt((1 + methods / effective) * (own + there) / max(square, 1e-12))),
+            least,
+        )
 
 
-def _with_label_shift(estimates: Mapping[str, float], shift: Mapping[str, float]) -> dict[str, float]:
+def _with_label_shift(
+    estimates: Mapping[str, float], shift: Mapping[str, float]
+) -> dict[str, float]:
     """What each method said; label shift's is among the statistics where the method itself was not tried."""
-    return ({"label-shift": shift["label_shift"]} if "label_shift" in shift else {}) | dict(estimates)
+    return ({"label-shift": shift["label_shift"]} if "label_shift" in shift else {}) | dict(
+        estimates
+    )
 
 
 def _vector(shift: Mapping[str, float], estimates: Mapping[str, float], source: float) -> Array:
@@ -285,20 +329,30 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
     if diagnosis is not None and kind == "support" and (chosen := beyond_overlap(by_name)):
         # no re-weighting of the reference can stand for the target, and other models were asked
         value = float(median(e.value for e in chosen))
-        lower, upper = min(value, *(e.lower for e in chosen)), max(value, *(e.upper for e in chosen))
-        interval, method = Interval(value, lower, upper, level, "empirical"), ", ".join(e.method for e in chosen)
+        lower, upper = (
+            min(value, *(e.lower for e in chosen)),
+            max(value, *(e.upper for e in chosen)),
+        )
+        interval, method = (
+            Interval(value, lower, upper, level, "empirical"),
+            ", ".join(e.method for e in chosen),
+        )
         assumes = "the truth lies within the span of methods that do not ask for overlap; nothing proves it"
         return Headline(interval, f"median of {method}", assumes, "low", diagnosis.why)
     if evidence.weighting is not None and source is not None:
         rows = max(e.rows for e in by_name.values())
         values = {m: e.value for m, e in by_name.items()}
-        weighed = evidence.weighting.weigh(values, evidence.shift_statistics, source, rows, level, kind)
+        weighed = evidence.weighting.weigh(
+            values, evidence.shift_statistics, source, rows, level, kind
+        )
         if weighed is not None:
             value = weighed.value
             lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
             if source in (0.0, 1.0) and evidence.reference_rows:
                 # no trial can err on rows that are all alike; more of them might not be
-                ends = clopper_pearson(round(source * evidence.reference_rows), evidence.reference_rows, level)
+                ends = clopper_pearson(
+                    round(source * evidence.reference_rows), evidence.reference_rows, level
+                )
                 lower, upper = min(lower, ends[0]), max(upper, ends[1])
             why = "the target moved further than any shift that was simulated from the reference"
             if weighed.covered:
@@ -317,20 +371,28 @@ def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
 
 def middle_methods(by_name: Mapping[str, Estimate]) -> list[str]:
     """The plain methods that read the confidence, of those that answered."""
-    return [name for name in those("estimator", lambda cls: cls.traits.in_middle) if name in by_name]
+    return [
+        name for name in those("estimator", lambda cls: cls.traits.in_middle) if name in by_name
+    ]
 
 
 def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
     """Estimates that need no overlap with the reference, if other models are heard among them; else none."""
     names = set(those("estimator", lambda cls: cls.traits.beyond_overlap))
     chosen = [e for e in by_name.values() if e.method in names]
-    return chosen if any(known("estimator", e.method).traits.reads == "models" for e in chosen) else []
+    return (
+        chosen if any(known("estimator", e.method).traits.reads == "models" for e in chosen) else []
+    )
 
 
 def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     """The middle of one estimate of each family, the interval the span of all; no rule says which is right."""
     # one estimate of each family: methods that differ only in a detail would otherwise outvote the others
-    traits = {m: cls.traits for m in by_name if ":" not in m and (cls := known("estimator", m)) is not None}
+    traits = {
+        m: cls.traits
+        for m in by_name
+        if ":" not in m and (cls := known("estimator", m)) is not None
+    }
     spoken: dict[str, str] = {}
     for name in sorted(traits, key=lambda m: (traits[m].voice, m)):
         if traits[name].voice:
@@ -338,7 +400,9 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     groups = [by_name[name] for name in sorted(spoken.values(), key=lambda m: traits[m].order)]
     alone = not any(traits[e.method].reads == "models" for e in groups)
     together = trimmed_mean({m: e.value for m, e in by_name.items()}) if alone else float("nan")
-    chosen = groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
+    chosen = (
+        groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
+    )
     if not chosen:
         rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
         judged = _of_judges(by_name, level)
@@ -350,13 +414,19 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     value = float(median(e.value for e in chosen)) if np.isnan(together) else together
     spread = max(e.value for e in chosen) - min(e.value for e in chosen)
     lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
-    names = ("median of " if np.isnan(together) else "middle of ") + ", ".join(e.method for e in chosen)
+    names = ("median of " if np.isnan(together) else "middle of ") + ", ".join(
+        e.method for e in chosen
+    )
     trust = "none" if spread > _ALARMING_SPREAD else "low"
     why = f"{len(chosen)} methods with different assumptions agree within {percent(spread)}; all can fail alike"
     if trust == "none":
-        why = f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
+        why = (
+            f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
+        )
         why += "label some target rows"
-    assumes = "the truth lies within the span of methods whose assumptions differ; nothing proves it"
+    assumes = (
+        "the truth lies within the span of methods whose assumptions differ; nothing proves it"
+    )
     return Headline(Interval(value, lower, upper, level, "empirical"), names, assumes, trust, why)
 
 
@@ -383,19 +453,32 @@ def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None
     if corrected is None:
         return None
     seen = None if votes is None else votes.details.get("reference")
-    bounded = votes is not None and votes.details.get("judges", 1) > 1 and seen is not None and not seen["refuted"]
+    bounded = (
+        votes is not None
+        and votes.details.get("judges", 1) > 1
+        and seen is not None
+        and not seen["refuted"]
+    )
     if corrected.details["refuted"]:
         if bounded:
             assert votes is not None
-            return replace(_alone(votes), trust="none", why=f"{corrected.warnings[0]}; the judges' bounds are left")
-        return Headline(corrected.interval, corrected.method, corrected.assumes, "none", corrected.warnings[0])
+            return replace(
+                _alone(votes),
+                trust="none",
+                why=f"{corrected.warnings[0]}; the judges' bounds are left",
+            )
+        return Headline(
+            corrected.interval, corrected.method, corrected.assumes, "none", corrected.warnings[0]
+        )
     why = f"{said_of_rates(corrected.details)}; whether they err so on the target cannot be seen"
     made = Headline(corrected.interval, corrected.method, corrected.assumes, "low", why)
     if not bounded:
         return made
     assert votes is not None
     at = corrected.interval
-    span = Interval(at.value, min(at.lower, votes.lower), max(at.upper, votes.upper), level, "empirical")
+    span = Interval(
+        at.value, min(at.lower, votes.lower), max(at.upper, votes.upper), level, "empirical"
+    )
     return replace(made, interval=span, assumes=f"{corrected.assumes}, or {votes.assumes}")
 
 
@@ -422,7 +505,10 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
         text = f"judges that were right about the reference accept {low} to {high} of the outputs, "
         text += "and the other methods say"
     trust = "none" if abs(made.interval.value - interval.value) > _ALARMING_SPREAD else "low"
-    lower, upper = min(made.interval.lower, interval.lower), max(made.interval.upper, interval.upper)
+    lower, upper = (
+        min(made.interval.lower, interval.lower),
+        max(made.interval.upper, interval.upper),
+    )
     span = Interval(interval.value, lower, upper, level, "empirical")
     both = "the judges and of the methods that look at the model"
     assumes = f"the truth lies within the span of {both}; nothing proves it"

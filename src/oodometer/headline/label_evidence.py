@@ -23,13 +23,26 @@ def evidence_for_label_shift(label: Estimate | None, evidence: Evidence, rows: i
     classes, a simple change of the inputs (`tilt_test`) explains as much.
     """
     diagnosis = evidence.diagnosis
-    if label is None or label.details.get("refuted") or (diagnosis and diagnosis.kind in ("none", "support")):
+    if (
+        label is None
+        or label.details.get("refuted")
+        or (diagnosis and diagnosis.kind in ("none", "support"))
+    ):
         return "none"
-    prior, before = (np.asarray(label.details.get(name, ()), dtype=float) for name in ("prior", "reference_prior"))
+    prior, before = (
+        np.asarray(label.details.get(name, ()), dtype=float)
+        for name in ("prior", "reference_prior")
+    )
     there = before > 0
-    if not there.any() or prior.shape != before.shape or min(rows, evidence.reference_rows) < _ENOUGH_ROWS:
+    if (
+        not there.any()
+        or prior.shape != before.shape
+        or min(rows, evidence.reference_rows) < _ENOUGH_ROWS
+    ):
         return "none"
-    vanishes = len(prior) < _MANY_CLASSES and float((prior[there] / before[there]).min()) < _LEAST_RATIO
+    vanishes = (
+        len(prior) < _MANY_CLASSES and float((prior[there] / before[there]).min()) < _LEAST_RATIO
+    )
     if float(label.details["fit"]["p_value"]) < _FITS or vanishes:
         return "none"
     tilt = label.details.get("tilt")

@@ -49,7 +49,10 @@ Side = Literal["below", "not below"]
 
 
 def cdf_without_labels(
-    prior: NaturalShifts, signs: ShiftSigns | None, assumed: Interval | None = None, error: float = 0.0
+    prior: NaturalShifts,
+    signs: ShiftSigns | None,
+    assumed: Interval | None = None,
+    error: float = 0.0,
 ) -> Array | None:
     """What `chance_of_fall` says of every accuracy, as a distribution function at 1,001 even ones; None where public
     shifts say nothing. ``assumed``: the answer under a chosen assumption; ``error``: what clusters add.
@@ -57,7 +60,9 @@ def cdf_without_labels(
     from scipy.special import ndtr
 
     if assumed is not None:
-        deviation = max((assumed.upper - assumed.lower) / (2 * normal_quantile(assumed.level)), 1e-9)
+        deviation = max(
+            (assumed.upper - assumed.lower) / (2 * normal_quantile(assumed.level)), 1e-9
+        )
         cdf = ndtr((EVEN - assumed.value) / deviation)
         cdf = (cdf - cdf[0]) / max(cdf[-1] - cdf[0], 1e-300)
     elif signs is None:
@@ -97,7 +102,9 @@ class LabelEvidence:
     by_outcome: bool = False
 
     @classmethod
-    def of_sample(cls, sampled: SampledRows, score: Array, labelled: int, not_random: str | None) -> LabelEvidence:
+    def of_sample(
+        cls, sampled: SampledRows, score: Array, labelled: int, not_random: str | None
+    ) -> LabelEvidence:
         """That of drawn rows; ``score``: how likely each target row is right, (sample,)."""
         hits, labels, _ = likelihood_labels(sampled, score)
         gaps = (len(sampled.gaps), float(score[sampled.gaps].sum()))
@@ -144,7 +151,9 @@ class LabelEvidence:
         """p-value, two-sided, of "the accuracy is this or more", by the labels alone; None where they are no sample."""
         if not self.usable or self.complete or not self.alike:
             return None
-        least = math.ceil(bound * self.rows - self.gaps - 1e-9)  # right rows with which the bound is kept
+        least = math.ceil(
+            bound * self.rows - self.gaps - 1e-9
+        )  # right rows with which the bound is kept
         lower, labels = min(max(least / self.inside, 0.0), 1.0), max(round(self.labels), 1)
         return exact_p_value(min(round(self.hits), labels), labels, self.inside, lower, 1.0)
 
@@ -199,7 +208,9 @@ class LabelPosterior:
         some = self.evidence
         if some.complete:
             return float(self.share < accuracy - 1e-12)
-        return believed_below(self.spread, some.hits, some.labels, some.without_gaps(accuracy), some.small)
+        return believed_below(
+            self.spread, some.hits, some.labels, some.without_gaps(accuracy), some.small
+        )
 
     @property
     def distribution(self) -> Array:
@@ -216,7 +227,10 @@ class LabelPosterior:
             return Interval(self.share, self.share, self.share, level, "exact")
         if self.prior is None:
             labels = max(round(some.labels), 1)
-            three = (self.share, *exact_interval(min(round(some.hits), labels), labels, some.inside, level))
+            three = (
+                self.share,
+                *exact_interval(min(round(some.hits), labels), labels, some.inside, level),
+            )
         else:
             three = believed_interval(self.spread, some.hits, some.labels, level, some.small)
         value, low, high = three
@@ -243,13 +257,17 @@ class LabelPosterior:
                 return without
             return replace(without, trust="none", why=missed(still, self.share))
         made, labels = self.interval(level), counted(some.labelled, "label")
-        bands = {name: self.interval(share) for name, share in (("half", 0.5), ("nine_in_ten", 0.9))}
+        bands = {
+            name: self.interval(share) for name, share in (("half", 0.5), ("nine_in_ten", 0.9))
+        }
         if "unchanged" in without.bands:
             bands["unchanged"] = without.bands["unchanged"]
         method = f"{labels} alone" if self.prior is None else f"prior and {labels}"
         wide = made.upper - made.lower
         trust = "none" if wide > WIDEST else "high" if wide <= 2 * _SURE else "low"
-        why = f"{labels} of rows drawn at random are in it; more make it narrower (`oodometer audit`)"
+        why = (
+            f"{labels} of rows drawn at random are in it; more make it narrower (`oodometer audit`)"
+        )
         return Headline(made, method, self.assumes, trust, why, bands)
 
     def believed(self, level: float, fell: Fall | None) -> Believed:
@@ -271,7 +289,9 @@ def known_by(prior: NaturalShifts, assume: str, still: Headline) -> str:
     return f"the shift is like those of {about.get('cases', 'some')} public cases of {len(sources)} sources ({named})"
 
 
-def posterior_of_result(found: Estimation, evidence: LabelEvidence, prior: NaturalShifts) -> LabelPosterior:
+def posterior_of_result(
+    found: Estimation, evidence: LabelEvidence, prior: NaturalShifts
+) -> LabelPosterior:
     """The posterior of a result of `estimate` under natural shifts; that of labels alone where these say nothing."""
     still = found.headline_without_labels or found.headline
     known = known_by(prior, "natural", still)
@@ -283,10 +303,17 @@ def posterior_of_result(found: Estimation, evidence: LabelEvidence, prior: Natur
 
 def _of_bands(still: Headline) -> Array:
     """The distribution function of a headline by own history, linear between the ends of its bands."""
-    bands = sorted((still.interval, still.bands["half"], still.bands["nine_in_ten"]), key=lambda one: -one.level)
+    bands = sorted(
+        (still.interval, still.bands["half"], still.bands["nine_in_ten"]),
+        key=lambda one: -one.level,
+    )
     levels = [(1 - one.level) / 2 for one in bands]
     levels = [*levels, 0.5, *(1 - level for level in reversed(levels))]
-    ends = [one.lower for one in bands] + [still.interval.value] + [one.upper for one in reversed(bands)]
+    ends = (
+        [one.lower for one in bands]
+        + [still.interval.value]
+        + [one.upper for one in reversed(bands)]
+    )
     return linear_cdf(np.array(levels), np.array(ends))
 
 
@@ -297,8 +324,14 @@ def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
         return Believed(None, why="the labelled rows are no random sample of the target")
     if not some.labelled:
         return Believed(None, why="there is no label yet: use the label-free estimate")
-    if not judges_alone(found.headline_without_labels or found.headline) and posterior.prior is None:
-        return Believed(None, why="comparable public cases are chosen by the reference accuracy, which is not known")
+    if (
+        not judges_alone(found.headline_without_labels or found.headline)
+        and posterior.prior is None
+    ):
+        return Believed(
+            None,
+            why="comparable public cases are chosen by the reference accuracy, which is not known",
+        )
     if posterior.prior is None:
         why = "of the target only judges' votes are known, and there are no public shifts of such votes"
         return Believed(None, why=f"{why}: go by the audited accuracy")
@@ -306,14 +339,20 @@ def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
         return posterior.believed(found.level, found.fell)
     made = found.headline.interval
     worth = effective_labels(made.value, made.upper - made.lower, found.level, some.rows)
-    return Believed(made, found.headline.assumes, worth, fell=found.fell, by_history=posterior.by_history)
+    return Believed(
+        made, found.headline.assumes, worth, fell=found.fell, by_history=posterior.by_history
+    )
 
 
 def missed(interval: Interval, truth: float) -> str:
     """That an estimate without labels missed the truth, and by how much; empty where it did not."""
     gap = interval.lower - truth if truth < interval.lower else truth - interval.upper
     side = "below" if truth < interval.lower else "above"
-    return f"it missed: the truth lies {100 * gap:.1f} points {side} the interval" if gap > 1e-9 else ""
+    return (
+        f"it missed: the truth lies {100 * gap:.1f} points {side} the interval"
+        if gap > 1e-9
+        else ""
+    )
 
 
 def falls_by_labels(
@@ -355,7 +394,11 @@ def falls_by_labels(
             why = f"by {other} and {counted(one.evidence.labelled, 'labelled row')} together"
         if verdict == "cannot say":
             why = f"{why}; label more rows to decide it"
-        out.append(Fall(margin, chance, verdict, changed, is_alarm(1.0 if proven else chance, changed), why))
+        out.append(
+            Fall(
+                margin, chance, verdict, changed, is_alarm(1.0 if proven else chance, changed), why
+            )
+        )
     return out
 
 
@@ -392,7 +435,16 @@ def decide_by_labels(
         return Decision(bound, said, None)
     some = posterior.evidence
     if not some.usable:  # what is there does not count
-        some = replace(some, hits=0.0, labels=0.0, labelled=0, gaps=0, expected=0.0, alike=True, not_random=None)
+        some = replace(
+            some,
+            hits=0.0,
+            labels=0.0,
+            labelled=0,
+            gaps=0,
+            expected=0.0,
+            alike=True,
+            not_random=None,
+        )
     goal, ends = -math.log(WRONG), _ends(some, bound)
     left = some.inside - some.labelled
     rate = believed_interval(posterior.spread, some.hits, some.labels, 0.5, None)[0]
@@ -434,7 +486,11 @@ def _side(below: float, above: float) -> Side | None:
 
 
 def _evidences(
-    posterior: LabelPosterior, some: LabelEvidence, ends: tuple[float, float], more: int, rate: float
+    posterior: LabelPosterior,
+    some: LabelEvidence,
+    ends: tuple[float, float],
+    more: int,
+    rate: float,
 ) -> tuple[float, float]:
     """Log e-values of "below" and "not below" after so many more labels, of which this share is right."""
     counts = some.hits + rate * more, some.labels + more
@@ -443,7 +499,9 @@ def _evidences(
     density = np.maximum(np.gradient(np.interp(points, EVEN, posterior.spread)), 0.0)
     out = []
     for bound, below in zip(ends, (True, False), strict=True):
-        least = bound if rows is None else math.ceil(bound * rows - 1e-9) / rows  # that is not below the bound
+        least = (
+            bound if rows is None else math.ceil(bound * rows - 1e-9) / rows
+        )  # that is not below the bound
         boundary = least if below or rows is None else least - 1 / rows
         side = points < least - 1e-12 if below else points >= least - 1e-12
         if not side.any() or not 0 <= boundary <= 1:  # nothing lies on one side of the bound
@@ -451,6 +509,8 @@ def _evidences(
             continue
         own, many = density[side], int(side.sum())
         # half of the bet by what is believed, half on all accuracies alike, in case that belief is wrong
-        weight = 0.5 / many + (0.5 * own / own.sum() if own.sum() > 0 else np.full(many, 0.5 / many))
+        weight = 0.5 / many + (
+            0.5 * own / own.sum() if own.sum() > 0 else np.full(many, 0.5 / many)
+        )
         out.append(log_evidence(points[side], weight, boundary, counts, rows))
     return out[0], out[1]

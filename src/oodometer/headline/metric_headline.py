@@ -24,7 +24,14 @@ from .natural_shifts import (
     under_covariate_shift,
 )
 
-START = ("cbpe", "pape", "importance", "gde-difference", "source", "label-shift")  # the first that is there counts
+START = (
+    "cbpe",
+    "pape",
+    "importance",
+    "gde-difference",
+    "source",
+    "label-shift",
+)  # the first that is there counts
 WIDE = 0.2  # of the whole scale: an interval that reaches so far is not trusted much, however near the value is
 _ALONE = ("source", "label-shift")  # which do not ask that P(y | x) stood still
 _LEAST_ERROR = 0.002  # no metric is known better
@@ -95,7 +102,13 @@ class Hypotheses:
         p = np.array([(1 - level) / 2, (1 + level) / 2])
         share = self.share if share is None else share
         still = (self.signs.value, self.signs.below, self.signs.above)
-        others = [still] if self.label is None else [self.label] if self.evidence == "strong" else [still, self.label]
+        others = (
+            [still]
+            if self.label is None
+            else [self.label]
+            if self.evidence == "strong"
+            else [still, self.label]
+        )
         low, high = map(float, self.prior.heard(self.signs, p, share=share, others=others))
         return self.value, min(low, self.value), max(high, self.value)
 
@@ -107,7 +120,11 @@ def start_of(estimates: Sequence[Estimate]) -> Estimate | None:
 
 
 def metric_answers(
-    base: str, estimates: Sequence[Estimate], about: MetricEvidence, priors: MetricShifts, assume: str = "natural"
+    base: str,
+    estimates: Sequence[Estimate],
+    about: MetricEvidence,
+    priors: MetricShifts,
+    assume: str = "natural",
 ) -> tuple[Headline, dict[str, Assumed]] | None:
     """The headline of a metric under the chosen assumption, and the answers under all; None where none answers."""
     by_name, start = {e.method: e for e in estimates}, start_of(estimates)
@@ -120,9 +137,18 @@ def metric_answers(
         refuted.pop("label", None)
         if label.details.get("refuted"):
             refuted["label"] = label.warnings[0]
-    named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
-    natural, why = _natural(base, start, label, about, priors), f"no method that asks for it tells {base}"
-    answers = assumed_answers(natural, {name: (answer, why) for name, answer in named.items()}, refuted)
+    named = {
+        "none": by_name.get("source"),
+        "label": label,
+        "covariate": under_covariate_shift(estimates),
+    }
+    natural, why = (
+        _natural(base, start, label, about, priors),
+        f"no method that asks for it tells {base}",
+    )
+    answers = assumed_answers(
+        natural, {name: (answer, why) for name, answer in named.items()}, refuted
+    )
     if assume != "natural" and answers[assume].interval is None:
         return None
     return headline_under(assume, natural, answers), answers
@@ -144,7 +170,11 @@ def _natural(
         return Interval(value, lower, upper, nominal, "empirical")
 
     nine, whole = heard.band(0.9), interval(heard.band(level), level)
-    bands = {"unchanged": start.interval, "half": interval(heard.band(0.5), 0.5), "nine_in_ten": interval(nine, 0.9)}
+    bands = {
+        "unchanged": start.interval,
+        "half": interval(heard.band(0.5), 0.5),
+        "nine_in_ten": interval(nine, 0.9),
+    }
     public = heard.prior.public(heard.signs, np.array([0.5, (1 - level) / 2, (1 + level) / 2]))
     bands["public"] = interval((float(public[0]), float(public[1]), float(public[2])), level)
     method = chosen.method if heard.share < 1 else f"public shifts, from {start.method}"
@@ -158,7 +188,9 @@ def _natural(
     return Headline(whole, method, assumed_of_metrics(priors), trust, why, bands)
 
 
-def _trust(heard: Hypotheses, nine: tuple[float, float, float], about: MetricEvidence) -> tuple[str, str]:
+def _trust(
+    heard: Hypotheses, nine: tuple[float, float, float], about: MetricEvidence
+) -> tuple[str, str]:
     evidence, accuracy, scale = about.evidence, about.accuracy, about.scale
     assert accuracy is not None
     # whether the reference holds no error is a matter of the accuracy
@@ -171,14 +203,23 @@ def _trust(heard: Hypotheses, nine: tuple[float, float, float], about: MetricEvi
 
 
 def hypotheses(
-    base: str, start: Estimate, label: Estimate | None, found: Evidential, about: MetricEvidence, priors: MetricShifts
+    base: str,
+    start: Estimate,
+    label: Estimate | None,
+    found: Evidential,
+    about: MetricEvidence,
+    priors: MetricShifts,
 ) -> Hypotheses | None:
     """What is heard, given what is ``found`` for label shift; None without a prior, or a reference that tells it."""
     alone = start.method in _ALONE
     prior, signs = (priors.alone if alone else priors.priors).get(base), metric_signs(start, about)
     if prior is None or signs is None or signs.value > 1:
         return None
-    refuted = alone or "covariate" in refuted_assumptions(about.evidence.diagnosis) or _is_beyond(about.evidence)
+    refuted = (
+        alone
+        or "covariate" in refuted_assumptions(about.evidence.diagnosis)
+        or _is_beyond(about.evidence)
+    )
     if label is None or found == "none" or (refuted and found == "open"):
         return Hypotheses(prior, signs, share=1.0 if refuted else PUBLIC)
     return Hypotheses(prior, signs, _three(label, about.scale), found)
@@ -200,16 +241,24 @@ def metric_signs(start: Estimate, about: MetricEvidence) -> MetricSigns | None:
     here, reference, scale = about.accuracy, about.reference, about.scale
     if here is None or reference is None:
         return None
-    own = reference.width / (2 * normal_quantile(reference.level)) if about.error is None else about.error
+    own = (
+        reference.width / (2 * normal_quantile(reference.level))
+        if about.error is None
+        else about.error
+    )
     error = max(own / scale.width, _LEAST_ERROR)
     error *= math.sqrt(1 + here.reference_rows / max(here.rows, 1))
     # where no test sees a shift, and that of the outputs would have seen most that matter, what moved is chance, which
     # `error` knows
     seen = about.evidence.diagnosis
-    powers = [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
+    powers = (
+        [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
+    )
     none = seen is not None and seen.kind == "none" and max(powers, default=0.0) >= _ENOUGH_POWER
     moved = 0.0 if none else here.moved
-    return MetricSigns(*_three(start, scale), scale.unit(reference.value), error, moved, here.separation)
+    return MetricSigns(
+        *_three(start, scale), scale.unit(reference.value), error, moved, here.separation
+    )
 
 
 def assumed_of_metrics(priors: MetricShifts) -> str:

@@ -74,7 +74,11 @@ class MetricPrior:
     def size_of(self, signs: MetricSigns) -> float:
         """How large the shift is that can be seen, from 0 to 1."""
         moved = self.moved if signs.moved is None else signs.moved / (1 + signs.moved)
-        return moved if signs.separation is None else min(moved, signs.separation / (1 + signs.separation))
+        return (
+            moved
+            if signs.separation is None
+            else min(moved, signs.separation / (1 + signs.separation))
+        )
 
     def public(self, signs: MetricSigns, p: Array) -> Array:
         """Quantiles ``p`` if the shift resembles public ones, shape of ``p``; linear between the fitted ones."""
@@ -83,7 +87,12 @@ class MetricPrior:
         return np.asarray(np.interp(p, [0.0, *self.levels, 1.0], [0.0, *ends, 1.0]))
 
     def heard(
-        self, signs: MetricSigns, p: Array, *, share: float = PUBLIC, others: Sequence[tuple[float, float, float]] = ()
+        self,
+        signs: MetricSigns,
+        p: Array,
+        *,
+        share: float = PUBLIC,
+        others: Sequence[tuple[float, float, float]] = (),
     ) -> Array:
         """Quantiles ``p`` where several hypotheses are heard, public shifts with this share.
 
@@ -91,8 +100,12 @@ class MetricPrior:
             default those of ``signs``.
         """
         rest = others or [(signs.value, signs.below, signs.above)]
-        normal = [value + _NORMAL * np.where(_NORMAL < 0, below, above) for value, below, above in rest]
-        atoms = np.concatenate([self.public(signs, _GRID), *(np.clip(one, 0.0, 1.0) for one in normal)])
+        normal = [
+            value + _NORMAL * np.where(_NORMAL < 0, below, above) for value, below, above in rest
+        ]
+        atoms = np.concatenate(
+            [self.public(signs, _GRID), *(np.clip(one, 0.0, 1.0) for one in normal)]
+        )
         weights = np.repeat([share, *[(1 - share) / len(rest)] * len(rest)], _ATOMS) / _ATOMS
         order = np.argsort(atoms, kind="stable")
         reached = np.cumsum(weights[order]) - weights[order] / 2
@@ -104,7 +117,8 @@ class MetricPrior:
         quantiles = [[round(float(one), 4) for one in row] for row in rows]
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
         return {"moved": self.moved} | {
-            name: [dict(zip(columns, line, strict=True)) for line in lines] for name, columns, lines in tables
+            name: [dict(zip(columns, line, strict=True)) for line in lines]
+            for name, columns, lines in tables
         }
 
     @classmethod
@@ -134,7 +148,8 @@ class MetricShifts:
         """Return a plain mapping, as the file holds it."""
         both = {"priors": self.priors, "alone": self.alone}
         return {"format": FORMAT, **self.about} | {
-            name: {metric: prior.to_dict() for metric, prior in some.items()} for name, some in both.items()
+            name: {metric: prior.to_dict() for metric, prior in some.items()}
+            for name, some in both.items()
         }
 
     @classmethod
@@ -152,8 +167,12 @@ class MetricShifts:
                 for name in ("priors", "alone")
             )
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        about = {name: plain[name] for name in ("made_by", "date", "cases", "sources") if name in plain}
+            raise InputError(
+                expected, got=f"one without {error}", remedy=remedy, file=file
+            ) from None
+        about = {
+            name: plain[name] for name in ("made_by", "date", "cases", "sources") if name in plain
+        }
         return cls(priors, alone, about)
 
 

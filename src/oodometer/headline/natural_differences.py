@@ -36,24 +36,39 @@ class PairSigns:
     moved: float
 
 
-def pairs_on_target(right: Array, reference: Array, target: Array) -> Iterator[tuple[int, int, PairSigns]]:
+def pairs_on_target(
+    right: Array, reference: Array, target: Array
+) -> Iterator[tuple[int, int, PairSigns]]:
     """The signs of each two models; whether right, and classes by number, of shape (model, row)."""
     models, both = len(reference), (reference, target)
     classes = int(max(named.max(initial=0) for named in both)) + 1
-    sides = [np.stack([(named == own).sum(axis=0, dtype=np.int32) for own in named]) for named in both]
-    shares = [np.stack([np.bincount(own, minlength=classes) / max(len(own), 1) for own in named]) for named in both]
+    sides = [
+        np.stack([(named == own).sum(axis=0, dtype=np.int32) for own in named]) for named in both
+    ]
+    shares = [
+        np.stack([np.bincount(own, minlength=classes) / max(len(own), 1) for own in named])
+        for named in both
+    ]
     moved = np.abs(shares[0] - shares[1]).sum(axis=1) / 2
     won = right.astype(np.int8)
     for i, j in combinations(range(models), 2):
         here, there = (named[i] != named[j] for named in both)
         count, rows = int(here.sum()), int(there.sum())
         agreement = [
-            float((side[i] - side[j])[apart].mean()) / (models - 2) if models > 2 and apart.any() else 0.0
+            float((side[i] - side[j])[apart].mean()) / (models - 2)
+            if models > 2 and apart.any()
+            else 0.0
             for side, apart in zip(sides, (here, there), strict=True)
         ]
         told = None if models == 2 else (agreement[1], agreement[0])
         gap = float(won[i].sum(dtype=np.int64) - won[j].sum(dtype=np.int64)) / (count + 2)
-        yield i, j, PairSigns(count, rows, rows / max(len(there), 1), gap, told, float(moved[i] + moved[j]) / 2)
+        yield (
+            i,
+            j,
+            PairSigns(
+                count, rows, rows / max(len(there), 1), gap, told, float(moved[i] + moved[j]) / 2
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -107,10 +122,17 @@ class NaturalDifferences:
     def difference(self, signs: PairSigns, level: float) -> tuple[Interval, float]:
         """The median of the difference a - b with its central interval, and how likely a is the better one."""
         known, p = self.quantiles(signs), np.array([0.5, (1 - level) / 2, (1 + level) / 2])
-        below, ends = np.array([0.0, *self.levels, 1.0]), np.array([-signs.share, *known, signs.share]) + 0.0
+        below, ends = (
+            np.array([0.0, *self.levels, 1.0]),
+            np.array([-signs.share, *known, signs.share]) + 0.0,
+        )
         value, lower, upper = map(float, np.interp(p, below, ends))
         # quantiles that the ends made equal would leave the inverse without a meaning
-        chance = 1 - float(np.interp(0.0, ends + 1e-12 * np.arange(len(ends)), below)) if signs.share else 0.5
+        chance = (
+            1 - float(np.interp(0.0, ends + 1e-12 * np.arange(len(ends)), below))
+            if signs.share
+            else 0.5
+        )
         return Interval(value, lower, upper, level, "empirical"), chance
 
     @property
@@ -134,7 +156,11 @@ class NaturalDifferences:
             quantiles = np.array([list(row.values()) for row in group["quantiles"]])
             groups[name] = np.array(list(group["value"].values())), quantiles
         decided = {name: (row["pairs"], row["right"]) for name, row in plain["decided"].items()}
-        about = {name: value for name, value in plain.items() if name not in ("sure", "decided", "groups", "levels")}
+        about = {
+            name: value
+            for name, value in plain.items()
+            if name not in ("sure", "decided", "groups", "levels")
+        }
         return cls(np.array(plain["levels"]), groups, plain["sure"], decided, about)
 
 
@@ -142,7 +168,11 @@ def group_of(signs: PairSigns) -> str:
     """Which numbers of the prior are asked: do other models see the same one ahead as the reference does?"""
     if signs.agreement is None:
         return "alone"
-    return "agree" if (signs.reference or signs.agreement[0]) * signs.agreement[0] > 0 else "contradict"
+    return (
+        "agree"
+        if (signs.reference or signs.agreement[0]) * signs.agreement[0] > 0
+        else "contradict"
+    )
 
 
 def scales_of(signs: PairSigns) -> Sequence[float]:
@@ -154,5 +184,7 @@ def scales_of(signs: PairSigns) -> Sequence[float]:
 @cache
 def packaged_differences() -> NaturalDifferences:
     """The prior of differences that comes with the package."""
-    text = files("oodometer.headline").joinpath("natural_differences.json").read_text(encoding="utf-8")
+    text = (
+        files("oodometer.headline").joinpath("natural_differences.json").read_text(encoding="utf-8")
+    )
     return NaturalDifferences.from_dict(json.loads(text))

@@ -31,13 +31,23 @@ from .metric_shifts import MetricShifts
 FORMAT = 6
 _QUANTILE, _REACH = ("p", "standard_error", "separation"), ("points", "cases", "inside", "off_by_3")
 _VERDICT = ("margin", "said", "cases", "right")
-_LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
+_LEAST_RATE, _MOST_RATE = (
+    0.02,
+    0.98,
+)  # where the standard error is taken: no accuracy is known to be 0 or 1
 _LEAST_HALF = 1.2  # times what chance alone makes: the value is not known exactly
 
 
-_CHANCE, _BETTER = 0.45, 0.4  # a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
+_CHANCE, _BETTER = (
+    0.45,
+    0.4,
+)  # a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
 _LESS = ", less what public shifts cost beyond it"
-READINGS = ("cbpe", "doc", "importance")  # calibration by confidence, mean confidence, density ratios
+READINGS = (
+    "cbpe",
+    "doc",
+    "importance",
+)  # calibration by confidence, mean confidence, density ratios
 _APART = 0.02  # of accuracy: methods that differ by so much are half way from agreeing to contradicting each other
 
 
@@ -164,7 +174,12 @@ class NaturalShifts:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, strict=True)
         quantiles = ((float(p), *(round(float(one), 4) for one in more)) for p, *more in rows)
-        plain = {"format": FORMAT, **(self.about or {}), "cost": self.cost, "unknown": dict(self.unknown)}
+        plain = {
+            "format": FORMAT,
+            **(self.about or {}),
+            "cost": self.cost,
+            "unknown": dict(self.unknown),
+        }
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
         for name, columns, lines in (*tables, ("verdicts", _VERDICT, self.verdicts)):
             plain[name] = [dict(zip(columns, line, strict=True)) for line in lines]
@@ -176,7 +191,9 @@ class NaturalShifts:
         remedy = "make it again with `python -m benchmarks.natural.prior`, or leave it out for the packaged one"
         expected = f"a prior of natural shifts of format {FORMAT}"
         if not isinstance(plain, Mapping) or plain.get("format") != FORMAT:
-            got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
+            got = (
+                plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
+            )
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
             cost = float(plain["cost"])
@@ -184,12 +201,18 @@ class NaturalShifts:
             levels, chance, size = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
-            unknown = {name: float(plain["unknown"][name]) for name in ("moved", "separation", "apart")}
+            unknown = {
+                name: float(plain["unknown"][name]) for name in ("moved", "separation", "apart")
+            }
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
+            raise InputError(
+                expected, got=f"one without {error}", remedy=remedy, file=file
+            ) from None
         numbers = np.concatenate([levels, chance, size, [cost, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
-            raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
+            raise InputError(
+                expected, got="numbers that are missing or out of order", remedy=remedy, file=file
+            )
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
         metrics = MetricShifts.from_dict(plain["metrics"], file) if "metrics" in plain else None
@@ -203,7 +226,9 @@ class NaturalShifts:
         except (OSError, ValueError) as error:
             remedy = "check the path, or leave it out for the packaged one"
             expected = "a prior of natural shifts, a JSON file"
-            raise InputError(expected, got=str(error) or type(error).__name__, remedy=remedy, file=str(path)) from None
+            raise InputError(
+                expected, got=str(error) or type(error).__name__, remedy=remedy, file=str(path)
+            ) from None
         return cls.from_dict(plain, str(path))
 
 
@@ -222,7 +247,9 @@ def standard_error(value: float, signs: ShiftSigns) -> float:
     if signs.error is not None:
         return signs.error
     rate = min(max(value, _LEAST_RATE), _MOST_RATE)
-    return math.sqrt(rate * (1 - rate) * (1 / max(signs.reference_rows, 1) + 1 / max(signs.rows, 1)))
+    return math.sqrt(
+        rate * (1 - rate) * (1 / max(signs.reference_rows, 1) + 1 / max(signs.rows, 1))
+    )
 
 
 @cache
@@ -234,7 +261,9 @@ def packaged_prior() -> NaturalShifts:
 
 FELL = 0.9  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
-LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
+LEAST_RIGHT = (
+    0.8  # of the public cases that were called so; a verdict that was right less often is not given
+)
 ALARM = 0.7  # at this chance of a fall and above an alarm is raised, where there is a change beyond chance
 _STEPS = 101  # of a normal distribution
 CHANGED = 0.05  # false alarms without any change, over all parts that are looked at together
@@ -243,7 +272,9 @@ CHANGED = 0.05  # false alarms without any change, over all parts that are looke
 def check_margin(margin: float) -> None:
     """`UsageError` for what is no margin: it lies between 0 and 1."""
     if not 0 <= margin < 1:
-        raise UsageError(f"expected a margin between 0 and 1 such as 0.03, got {margin}; divide percents by 100")
+        raise UsageError(
+            f"expected a margin between 0 and 1 such as 0.03, got {margin}; divide percents by 100"
+        )
 
 
 def chance_of_fall(
@@ -261,7 +292,9 @@ def chance_of_fall(
         likely = [chance for chance in chances if chance is not None]
         return sum(likely) / len(likely) if likely else None
     if assumed is not None and source is not None:
-        deviation = max((assumed.upper - assumed.lower) / (2 * normal_quantile(assumed.level)), 1e-9)
+        deviation = max(
+            (assumed.upper - assumed.lower) / (2 * normal_quantile(assumed.level)), 1e-9
+        )
         return NormalDist(assumed.value, deviation).cdf(source - margin)
     return None if signs is None else prior.share_below(signs, signs.source - margin)
 
@@ -314,7 +347,11 @@ def judged(
             words = "had" if verdict == "fell" else "had not fallen so far"
             why = f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
         shown_by_labels = assume == "history" and verdict == "fell"
-        out.append(Fall(margin, chance, verdict, changed, shown_by_labels or is_alarm(chance, changed), why))
+        out.append(
+            Fall(
+                margin, chance, verdict, changed, shown_by_labels or is_alarm(chance, changed), why
+            )
+        )
     return out
 
 
@@ -345,12 +382,18 @@ def agreement_of(estimates: Iterable[Estimate]) -> str | None:
 
 
 def assumed_answers(
-    natural: Headline, answers: Mapping[str, tuple[Estimate | Headline | None, str]], refuted: Mapping[str, str]
+    natural: Headline,
+    answers: Mapping[str, tuple[Estimate | Headline | None, str]],
+    refuted: Mapping[str, str],
 ) -> dict[str, Assumed]:
     """Assumption -> its answer, or why there is none, and the finding that speaks against it."""
     out = {"natural": Assumed(natural.interval, natural.method)}
     for name, (answer, why) in answers.items():
-        made = Assumed(None, "", why=why) if answer is None else Assumed(answer.interval, answer.method)
+        made = (
+            Assumed(None, "", why=why)
+            if answer is None
+            else Assumed(answer.interval, answer.method)
+        )
         out[name] = replace(made, refuted=refuted.get(name))
     return out
 
@@ -365,7 +408,9 @@ def under_covariate_shift(estimates: Iterable[Estimate]) -> Estimate | None:
     return _first_under("P(y | x)", estimates, lambda e, traits: (e.method != "cbpe", traits.order))
 
 
-def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate, Any], Any]) -> Estimate | None:
+def _first_under(
+    stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate, Any], Any]
+) -> Estimate | None:
     traits_of = {cls.name: cls.traits for cls in classes_of("estimator")}
     able = [(e, traits_of[e.method]) for e in estimates if ":" not in e.method]
     able = [(e, traits) for e, traits in able if traits.stable == stable]
@@ -392,7 +437,9 @@ def headline_under(assume: str, natural: Headline, assumptions: Mapping[str, Ass
         return natural
     chosen = assumptions[assume]
     if chosen.interval is None:
-        raise UsageError(f"nothing can be said if {ASSUMPTIONS[assume]}: {chosen.why}; leave --assume out")
+        raise UsageError(
+            f"nothing can be said if {ASSUMPTIONS[assume]}: {chosen.why}; leave --assume out"
+        )
     band = natural.bands.get("nine_in_ten")
     why = f"it holds only if {ASSUMPTIONS[assume]}, as you said"
     if band is not None:
@@ -405,7 +452,16 @@ def headline_under(assume: str, natural: Headline, assumptions: Mapping[str, Ass
 
 
 # Of the public shifts; of the last none was seen.
-DOMAINS = ("people", "things", "sensors", "texts", "images", "language-models", "forecasts", "other")
+DOMAINS = (
+    "people",
+    "things",
+    "sensors",
+    "texts",
+    "images",
+    "language-models",
+    "forecasts",
+    "other",
+)
 MOST_OFF = 0.05  # share of public cases, their whole domain left out, off by more than three points, for high trust
 LEAST_CASES = 30  # of them
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
@@ -430,12 +486,20 @@ def natural_headline(
     level, value, nine = evidence.level, prior.value(signs), prior.interval(signs, 0.9)
     half = spanning(value, prior.interval(signs, 0.5), evidence, 0.5)
     unchanged = still.interval if inputs is None or signs.models else inputs.interval
-    bands = {"unchanged": unchanged, "half": half, "nine_in_ten": spanning(value, nine, evidence, 0.9)}
+    bands = {
+        "unchanged": unchanged,
+        "half": half,
+        "nine_in_ten": spanning(value, nine, evidence, 0.9),
+    }
     if still.method.startswith("votes"):
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
     trust, why = trust_of(
-        prior, signs, doubt_of(signs, evidence), (value, *nine), error=evidence.error_of_clusters(value, signs.rows)
+        prior,
+        signs,
+        doubt_of(signs, evidence),
+        (value, *nine),
+        error=evidence.error_of_clusters(value, signs.rows),
     )
     less = "" if signs.explained else _LESS
     method = still.method if signs.models or not middle else median_of(middle) + less
@@ -446,14 +510,25 @@ def contradicted(natural: Headline, label: Assumed, diagnosis: Diagnosis | None)
     """The headline without trust where a shift is seen, nothing refutes that the class shares alone moved, and the
     answer under that assumption lies outside of the band of 90 %: of such public cases fewer ended inside it.
     """
-    nine, seen = natural.bands.get("nine_in_ten"), diagnosis is not None and diagnosis.kind != "none"
-    if not seen or nine is None or label.interval is None or label.refuted is not None or natural.trust == "none":
+    nine, seen = (
+        natural.bands.get("nine_in_ten"),
+        diagnosis is not None and diagnosis.kind != "none",
+    )
+    if (
+        not seen
+        or nine is None
+        or label.interval is None
+        or label.refuted is not None
+        or natural.trust == "none"
+    ):
         return natural
     low, high = label.interval.lower, label.interval.upper
     if low <= nine.upper and nine.lower <= high:
         return natural
     why = f"{percent(low)} to {percent(high)} if only the class shares changed, which nothing refutes: {_DECIDE}"
-    return replace(natural, trust="none", why=f"two readings contradict each other, this one and {why}")
+    return replace(
+        natural, trust="none", why=f"two readings contradict each other, this one and {why}"
+    )
 
 
 def median_of(methods: Sequence[str]) -> str:
@@ -471,7 +546,9 @@ def judges_alone(headline: Headline) -> bool:
     return headline.method in ("votes", "votes-corrected")
 
 
-def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidence) -> ShiftSigns | None:
+def signs_of(
+    still: Headline, by_name: Mapping[str, Estimate], evidence: Evidence
+) -> ShiftSigns | None:
     """What the prior asks for; None where the accuracy of the reference is not known."""
     if evidence.source is None or not by_name:
         return None
@@ -511,7 +588,9 @@ def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level:
     """The interval; a reference whose rows are all right, or all wrong, adds what more of them might show."""
     lower, upper = ends
     if evidence.source in (0.0, 1.0) and evidence.reference_rows:
-        low, high = clopper_pearson(round(evidence.source * evidence.reference_rows), evidence.reference_rows, level)
+        low, high = clopper_pearson(
+            round(evidence.source * evidence.reference_rows), evidence.reference_rows, level
+        )
         lower, upper = min(lower, low), max(upper, high)
     return Interval(value, min(lower, value), max(upper, value), level, "empirical")
 
@@ -526,7 +605,9 @@ def trust_of(
 ) -> tuple[str, str]:
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
     found = band or (prior.value(signs), *prior.interval(signs, 0.9))
-    return trust_in(prior.reach, (prior.about or {}).get("unseen_falls", (0, 0)), doubt, found, scale, error)
+    return trust_in(
+        prior.reach, (prior.about or {}).get("unseen_falls", (0, 0)), doubt, found, scale, error
+    )
 
 
 def trust_in(
@@ -546,7 +627,9 @@ def trust_in(
     within = counted(round(100 * scale * points), "point")
     promise = f"in 9 of 10 comparable public cases the truth is expected within {within}"
     if measured is not None and not doubt:
-        promise += f" (checked on {measured[1]}, their whole domains left out: {percent(measured[2], 0)})"
+        promise += (
+            f" (checked on {measured[1]}, their whole domains left out: {percent(measured[2], 0)})"
+        )
     if high - low > WIDEST:
         why = "that is more than half of all accuracies: label some target rows (`oodometer audit`)"
         return "none", f"{promise}; {why}"
@@ -574,8 +657,16 @@ def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
         return f"the reference holds no {kind}, so nothing is known of them"
     if diagnosis is not None and diagnosis.kind == "support":
         return diagnosis.why
-    alarms = [] if diagnosis is None else [f for f in diagnosis.findings if f.name == "confidence alarm" and f.refutes]
-    return "confidence misses what other signs show" if any(f.strength == "strong" for f in alarms) else ""
+    alarms = (
+        []
+        if diagnosis is None
+        else [f for f in diagnosis.findings if f.name == "confidence alarm" and f.refutes]
+    )
+    return (
+        "confidence misses what other signs show"
+        if any(f.strength == "strong" for f in alarms)
+        else ""
+    )
 
 
 def assumed_of(prior: NaturalShifts) -> str:
@@ -596,5 +687,7 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
     signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
     if signs is None:
         return None
-    moved, rest = (None if x is None or not math.isfinite(x) else x for x in (signs.moved, signs.unexplained))
+    moved, rest = (
+        None if x is None or not math.isfinite(x) else x for x in (signs.moved, signs.unexplained)
+    )
     return replace(signs, moved=moved, unexplained=rest)

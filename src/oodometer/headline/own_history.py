@@ -22,15 +22,24 @@ Kind = Literal["late labels", "inside the reference"]
 # Of the readings: accuracy that public shifts lead to expect, that if only the inputs changed, that of the reference.
 PUBLIC, INPUTS, REFERENCE = "public shifts", "inputs alone", "reference accuracy"
 
-_SCALES = np.exp(np.linspace(math.log(0.03), math.log(4.0), 24))  # of residuals, in units of `Reading.scale`
-_DRIFTS = {0.0: 0.5, 0.3: 0.3, 1.0: 0.2}  # standard deviation of a step of the level per period, of the scale -> chance
+_SCALES = np.exp(
+    np.linspace(math.log(0.03), math.log(4.0), 24)
+)  # of residuals, in units of `Reading.scale`
+_DRIFTS = {
+    0.0: 0.5,
+    0.3: 0.3,
+    1.0: 0.2,
+}  # standard deviation of a step of the level per period, of the scale -> chance
 _SHAPE, _RATE = 2.0, 0.06  # of the inverse gamma distribution of the squared scale
 _LEVEL = 0.3  # rows of this many periods stand behind the level 0 at first
 _NOISE = 0.7  # of the binomial variance of the accuracy of a period's rows, given what the model says of them
 _PUBLIC_SHARE = 0.01  # of the distribution by public shifts, where nothing is unlike the past
 _PUBLIC_SHARE_INSIDE = 0.05  # where no late label was seen
 _MOST_PUBLIC = 0.6
-_GUARD, _BEYOND = 0.3, 1.25  # how fast that share grows once a sign is 1.25 times as large as ever before
+_GUARD, _BEYOND = (
+    0.3,
+    1.25,
+)  # how fast that share grows once a sign is 1.25 times as large as ever before
 _LEAST_MOVED, _LEAST_WIDTH = 0.1, 0.02  # smaller signs are noise
 _HALF_OF_BAND = 0.6 * 2 * normal_quantile(0.9)
 _LEAST_SCALE = 0.05
@@ -38,7 +47,9 @@ _LATER = 1.2  # residuals of later periods, against those of periods left out of
 _SURE, _SURE_PERIODS = 0.03, 3  # half a band of nine in ten, and periods behind it, for high trust
 _TOLD = 4  # errors that a sentence names
 _NEWTON = 30  # steps
-_ELSEWHERE = 1.0  # standard deviation of the shift for each unit of log-odds between labelled and other rows
+_ELSEWHERE = (
+    1.0  # standard deviation of the shift for each unit of log-odds between labelled and other rows
+)
 
 
 @dataclass(frozen=True)
@@ -172,14 +183,23 @@ class HistoryPosterior(Distribution):
     def errors(self) -> list[tuple[str, float]]:
         """Each period, and by how much its truth lay above the leading reading."""
         name = self.leading
-        return [(one.name, one.truth - one.reading.values[name]) for one in self.told if name in one.reading.values]
+        return [
+            (one.name, one.truth - one.reading.values[name])
+            for one in self.told
+            if name in one.reading.values
+        ]
 
     def headline(self, public: Headline, level: float) -> Headline:
         """The headline by own history; ``public`` is the one without, which stands beside it."""
         interval, nine, bands = self.interval(level), self.interval(0.9), self.bands(public)
         kind, errors = self.told[0].kind, self.errors
         reach = max(nine.value - nine.lower, nine.upper - nine.value)
-        sure = reach <= _SURE and kind == "late labels" and len(self.told) >= _SURE_PERIODS and self.why is None
+        sure = (
+            reach <= _SURE
+            and kind == "late labels"
+            and len(self.told) >= _SURE_PERIODS
+            and self.why is None
+        )
         trust = "none" if nine.upper - nine.lower > WIDEST else "high" if sure else "low"
         used = HistoryUsed(
             kind=kind,
@@ -202,14 +222,22 @@ class HistoryPosterior(Distribution):
         if self.told[0].kind == "inside the reference":
             behind = f"{counted(len(self.told), 'period')} left out of the reference"
         last = [f"{100 * error:+.1f}" for _, error in self.errors[-_TOLD:]]
-        errors = "error" if len(last) == 1 else f"last {len(last)} errors" if len(self.told) > _TOLD else "errors"
+        errors = (
+            "error"
+            if len(last) == 1
+            else f"last {len(last)} errors"
+            if len(self.told) > _TOLD
+            else "errors"
+        )
         why = f"{behind} behind it; {errors} of {self.leading} there: {', '.join(last)} points"
         if self.why is not None:
             why += f"; {self.why}, so public shifts have {percent(self.guard, 0)} of the say"
         return why
 
 
-def before(past: Sequence[PastPeriod], at: float | None, unit: str) -> tuple[list[PastPeriod], float]:
+def before(
+    past: Sequence[PastPeriod], at: float | None, unit: str
+) -> tuple[list[PastPeriod], float]:
     """The periods before the place ``at``, in its units (None: after all of them), and that place. Periods of other
     units come first, one after another, and those left out of the reference before them.
 
@@ -219,7 +247,9 @@ def before(past: Sequence[PastPeriod], at: float | None, unit: str) -> tuple[lis
     [('old.csv', 601.0), ('March', 602.0)]
     """
     late = [one for one in past if one.kind == "late labels" and (one.unit == unit or at is None)]
-    others = [one for one in past if one.kind == "late labels" and one.unit != unit and at is not None]
+    others = [
+        one for one in past if one.kind == "late labels" and one.unit != unit and at is not None
+    ]
     inside = [one for one in past if one.kind == "inside the reference"]
     if at is None:
         at = max((one.at for one in late), default=-1.0) + 1
@@ -296,7 +326,9 @@ def together(distributions: Sequence[Array], rows: Sequence[int]) -> Array:
     """
     shares = np.asarray(rows, dtype=np.float64) / sum(rows)
     levels = np.linspace(0.0, 1.0, 2001)
-    ends = sum(share * quantiles_of(cdf, levels) for share, cdf in zip(shares, distributions, strict=True))
+    ends = sum(
+        share * quantiles_of(cdf, levels) for share, cdf in zip(shares, distributions, strict=True)
+    )
     return np.asarray(np.interp(EVEN, ends, levels, left=0.0, right=1.0))
 
 
@@ -315,10 +347,16 @@ class Together(Distribution):
         why = "the mean of its periods, each by own history"
         assumes = "its periods differ from those of the reference as these do from each other"
         if own[-1].kind == "late labels":
-            why = "the mean of its periods: labels where they came in, own history where they did not"
-            assumes = "periods without labels differ from those with them as these did from each other"
+            why = (
+                "the mean of its periods: labels where they came in, own history where they did not"
+            )
+            assumes = (
+                "periods without labels differ from those with them as these did from each other"
+            )
         last = replace(own[-1], public=without.interval)
-        return Headline(self.interval(level), "own history by period", assumes, trust, why, bands, last)
+        return Headline(
+            self.interval(level), "own history by period", assumes, trust, why, bands, last
+        )
 
 
 def _hypotheses() -> tuple[Array, Array, Array]:
@@ -343,7 +381,9 @@ def _filtered(
         before = one.at
         value, rows = one.reading.values[name], one.reading.rows
         factor = _LATER if one.kind == "inside the reference" else 1.0
-        residual = factor * float(_log_odds(one.truth, rows) - _log_odds(value, rows)) / one.reading.scale
+        residual = (
+            factor * float(_log_odds(one.truth, rows) - _log_odds(value, rows)) / one.reading.scale
+        )
         noise = _noise(value, rows, one.error) * (factor / one.reading.scale) ** 2
         total = variance + scale**2 + noise
         log_likelihood -= 0.5 * (np.log(2 * np.pi * total) + (residual - mean) ** 2 / total)
@@ -371,12 +411,16 @@ def _public_share(past: Sequence[PastPeriod], now: Reading, far: float) -> tuple
     moves = [one.reading.moved for one in past if one.reading.moved is not None]
     beyond = {"it lies further from the reference in time than that spans": far}
     if now.moved is not None and moves:
-        beyond["the outputs moved further than in any of these periods"] = now.moved / max(*moves, _LEAST_MOVED)
+        beyond["the outputs moved further than in any of these periods"] = now.moved / max(
+            *moves, _LEAST_MOVED
+        )
     widths = [one.reading.width for one in past]
     if widths:
         words = "less is certain without labels than in any of these periods"
         beyond[words] = now.width / max(*widths, _LEAST_WIDTH)
-    usual = _PUBLIC_SHARE if any(one.kind == "late labels" for one in past) else _PUBLIC_SHARE_INSIDE
+    usual = (
+        _PUBLIC_SHARE if any(one.kind == "late labels" for one in past) else _PUBLIC_SHARE_INSIDE
+    )
     why = max(beyond, key=lambda words: beyond[words])
     share = min(_GUARD * (beyond[why] - _BEYOND), _MOST_PUBLIC)
     return (share, why) if share > usual else (usual, None)

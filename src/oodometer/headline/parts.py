@@ -21,12 +21,16 @@ from .natural_shifts import WIDEST, NaturalShifts, ShiftSigns, saturated, spanni
 # Fitted by `python -m benchmarks.natural.parts`, which prints them beside what is measured.
 STRENGTH = 600.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
 HETEROGENEITY = 0.15  # standard deviation of what a shift does to a part alone, in units of m / (1 + m), m = moved
-LEAST_MOVED = 0.1  # what a chunk takes of the correction of all even where it did not move, in the same units
+LEAST_MOVED = (
+    0.1  # what a chunk takes of the correction of all even where it did not move, in the same units
+)
 TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
 _LEAST = 0.02  # of few reference rows, too
 _STEPS = 60  # halvings of a bracket on the log-odds
 _WIDEST = 60.0  # log-odds that no correction exceeds
-_SHARES = np.linspace(0.0125, 0.9875, 40)  # of the whole's distribution, in the middle of equal parts
+_SHARES = np.linspace(
+    0.0125, 0.9875, 40
+)  # of the whole's distribution, in the middle of equal parts
 _STANDARD = NormalDist()
 
 
@@ -70,7 +74,9 @@ class SeenWhole:
     moved: float | None
 
 
-def seen_whole(value: float, signs: ShiftSigns, evidence: Evidence, prior: NaturalShifts) -> SeenWhole:
+def seen_whole(
+    value: float, signs: ShiftSigns, evidence: Evidence, prior: NaturalShifts
+) -> SeenWhole:
     """What parts share of the headline ``value`` of a whole target, by the prior of natural shifts."""
 
     def interval(level: float) -> tuple[float, float]:
@@ -139,7 +145,11 @@ class SharedPart:
 
 
 def corrected(
-    estimates: Array, rows: Array, wholes: Sequence[float] | Array, least: float = 1e-4, amounts: Array | None = None
+    estimates: Array,
+    rows: Array,
+    wholes: Sequence[float] | Array,
+    least: float = 1e-4,
+    amounts: Array | None = None,
 ) -> Array:
     """Estimates (part,) moved by one amount on the log-odds, so that their mean, weighted by rows, is the whole; for
     each of several wholes, shape (whole, part). ``amounts`` (part,): in proportion to these positive numbers instead.
@@ -217,7 +227,10 @@ def share_correction(
     """
     rows = np.array([part.rows for part in parts], dtype=np.float64)
     least = min(0.5 / (whole.reference_rows + 1), _LEAST)
-    own = [None if part.own is None or not part.own.rows else pooled(part.own, strength) for part in parts]
+    own = [
+        None if part.own is None or not part.own.rows else pooled(part.own, strength)
+        for part in parts
+    ]
     # what the estimate misses in the part's reference rows, it misses in the part
     missed = [
         0.0 if one is None or part.own is None else one[0] - part.own.estimate
@@ -252,8 +265,14 @@ def share_correction(
     out = []
     for i, (part, one) in enumerate(zip(parts, own, strict=True)):
         # chunks of time are mixed as the reference is, where nothing moved
-        missing = 0.0 if like_reference else missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
-        unchanged = replace(part, estimate=float(estimates[i]), error=math.hypot(part.error, missing))
+        missing = (
+            0.0
+            if like_reference
+            else missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
+        )
+        unchanged = replace(
+            part, estimate=float(estimates[i]), error=math.hypot(part.error, missing)
+        )
         deviation = math.hypot(unchanged.error, heterogeneity * float(moved[i]))
 
         def both(level: float, i: int = i) -> tuple[float, float]:
@@ -261,7 +280,17 @@ def share_correction(
             return float(low[i]), float(high[i])
 
         share = None if one is None else one[1]
-        out.append(SharedPart(float(values[i]), references[i], partial(steps_of, i), deviation, share, both, unchanged))
+        out.append(
+            SharedPart(
+                float(values[i]),
+                references[i],
+                partial(steps_of, i),
+                deviation,
+                share,
+                both,
+                unchanged,
+            )
+        )
     return out
 
 
@@ -278,7 +307,11 @@ def _references(
     if like_reference:
         return [whole.source] * len(parts)
     rest = Rest() if rest is None else rest
-    known = [(part.own.rows, one[0]) for part, one in zip(parts, own, strict=True) if part.own and one is not None]
+    known = [
+        (part.own.rows, one[0])
+        for part, one in zip(parts, own, strict=True)
+        if part.own and one is not None
+    ]
     several = [*known, *([(rest.rows, rest.estimate)] if rest.rows else [])]
     made: Iterator[float] = iter(())
     if several:
@@ -287,7 +320,9 @@ def _references(
     return [float(composed[i]) if one is None else next(made) for i, one in enumerate(own)]
 
 
-_HIGH = 0.035  # distance of the band of nine in ten up to which a part may have the trust of the whole
+_HIGH = (
+    0.035  # distance of the band of nine in ten up to which a part may have the trust of the whole
+)
 _PREFERRED = ("cbpe", "im", "doc", "ac")  # own estimates of parts, the first that all parts have
 
 
@@ -299,7 +334,9 @@ def own_method(by_part: Sequence[Sequence[Estimate]]) -> str | None:
     from ..registry import known
 
     shared = [
-        name for name in (e.method for e in by_part[0]) if all(name in {e.method for e in some} for some in by_part)
+        name
+        for name in (e.method for e in by_part[0])
+        if all(name in {e.method for e in some} for some in by_part)
     ]
 
     def place(name: str) -> tuple[int, int]:
@@ -318,7 +355,9 @@ def own_method(by_part: Sequence[Sequence[Estimate]]) -> str | None:
     return min(shared, key=place, default=None)
 
 
-def part_headline(part: SharedPart, own: Estimate, whole: Headline, level: float, error: float = 0.0) -> Headline:
+def part_headline(
+    part: SharedPart, own: Estimate, whole: Headline, level: float, error: float = 0.0
+) -> Headline:
     """The headline of a part; trust is that of the whole at most. ``error``: of dependent rows, as trust sees it."""
     interval = Interval(part.value, *part.interval(level), level, "empirical")
     still = part.still
@@ -334,11 +373,16 @@ def part_headline(part: SharedPart, own: Estimate, whole: Headline, level: float
     reach = math.hypot(max(part.value - nine[0], nine[1] - part.value), wider)
     trust = whole.trust if reach <= _HIGH or whole.trust != "high" else "low"
     why = (
-        f"{own.method} of its own rows, {percent(own.value)}, and the correction that all parts share; in 9 of 10 such "
+        f"{own.method} of its own rows, {percent(own.value)}, and the "
+        "correction that all parts share; in 9 of 10 such "
     )
-    why += f"parts of public cases the truth is expected within {counted(round(100 * reach), 'point')}"
+    why += (
+        f"parts of public cases the truth is expected within {counted(round(100 * reach), 'point')}"
+    )
     if nine[1] - nine[0] > WIDEST:
         trust = "none"
-        why += "; that is more than half of all accuracies: label some target rows (`oodometer audit`)"
+        why += (
+            "; that is more than half of all accuracies: label some target rows (`oodometer audit`)"
+        )
     method = f"{own.method}, with the correction of the whole"
     return Headline(interval, method, whole.assumes, trust, why, bands)

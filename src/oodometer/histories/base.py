@@ -93,7 +93,9 @@ class Session:
         names = [column.split()[0] for column in _TABLES[table][0].split(", ")]
         marks = ", ".join([self._mark] * len(names))
         sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
-        self._connection.cursor().executemany(sql, [[row.get(name) for name in names] for row in rows])
+        self._connection.cursor().executemany(
+            sql, [[row.get(name) for name in names] for row in rows]
+        )
 
 
 class Store(ABC):
@@ -143,15 +145,26 @@ class Store(ABC):
                 self._renew(session)
                 if older:
                     return  # and that stays: what older runs raised is read before the new one is added
-                empty: dict[str, Cell] = dict.fromkeys(("job", "verb", "version", "cut", "answer"), "")
+                empty: dict[str, Cell] = dict.fromkeys(
+                    ("job", "verb", "version", "cut", "answer"), ""
+                )
                 empty |= dict.fromkeys(("alarms", "new_alarms", "exit_code"), 0)
-                _insert(session, {**empty, "at": "1970-01-01T00:00:00+00:00", "options": "{}", "result": "{}"}, (), ())
+                _insert(
+                    session,
+                    {**empty, "at": "1970-01-01T00:00:00+00:00", "options": "{}", "result": "{}"},
+                    (),
+                    (),
+                )
                 raise _TakeBack
         except _TakeBack:
             pass
 
     def append(
-        self, run: Row, parts: Sequence[Row] = (), alarms: Sequence[Row] = (), refused: NotStoredError | None = None
+        self,
+        run: Row,
+        parts: Sequence[Row] = (),
+        alarms: Sequence[Row] = (),
+        refused: NotStoredError | None = None,
     ) -> None:
         """Add a run, rows of the tables by column (`id`, `run` and `place` are worked out); now or `afterwards`.
         Raises `NotStoredError` where that fails, and ``refused`` in its place.
@@ -165,7 +178,9 @@ class Store(ABC):
                     self._renew(session)
                     _insert(session, run, parts, alarms)
             except (InputError, WorkError) as error:
-                raise NotStoredError(f"the answer is there, but the store did not take this run: {error}") from error
+                raise NotStoredError(
+                    f"the answer is there, but the store did not take this run: {error}"
+                ) from error
 
         if self._waiting is None:
             add()
@@ -220,7 +235,9 @@ class Store(ABC):
     def damaged(self, what: str) -> InputError:
         """The error about a store that something else has changed."""
         remedy = "take a copy from before, or choose another path"
-        return InputError("a store of past runs", got=f"a damaged one ({what})", remedy=remedy, file=self.name)
+        return InputError(
+            "a store of past runs", got=f"a damaged one ({what})", remedy=remedy, file=self.name
+        )
 
     def _renew(self, session: Session) -> None:
         """Bring the tables to the present schema."""
@@ -242,5 +259,7 @@ def _insert(session: Session, run: Row, parts: Sequence[Row], alarms: Sequence[R
     """All rows of a run, under the next number; nobody else writes meanwhile."""
     number = int(session.rows("SELECT COALESCE(MAX(id), 0) + 1 FROM oodometer_runs")[0][0])
     session.add("oodometer_runs", [{**run, "id": number}])
-    session.add("oodometer_parts", [{**part, "run": number, "place": i} for i, part in enumerate(parts)])
+    session.add(
+        "oodometer_parts", [{**part, "run": number, "place": i} for i, part in enumerate(parts)]
+    )
     session.add("oodometer_alarms", [{**alarm, "run": number} for alarm in alarms])

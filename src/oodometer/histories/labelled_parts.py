@@ -59,15 +59,21 @@ def _of_job(session: Session, job: str) -> list[LabelledPart]:
         if key in out or (newest not in results and len(results) >= _MOST_RUNS):
             continue
         if newest not in results:
-            kept = session.rows("SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", newest)
+            kept = session.rows(
+                "SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", newest
+            )
             results[newest] = json.loads(kept[0][0])
-        made = _told(results[newest], kind, str(name if kind == "chunk" else target), begins, int(first))
+        made = _told(
+            results[newest], kind, str(name if kind == "chunk" else target), begins, int(first)
+        )
         if made is not None:
             out[key] = made
     return list(out.values())
 
 
-def _told(result: Mapping[str, Any], kind: str, name: str, begins: str | None, first: int) -> LabelledPart | None:
+def _told(
+    result: Mapping[str, Any], kind: str, name: str, begins: str | None, first: int
+) -> LabelledPart | None:
     """The part of that name in the result of a run; None where its labels told of themselves alone."""
     said: Mapping[str, Any]
     if kind == "chunk":
@@ -75,7 +81,11 @@ def _told(result: Mapping[str, Any], kind: str, name: str, begins: str | None, f
         signs, truth, rows = said.get("signs"), said.get("truth"), said.get("rows")
     else:
         said, target = result, result["target"]
-        signs, truth, rows = (result.get("diagnosis") or {}).get("signs"), target.get("accuracy"), target.get("rows")
+        signs, truth, rows = (
+            (result.get("diagnosis") or {}).get("signs"),
+            target.get("accuracy"),
+            target.get("rows"),
+        )
     reference = result["reference"]
     if not truth or not rows or "fell_without_labels" not in said or not reference.get("accuracy"):
         return None

@@ -12,7 +12,9 @@ from ..errors import InputError, MissingExtraError, UsageError, without_password
 from . import base
 from .base import TABLES, Session, Store
 
-_TURN = 0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
+_TURN = (
+    0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
+)
 
 
 @final
@@ -35,7 +37,9 @@ class PostgresStore(Store):
         with suppress(ValueError):
             parts = urlsplit(address)
             written = [parts.password or "", *parse_qs(parts.query).get("password", [])]
-            forms = {form for password in written if password for form in (password, unquote(password))}
+            forms = {
+                form for password in written if password for form in (password, unquote(password))
+            }
             self._secrets = sorted(forms, key=len, reverse=True)
 
     @contextmanager
@@ -53,7 +57,9 @@ class PostgresStore(Store):
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
                 else:
                     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                yield Session(connection)  # the end of the block keeps the transaction, an error takes it back
+                yield Session(
+                    connection
+                )  # the end of the block keeps the transaction, an error takes it back
         except psycopg.Error as error:
             raise self._told(psycopg, error) from error
 
@@ -64,14 +70,24 @@ class PostgresStore(Store):
     def _connected(self, psycopg: Any) -> Any:
         """A new connection; poolers need statements that are not prepared."""
         authority = re.split(r"\?(?=[A-Za-z_]+=)", self._address.partition("://")[2])[0]
-        if authority.count("@") > 1 or "@" in authority.partition("/")[2] or re.search(r"[?#\s]", authority):
+        if (
+            authority.count("@") > 1
+            or "@" in authority.partition("/")[2]
+            or re.search(r"[?#\s]", authority)
+        ):
             raise self._misread()  # libpq would take a part of the password for the host, and say so
         bounds = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
         try:
             query = parse_qs(urlsplit(self._address).query)
             bounds = {name: value for name, value in bounds.items() if name not in query}
-            return psycopg.connect(self._address, prepare_threshold=None, application_name="oodometer", **bounds)
-        except (psycopg.ProgrammingError, UnicodeError, ValueError):  # what it says may quote a password
+            return psycopg.connect(
+                self._address, prepare_threshold=None, application_name="oodometer", **bounds
+            )
+        except (
+            psycopg.ProgrammingError,
+            UnicodeError,
+            ValueError,
+        ):  # what it says may quote a password
             raise self._misread() from None
 
     def _misread(self) -> UsageError:
@@ -87,13 +103,23 @@ class PostgresStore(Store):
         for secret in self._secrets:
             text = text.replace(secret, "***")
         got = text
-        for sign in (" DETAIL:", " HINT:", " LINE 1:", " CONTEXT:", " Multiple connection attempts", " - multiple"):
+        for sign in (
+            " DETAIL:",
+            " HINT:",
+            " LINE 1:",
+            " CONTEXT:",
+            " Multiple connection attempts",
+            " - multiple",
+        ):
             got = got.partition(sign)[0]
         got = got.removeprefix("connection failed: ").strip()[:240]
         code = error.sqlstate or ""
         expected, remedy = "a store of past runs (PostgreSQL)", "give another database or store"
         if code == "55P03":
-            got, expected = f"locked by another program for {base.WAIT:g} s", "a store that can be written"
+            got, expected = (
+                f"locked by another program for {base.WAIT:g} s",
+                "a store that can be written",
+            )
             remedy = base.WAIT_FOR_IT
         elif code == "42501":
             expected = "permission to keep runs"

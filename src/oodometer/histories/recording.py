@@ -20,7 +20,9 @@ from ..version import __version__
 from .base import Cell, Row, Session, Store, moment, now
 
 SOON = timedelta(hours=12)  # a run that gives the same answer again before that is a repetition
-RETRY = timedelta(minutes=15)  # and before that a scheduler's second try, whose alarms are as new as those of the first
+RETRY = timedelta(
+    minutes=15
+)  # and before that a scheduler's second try, whose alarms are as new as those of the first
 _KNOWN_BY = ("kind", "part", "metric", "rule", "amount")  # what an alarm is known by
 Verdict = tuple[Cell, ...]
 """The cells of `_KNOWN_BY`."""
@@ -54,9 +56,15 @@ class Recorder:
         estimation = replace(estimation, argv=estimation.argv or self.store.argv)
         job = self.job_of(reference, estimation.reference.get("name"))
         parts = list(_parts(estimation))
-        names, ends = ("kind", "part", "name", "metric", "rows"), ("value", "lower", "upper", "truth")
+        names, ends = (
+            ("kind", "part", "name", "metric", "rows"),
+            ("value", "lower", "upper", "truth"),
+        )
         numbers = [
-            [*(part[name] for name in names), *(None if part[end] is None else round(part[end], 9) for end in ends)]
+            [
+                *(part[name] for name in names),
+                *(None if part[end] is None else round(part[end], 9) for end in ends),
+            ]
             for part in parts
         ]
         sizes = [estimation.reference.get("rows"), estimation.target.get("rows")]
@@ -68,24 +76,50 @@ class Recorder:
         except InputError as error:
             if estimation.alarms is not None:  # nobody can say what is known, so all of it is new
                 unknown = [None] * len(estimation.alarms.where)
-                estimation = replace(estimation, alarms=estimation.alarms.compared(unknown, self.asked))
+                estimation = replace(
+                    estimation, alarms=estimation.alarms.compared(unknown, self.asked)
+                )
             message = f"the answer is there, but the store did not take this run: {error}"
             self.store.append({}, refused=NotStoredError(message, estimation))
             return estimation
         if estimation.alarms is not None:
-            raised = [since.get(_key(_verdict(failing, "raised"))) for failing in estimation.alarms.where]
+            raised = [
+                since.get(_key(_verdict(failing, "raised"))) for failing in estimation.alarms.where
+            ]
             estimation = replace(estimation, alarms=estimation.alarms.compared(raised, self.asked))
         at, alarms, truth = now(), estimation.alarms, estimation.target.get("accuracy")
         rows = estimation.target.get("rows")
         cuts = ("by", "every", *(("timezone",) if self.options.get("every") else ()))
         cut = " ".join(f"{name}={self.options[name]}" for name in cuts if self.options.get(name))
-        run: dict[str, Cell] = {"at": at, "job": job, "verb": "estimate", "version": __version__, "answer": answer}
-        run |= {"reference": _text(estimation.reference.get("name")), "target": _text(estimation.target.get("name"))}
-        run |= {"rows": None if rows is None else int(rows), "cut": visible(cut), "repeats": repeats}
-        run |= {"reference_accuracy": _number(estimation.reference.get("accuracy")), **_headline(estimation.headline)}
-        run |= {"kind": estimation.headline.interval.kind, "diagnosis": getattr(estimation.diagnosis, "kind", None)}
+        run: dict[str, Cell] = {
+            "at": at,
+            "job": job,
+            "verb": "estimate",
+            "version": __version__,
+            "answer": answer,
+        }
+        run |= {
+            "reference": _text(estimation.reference.get("name")),
+            "target": _text(estimation.target.get("name")),
+        }
+        run |= {
+            "rows": None if rows is None else int(rows),
+            "cut": visible(cut),
+            "repeats": repeats,
+        }
+        run |= {
+            "reference_accuracy": _number(estimation.reference.get("accuracy")),
+            **_headline(estimation.headline),
+        }
+        run |= {
+            "kind": estimation.headline.interval.kind,
+            "diagnosis": getattr(estimation.diagnosis, "kind", None),
+        }
         run |= {"truth": _number(truth["value"]) if isinstance(truth, Mapping) else None}
-        run |= {"alarms": 0 if alarms is None else len(alarms.where), "exit_code": 3 if alarms else 0}
+        run |= {
+            "alarms": 0 if alarms is None else len(alarms.where),
+            "exit_code": 3 if alarms else 0,
+        }
         run |= {"new_alarms": 0 if alarms is None else len(alarms.new)}
         run |= {"options": _json(self.options), "result": _json(estimation.to_dict())}
         try:
@@ -101,7 +135,8 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
     stands as long as every later run that judged the same part by the same rule raised it, too.
     """
     newest = session.rows(
-        "SELECT id, at, answer, repeats FROM oodometer_runs WHERE job = %s ORDER BY id DESC LIMIT 1", job
+        "SELECT id, at, answer, repeats FROM oodometer_runs WHERE job = %s ORDER BY id DESC LIMIT 1",
+        job,
     )
     repeats, before = None, None
     if newest and newest[0][2] == answer:
@@ -143,8 +178,21 @@ def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:
     if isinstance(truth, Mapping):
         exact = Interval(truth["value"], truth["lower"], truth["upper"], estimation.level, "exact")
     rows = int(estimation.target.get("rows") or 0)
-    whole = Part({"name": "target"}, rows, estimation.headline, (), exact, estimation.fell, {}, estimation.metrics)
-    for kind, parts in (("target", (whole,)), ("chunk", estimation.chunks), ("slice", estimation.slices)):
+    whole = Part(
+        {"name": "target"},
+        rows,
+        estimation.headline,
+        (),
+        exact,
+        estimation.fell,
+        {},
+        estimation.metrics,
+    )
+    for kind, parts in (
+        ("target", (whole,)),
+        ("chunk", estimation.chunks),
+        ("slice", estimation.slices),
+    ):
         seen: set[str] = set()
         for part in parts:
             key = part_key(part.place)
@@ -152,23 +200,50 @@ def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:
                 continue  # two slices whose values read the same
             seen.add(key)
             begins, ends = (_text(part.place.get(name)) for name in ("start", "end"))
-            about = {"kind": kind, "part": key, "name": visible(part.name), "begins": begins, "ends": ends}
+            about = {
+                "kind": kind,
+                "part": key,
+                "name": visible(part.name),
+                "begins": begins,
+                "ends": ends,
+            }
             numbers = [("accuracy", part.headline, part.truth)]
-            numbers += [(metric, more.headline, more.truth) for metric, more in part.metrics.items()]
+            numbers += [
+                (metric, more.headline, more.truth) for metric, more in part.metrics.items()
+            ]
             for metric, headline, true in numbers:
-                row: dict[str, Any] = {**about, "rows": part.rows, "metric": metric, **_headline(headline)}
+                row: dict[str, Any] = {
+                    **about,
+                    "rows": part.rows,
+                    "metric": metric,
+                    **_headline(headline),
+                }
                 row |= {"interval_kind": headline.interval.kind}
                 names = {"truth": "value", "truth_lower": "lower", "truth_upper": "upper"}
-                row |= {ours: None if true is None else _number(getattr(true, end)) for ours, end in names.items()}
+                row |= {
+                    ours: None if true is None else _number(getattr(true, end))
+                    for ours, end in names.items()
+                }
                 if part.fell is not None and metric == "accuracy":
-                    row |= {"fell": "alarm" if part.fell.alarm else part.fell.verdict, "fell_p": _number(part.fell.p)}
+                    row |= {
+                        "fell": "alarm" if part.fell.alarm else part.fell.verdict,
+                        "fell_p": _number(part.fell.p),
+                    }
                 yield row
 
 
 def _headline(headline: Headline) -> dict[str, Cell]:
     """Cells of a number and what it rests on."""
-    numbers = {name: _number(getattr(headline.interval, name)) for name in ("value", "lower", "upper", "level")}
-    return {**numbers, "method": headline.method, "trust": headline.trust, "why": _text(headline.why)}
+    numbers = {
+        name: _number(getattr(headline.interval, name))
+        for name in ("value", "lower", "upper", "level")
+    }
+    return {
+        **numbers,
+        "method": headline.method,
+        "trust": headline.trust,
+        "why": _text(headline.why),
+    }
 
 
 def _verdicts(estimation: Estimation, since: Mapping[Verdict, str], at: str) -> Iterator[Row]:
@@ -176,17 +251,32 @@ def _verdicts(estimation: Estimation, since: Mapping[Verdict, str], at: str) -> 
     alarms = estimation.alarms
     if alarms is None:
         return
-    out = {_key(row): row for row in (_verdict(failing, "by chance") for failing in alarms.by_chance)}
+    out = {
+        _key(row): row for row in (_verdict(failing, "by chance") for failing in alarms.by_chance)
+    }
     for failing in alarms.where:
         row = _verdict(failing, "raised")
         out[_key(row)] = {**row, "since": failing.known_since or since.get(_key(row)) or at}
     unjudged = set(alarms.unjudged)
-    parts: Sequence[Part] = {"chunk": estimation.chunks, "slice": estimation.slices}.get(alarms.kind, ())
-    for part_about in [dict(part.place) | {"name": part.name} for part in parts] or [{"name": "target"}]:
+    parts: Sequence[Part] = {"chunk": estimation.chunks, "slice": estimation.slices}.get(
+        alarms.kind, ()
+    )
+    for part_about in [dict(part.place) | {"name": part.name} for part in parts] or [
+        {"name": "target"}
+    ]:
         for rule in alarms.rules:
             if f"{rule.metric} of {part_about['name']}" not in unjudged:
-                row = {"kind": alarms.kind, "part": part_key(part_about), "name": visible(str(part_about["name"]))}
-                row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "verdict": "holds"}
+                row = {
+                    "kind": alarms.kind,
+                    "part": part_key(part_about),
+                    "name": visible(str(part_about["name"])),
+                }
+                row |= {
+                    "metric": rule.metric,
+                    "rule": rule.kind,
+                    "amount": rule.amount,
+                    "verdict": "holds",
+                }
                 out.setdefault(_key(row), row)
     yield from out.values()
 
@@ -194,9 +284,22 @@ def _verdicts(estimation: Estimation, since: Mapping[Verdict, str], at: str) -> 
 def _verdict(failing: Failing, verdict: str) -> dict[str, Cell]:
     part, rule = failing.place, failing.rule
     kind = "slice" if "by" in part else "chunk" if "start" in part else "target"
-    row: dict[str, Cell] = {"kind": kind, "part": part_key(part), "name": visible(str(part["name"]))}
-    row |= {"metric": rule.metric, "rule": rule.kind, "amount": rule.amount, "bound": _number(failing.bound)}
-    return row | {"value": _number(failing.interval.value), "p": _number(failing.chance), "verdict": verdict}
+    row: dict[str, Cell] = {
+        "kind": kind,
+        "part": part_key(part),
+        "name": visible(str(part["name"])),
+    }
+    row |= {
+        "metric": rule.metric,
+        "rule": rule.kind,
+        "amount": rule.amount,
+        "bound": _number(failing.bound),
+    }
+    return row | {
+        "value": _number(failing.interval.value),
+        "p": _number(failing.chance),
+        "verdict": verdict,
+    }
 
 
 def _key(row: Row) -> Verdict:
@@ -204,7 +307,9 @@ def _key(row: Row) -> Verdict:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(plain(value), allow_nan=False, default=str, separators=(",", ":"))  # ASCII, which all stores take
+    return json.dumps(
+        plain(value), allow_nan=False, default=str, separators=(",", ":")
+    )  # ASCII, which all stores take
 
 
 def _text(value: Any) -> str | None:
@@ -229,19 +334,29 @@ def open_store(address: Any, argv: str | None = None) -> Store:
     """
     if isinstance(address, Store):
         return address
-    if not isinstance(address, (str, os.PathLike)) or not os.fspath(address) or "\0" in str(address):
-        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {address!r}")
+    if (
+        not isinstance(address, (str, os.PathLike))
+        or not os.fspath(address)
+        or "\0" in str(address)
+    ):
+        raise UsageError(
+            f"the store: expected the path of a file or postgresql://user@host/database, got {address!r}"
+        )
     text = os.fspath(address)
     scheme, sign, rest = text.partition("://")
     if sign and scheme in ("postgresql", "postgres"):
         from .postgresql import PostgresStore
 
         return PostgresStore(text, argv)
-    if sign and scheme == "sqlite":  # as other libraries write it: sqlite:///relative, sqlite:////absolute
+    if (
+        sign and scheme == "sqlite"
+    ):  # as other libraries write it: sqlite:///relative, sqlite:////absolute
         text = rest.removeprefix("/")
     elif sign:
         shown = without_passwords(text, word=True)
-        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {shown}")
+        raise UsageError(
+            f"the store: expected the path of a file or postgresql://user@host/database, got {shown}"
+        )
     from .sqlite import SqliteStore
 
     return SqliteStore(text, argv)
@@ -269,11 +384,16 @@ def read_history(store: Store, job: str | None = None, last: int | None = None) 
     with store.reading() as session:
         if session is None:
             return History(store.name, ())
-        jobs = [str(row[0]) for row in session.rows("SELECT job FROM oodometer_runs GROUP BY job ORDER BY job")]
+        jobs = [
+            str(row[0])
+            for row in session.rows("SELECT job FROM oodometer_runs GROUP BY job ORDER BY job")
+        ]
         if job is not None and job not in jobs:
             near = near_names(job, jobs)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise UsageError(f"{store.name} has no job {job}; {hint}it has {', '.join(jobs[:20]) or 'none yet'}")
+            raise UsageError(
+                f"{store.name} has no job {job}; {hint}it has {', '.join(jobs[:20]) or 'none yet'}"
+            )
         jobs = jobs if job is None else [job]
         return History(store.name, tuple(_job(session, name, last) for name in jobs))
 
@@ -283,11 +403,17 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
     `UsageError` for a number that is not there, `InputError` as `Store.session` does.
     """
     with store.reading() as session:
-        rows = [] if session is None else session.rows(
-            "SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", number
-        )  # fmt: skip
+        rows = (
+            []
+            if session is None
+            else session.rows(
+                "SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", number
+            )
+        )
         if not rows:
-            raise UsageError(f"{store.name} has no run {number}; `oodometer history` lists the runs with their numbers")
+            raise UsageError(
+                f"{store.name} has no run {number}; `oodometer history` lists the runs with their numbers"
+            )
     try:
         result: dict[str, Any] = json.loads(rows[0][0])
     except (ValueError, TypeError, RecursionError):
@@ -300,12 +426,21 @@ def _job(session: Session, name: str, last: int | None) -> Job:
         names = columns.split(", ")
         cells = [f"CAST({name} AS TEXT)" if name == "p.options" else name for name in names]
         out = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
-        return [dict(zip((column.removeprefix("p.") for column in names), row, strict=True)) for row in out]
+        return [
+            dict(zip((column.removeprefix("p.") for column in names), row, strict=True))
+            for row in out
+        ]
 
     limit = 2**31 if last is None else last
     runs = {}
-    for row in reversed(rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)):
-        row |= {"at": str(moment(row["at"])), "options": json.loads(row["options"]), "number": row.pop("id")}
+    for row in reversed(
+        rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)
+    ):
+        row |= {
+            "at": str(moment(row["at"])),
+            "options": json.loads(row["options"]),
+            "number": row.pop("id"),
+        }
         runs[row["number"]] = PastRun(new=row.pop("new_alarms"), **row)
     first, latest = min(runs), max(runs)
     cut = session.rows("SELECT cut FROM oodometer_runs WHERE id = %s", latest)[0][0]
@@ -330,10 +465,16 @@ def _job(session: Session, name: str, last: int | None) -> Job:
         numbers = (row[name] for name in ("rows", "value", "lower", "upper", "trust"))
         seen = (*earlier, Seen(run.number, run.at, *numbers))
         if row["truth"] is not None:
-            truth = {"value": row["truth"], "lower": row["truth_lower"], "upper": row["truth_upper"]}
+            truth = {
+                "value": row["truth"],
+                "lower": row["truth_lower"],
+                "upper": row["truth_upper"],
+            }
         alarms = tuple(raised.get((kind, part, metric), {}).values())
         ends = (row["begins"], row["ends"])
-        parts[kind, part, metric] = PastPart(kind, part, row["name"], metric, *ends, seen, truth, row["fell"], alarms)
+        parts[kind, part, metric] = PastPart(
+            kind, part, row["name"], metric, *ends, seen, truth, row["fell"], alarms
+        )
 
     def along(part: PastPart) -> tuple[Any, ...]:
         """Chunks in the order of their beginning, rows by number; everything else by name."""

@@ -27,9 +27,17 @@ _NOT = {
 _ERRORS = (  # words of SQLite, what they mean, and what to do
     (("locked", "busy"), "locked by another program for {wait:g} s", base.WAIT_FOR_IT),
     (("not a database",), "another kind of file", "choose another path; a new file is made"),
-    (("malformed", "corrupt"), "a damaged one ({said})", "take a copy from before, or choose another path"),
+    (
+        ("malformed", "corrupt"),
+        "a damaged one ({said})",
+        "take a copy from before, or choose another path",
+    ),
     (("unable to open",), "no file that can be opened", "choose another path"),
-    (("readonly",), "one that cannot be written", "give yourself the right to write the file and its folder"),
+    (
+        ("readonly",),
+        "one that cannot be written",
+        "give yourself the right to write the file and its folder",
+    ),
     (("full",), "a full disk", "free some space"),
 )
 
@@ -66,10 +74,14 @@ class SqliteStore(Store):
         if write:
             refuse_links_of_others(self._path)
         if not write and not self._path.exists():
-            raise self._error("no such file", "check the path; `oodometer estimate --store` makes a store")
+            raise self._error(
+                "no such file", "check the path; `oodometer estimate --store` makes a store"
+            )
         try:
             address = f"file:{quote(os.path.abspath(self._path))}?mode={mode}"
-            with closing(sqlite3.connect(address, uri=True, timeout=base.WAIT, isolation_level=None)) as connection:
+            with closing(
+                sqlite3.connect(address, uri=True, timeout=base.WAIT, isolation_level=None)
+            ) as connection:
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
                     yield Session(connection, "?")
@@ -82,13 +94,19 @@ class SqliteStore(Store):
 
     def has_table(self, session: Session, name: str) -> bool:
         """Whether there is such a table in the file."""
-        return bool(session.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = %s", name))
+        return bool(
+            session.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = %s", name)
+        )
 
     def check_foreign(self, session: Session) -> None:
         """A file of another program's tables is no place for ours: its path was mistyped."""
-        other = session.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 1")
+        other = session.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 1"
+        )
         if other:
-            raise self._error(f"a database of another program (table {other[0][0]})", "choose another path")
+            raise self._error(
+                f"a database of another program (table {other[0][0]})", "choose another path"
+            )
 
     def check_whole(self, session: Session, every_page: bool = False) -> None:
         """Cells are what their columns hold: SQLite itself takes anything anywhere; no page is damaged."""
@@ -98,7 +116,9 @@ class SqliteStore(Store):
                 if name == "id":
                     bad = f"{bad} OR id NOT BETWEEN 1 AND {2**62}"
                 if name != "result":
-                    for row, cell in session.rows(f"SELECT rowid, {name} FROM {table} WHERE {bad} LIMIT 1"):
+                    for row, cell in session.rows(
+                        f"SELECT rowid, {name} FROM {table} WHERE {bad} LIMIT 1"
+                    ):
                         raise self.damaged(f"{table}, row {row}: {name} is {str(cell)[:60]!r}")
         if every_page and (fault := session.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
             raise self.damaged(" ".join(str(fault).split())[:160])

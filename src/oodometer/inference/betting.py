@@ -14,7 +14,10 @@ _ROUNDS = 3
 _FLOOR = 0.5  # a mean near 0 or 1 must not make bets so bold that one surprise ruins the gambler
 _MOST_STAKED = 0.97
 _NO_MEAN = 1e-12
-_GRADED, _GRADED_PRIOR = 0.4, 5.0  # spread and prior of graded observations, whose variance is below that of a coin
+_GRADED, _GRADED_PRIOR = (
+    0.4,
+    5.0,
+)  # spread and prior of graded observations, whose variance is below that of a coin
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,9 @@ def _log_capital(game: Game, mean: Array, target: float, side: int | Array) -> A
         factor = 1 + side * bet * gain
         done = capital >= log_target
         capital = np.where(done, capital, capital + np.log(np.maximum(factor, 1e-300)))
-        capital[(expected < low - 1e-9) | (expected > high + 1e-9)] = np.inf  # no such mean is possible
+        capital[(expected < low - 1e-9) | (expected > high + 1e-9)] = (
+            np.inf
+        )  # no such mean is possible
         squares += gain * gain
     return capital
 
@@ -78,12 +83,17 @@ def betting_interval(
     """
     goal = 2 / (1 - level)
     shape = game.value.shape[:-1]
-    start, stop = np.broadcast_to(lower, shape).astype(float), np.broadcast_to(upper, shape).astype(float)
+    start, stop = (
+        np.broadcast_to(lower, shape).astype(float),
+        np.broadcast_to(upper, shape).astype(float),
+    )
     side = np.repeat([1, -1], _GRID)  # both ends at a time
     a, b = np.stack([start, start], axis=-1), np.stack([stop, stop], axis=-1)  # (..., end)
     for _ in range(_ROUNDS):
         mean = a[..., None] + (b - a)[..., None] * np.linspace(0, 1, _GRID)
-        capital = _log_capital(game, mean.reshape(*shape, 2 * _GRID), goal, side).reshape(mean.shape)
+        capital = _log_capital(game, mean.reshape(*shape, 2 * _GRID), goal, side).reshape(
+            mean.shape
+        )
         unrefuted = capital < np.log(goal)
         some = unrefuted.any(axis=-1)
         first = np.where(some, unrefuted.argmax(axis=-1), _GRID - 1)[..., 0]
@@ -96,7 +106,13 @@ def betting_interval(
 
 
 def betting_mean(
-    value: Array, level: float, *, low: float = 0.0, high: float = 1.0, sizes: Array | None = None, seed: int = 0
+    value: Array,
+    level: float,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    sizes: Array | None = None,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """Interval for the mean of observations (sample,) in [low, high], valid at every sample size and in any order of
     them. Where these are sums over groups of ``sizes`` rows, (sample,), it is that of a row: the gambler bets on
@@ -254,7 +270,11 @@ _STAKES = np.geomspace(0.01, 0.9, 12)  # shares of what may be staked without ru
 
 
 def log_evidence(
-    points: Array, weight: Array, boundary: float, counts: tuple[float, float], rows: int | None = None
+    points: Array,
+    weight: Array,
+    boundary: float,
+    counts: tuple[float, float],
+    rows: int | None = None,
 ) -> float:
     """Log e-value of "the mean is one of ``points``" against "it lies at ``boundary`` or beyond it, on the other side",
     (point,), from ``counts`` of hits and random draws: sum_q w_q L(q) / L(boundary), L binomial, or of draws without

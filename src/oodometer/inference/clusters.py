@@ -18,11 +18,15 @@ from ..classes import is_null
 from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.top import mix, row_hash
 
-CLUSTER = "cluster of the row"  # a column of keys, uint64, in batches whose rows depend on each other
+CLUSTER = (
+    "cluster of the row"  # a column of keys, uint64, in batches whose rows depend on each other
+)
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
 EPOCH = "epoch"  # the column in which a log that holds several numbers them
-EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a question in its `id`
+EPOCH_OF_ID = re.compile(
+    r"_epoch_\d+$"
+)  # how `predict` names the repeats of a question in its `id`
 
 
 def cluster_keys(values: Any, first_row: int = 0) -> Array:
@@ -32,7 +36,10 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
     if cells.dtype.kind not in "iub":  # a digest stands for a long text
         whole = [v if type(v) is str else "" if is_null(v) else str(v) for v in cells.tolist()]
         cells = np.array(whole, dtype=object)
-        short = [v if len(v) <= _LONG_TEXT else blake2b(v.encode(), digest_size=16).hexdigest() for v in whole]
+        short = [
+            v if len(v) <= _LONG_TEXT else blake2b(v.encode(), digest_size=16).hexdigest()
+            for v in whole
+        ]
         short = [EPOCH_OF_ID.sub("", v) if "_epoch_" in v else v for v in short]
     texts = np.array(short, dtype=str)
     codes = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
@@ -42,7 +49,9 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
     return keys
 
 
-def named_repeats(ids: Sequence[str], epochs: Sequence[Any] | None = None, every: bool = False) -> list[str]:
+def named_repeats(
+    ids: Sequence[str], epochs: Sequence[Any] | None = None, every: bool = False
+) -> list[str]:
     """Ids, those that repeat (or ``every`` one) with their epoch, else with their number among equal ones from 1 on."""
     times, seen, out = Counter(ids), Counter[str](), []
     for row, name in enumerate(ids):
@@ -74,11 +83,15 @@ class Clusters:
     def of_sums(cls, keys: Array, sums: Array, bits: int = 0) -> Clusters:
         """State of sums (3, part) of parts of clusters with these keys."""
         distinct, at = np.unique(keys, return_inverse=True)
-        return cls(distinct, np.stack([np.bincount(at, row, len(distinct)) for row in sums]))._bounded(bits)
+        return cls(
+            distinct, np.stack([np.bincount(at, row, len(distinct)) for row in sums])
+        )._bounded(bits)
 
     def __add__(self, other: Clusters) -> Clusters:
         both = np.concatenate([self.sums, other.sums], axis=1)
-        return Clusters.of_sums(np.concatenate([self.keys, other.keys]), both, max(self.bits, other.bits))
+        return Clusters.of_sums(
+            np.concatenate([self.keys, other.keys]), both, max(self.bits, other.bits)
+        )
 
     def _bounded(self, bits: int = 0) -> Clusters:
         sampled = np.ones(len(self.keys), dtype=bool)
@@ -115,7 +128,11 @@ class Clusters:
         sizes, total, _ = self.sums
         without = (total.sum() - total) / np.maximum(sizes.sum() - sizes, 1e-9)
         count = len(sizes)
-        return float((count - 1) / count * np.square(without - self.value).sum()) if count > 1 else np.inf
+        return (
+            float((count - 1) / count * np.square(without - self.value).sum())
+            if count > 1
+            else np.inf
+        )
 
     @property
     def worth(self) -> float:
@@ -135,7 +152,9 @@ def student_quantile(level: float, degrees: float) -> float:
     return float(stdtrit(max(degrees, 1.0), 0.5 + level / 2))
 
 
-def effective_rows(rows: float, clusters: float, spread: float, variance: float, level: float) -> float:
+def effective_rows(
+    rows: float, clusters: float, spread: float, variance: float, level: float
+) -> float:
     """Independent rows that give a mean as uncertain as rows in clusters do, with the jackknife (Korn and Graubard
     1998).
     """
@@ -149,7 +168,9 @@ def cells_effect(keys: Array, cells: Array) -> float:
     """The design effect of a test on shares of cells: Rao and Scott's (1981) first correction; keys and cells
     (sample,).
     """
-    group, cell = (np.unique(side, return_inverse=True)[1].astype(np.int64) for side in (keys, cells))
+    group, cell = (
+        np.unique(side, return_inverse=True)[1].astype(np.int64) for side in (keys, cells)
+    )
     share, sizes = np.bincount(cell) / max(len(cell), 1), np.bincount(group)
     if min(len(share), len(sizes)) < 2:
         return 1.0
@@ -160,7 +181,12 @@ def cells_effect(keys: Array, cells: Array) -> float:
 
 def clustered_error(effects: tuple[float, float], *samples: tuple[float, int]) -> float:
     """Standard error that clusters add: sqrt(sum (d - 1) a (1 - a) / n), a and n of the reference and the target."""
-    return math.sqrt(sum((d - 1) * max(a * (1 - a), 0) / max(n, 1) for d, (a, n) in zip(effects, samples, strict=True)))
+    return math.sqrt(
+        sum(
+            (d - 1) * max(a * (1 - a), 0) / max(n, 1)
+            for d, (a, n) in zip(effects, samples, strict=True)
+        )
+    )
 
 
 def clustered_share(sums: Clusters, rows: int, value: float, level: float) -> tuple[float, float]:

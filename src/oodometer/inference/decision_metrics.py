@@ -160,7 +160,9 @@ def mcc(confusion: Any) -> Array:
     total = _sum(support)
     covariance = _sum(hits) * total - _sum(support * predicted)
     spread = _spread(support, total) * _spread(predicted, total)
-    return np.asarray(np.clip(ratio(covariance, np.sqrt(spread)), -1.0, 1.0))  # rounding may have moved it
+    return np.asarray(
+        np.clip(ratio(covariance, np.sqrt(spread)), -1.0, 1.0)
+    )  # rounding may have moved it
 
 
 def _spread(counts: Array, total: Array) -> Array:
@@ -253,6 +255,10 @@ def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
     pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
     hits = _from_above(pos)
     wanted = tpr * (1 - _ROUNDING) * hits[..., :1]
-    at = np.maximum((hits >= wanted).sum(axis=-1, keepdims=True) - 1, 0)  # found falls along the bins
-    taken = np.take_along_axis(_from_above(neg), np.broadcast_to(at, (*neg.shape[:-1], 1)), axis=-1)[..., 0]
+    at = np.maximum(
+        (hits >= wanted).sum(axis=-1, keepdims=True) - 1, 0
+    )  # found falls along the bins
+    taken = np.take_along_axis(
+        _from_above(neg), np.broadcast_to(at, (*neg.shape[:-1], 1)), axis=-1
+    )[..., 0]
     return np.where(hits[..., 0] > 0, ratio(taken, neg.sum(axis=-1)), np.nan)

@@ -39,7 +39,9 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
 
     def slope(weights: Array, odds: Array) -> tuple[Array, Array]:
         small = np.exp(-np.abs(odds))
-        chance: Array = np.where(odds >= 0, 1.0, small) / (1 + small)  # 1 / (1 + exp(-odds)), without overflow
+        chance: Array = np.where(odds >= 0, 1.0, small) / (
+            1 + small
+        )  # 1 / (1 + exp(-odds)), without overflow
         return ones.T @ (chance - y) / rows + penalty * weights, chance
 
     before = loss(weights, odds)
@@ -48,14 +50,18 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
         bend = (ones.T * (chance * (1 - chance))) @ ones / rows + np.diag(penalty)
         try:
             step = -np.linalg.solve(bend, falling)
-        except np.linalg.LinAlgError:  # the shortest of many, where the intercept alone is no longer determined
+        except (
+            np.linalg.LinAlgError
+        ):  # the shortest of many, where the intercept alone is no longer determined
             step = -np.linalg.lstsq(bend, falling, rcond=None)[0]
         along, promised = ones @ step, float(falling @ step)
         length = 1.0
         for _ in range(_HALVINGS):
             after = loss(weights + length * step, odds + length * along)
             # differences as small as rounding say nothing about a step
-            if after - before <= max(length * _ENOUGH * promised, 16 * np.finfo(float).eps * abs(before)):
+            if after - before <= max(
+                length * _ENOUGH * promised, 16 * np.finfo(float).eps * abs(before)
+            ):
                 break
             length /= 2
         weights, odds, before = weights + length * step, odds + length * along, after
@@ -68,7 +74,11 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
 _TREES, _DEPTH, _BINS, _RATE = 50, 3, 64, 0.1
 _LEAF_ROWS = 20  # of a leaf
 _TINY = 1e-15
-_LIMITS = (_LEAF_ROWS, 1e-3, _TINY)  # of a side: rows, curvature; and what is added to every divisor
+_LIMITS = (
+    _LEAF_ROWS,
+    1e-3,
+    _TINY,
+)  # of a side: rows, curvature; and what is added to every divisor
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,9 @@ def _cuts(column: Array) -> Array:
 
 def _binned(x: Array, cuts: list[Array]) -> Array:
     """The bin of each value, intp, axes (column, sample)."""
-    return np.array([np.searchsorted(c, column) for c, column in zip(cuts, x.T, strict=True)], dtype=np.intp)
+    return np.array(
+        [np.searchsorted(c, column) for c, column in zip(cuts, x.T, strict=True)], dtype=np.intp
+    )
 
 
 def _add(tree: _Split | float, codes: Array, rows: Array, out: Array) -> None:
@@ -145,12 +157,16 @@ class _Grower:
         """The tree; sums are taken in the library's order, so that splits which are equally good fall alike."""
         rows = np.arange(len(self._odds))
         sums = self._sums(rows)
-        return self._grow(rows, sums, (float(sums[0, :, 0].sum()), float(sums[0, :, 1].sum())), _DEPTH)
+        return self._grow(
+            rows, sums, (float(sums[0, :, 0].sum()), float(sums[0, :, 1].sum())), _DEPTH
+        )
 
     def _sums(self, rows: Array) -> Array:
         return cell_sums(self._by_row, rows, self._gradient, self._curvature, _BINS)
 
-    def _grow(self, rows: Array, sums: Array | None, total: tuple[float, float], depth: int) -> _Split | float:
+    def _grow(
+        self, rows: Array, sums: Array | None, total: tuple[float, float], depth: int
+    ) -> _Split | float:
         split = None
         if sums is not None and len(rows) >= 2 * _LEAF_ROWS:
             split = best_split(sums, total, _LIMITS, is_root=depth == _DEPTH)
@@ -169,12 +185,20 @@ class _Grower:
             small = self._sums(left if small_left else right)
             large = sums - small if sums is not None else small
             side, other = (small, large) if small_left else (large, small)
-        return _Split(column, cut, self._grow(left, side, below, depth - 1), self._grow(right, other, above, depth - 1))
+        return _Split(
+            column,
+            cut,
+            self._grow(left, side, below, depth - 1),
+            self._grow(right, other, above, depth - 1),
+        )
 
 
 FIELDS = ("features", "probabilities", "confidence")
 _FOLDS = 3
-_ROWS_OF_WAYS, _MOST_WAYS = 12_000, 6  # rows that all ways to cut them have together: few rows are cut in more ways
+_ROWS_OF_WAYS, _MOST_WAYS = (
+    12_000,
+    6,
+)  # rows that all ways to cut them have together: few rows are cut in more ways
 _NEGLIGIBLE = 0.02  # share of a learner that is not worth asking again
 _LEAST_ROWS = 30  # of either sample, for three folds to learn anything
 _MOST_COLUMNS = 50  # of each block; wider ones are reduced to their principal components
@@ -188,7 +212,9 @@ _NO_OVERLAP = 0.99
 _LEAST_EFFECTIVE, _FEW_EFFECTIVE = 30, 100
 _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
 
-Learner = Callable[[Array, Array], Callable[[Array], Array]]  # rows and their domain -> log-odds of others
+Learner = Callable[
+    [Array, Array], Callable[[Array], Array]
+]  # rows and their domain -> log-odds of others
 
 
 _Kept = tuple[Lock, dict[Any, "DomainComparison"]]
@@ -223,7 +249,9 @@ def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample
     return RowSample.of(record, [*names, *others], sample_limit(int(width)), seed)
 
 
-def why_no_domains(reference: RowSample, target: Predictions, names: Sequence[str] = FIELDS) -> str | None:
+def why_no_domains(
+    reference: RowSample, target: Predictions, names: Sequence[str] = FIELDS
+) -> str | None:
     """The reason why the rows of a record cannot be compared with a reference sample by these fields, or None."""
     shared = [name for name in names if name in reference.arrays and target.has(name)]
     if not shared:
@@ -235,7 +263,9 @@ def why_no_domains(reference: RowSample, target: Predictions, names: Sequence[st
     return None
 
 
-def representation(reference: Mapping[str, Array], target: Mapping[str, Array]) -> tuple[Array, Array]:
+def representation(
+    reference: Mapping[str, Array], target: Mapping[str, Array]
+) -> tuple[Array, Array]:
     """Rows of both samples as columns: `features`, log-odds of probabilities or confidence; only what both have."""
     blocks: list[Array] = []
     for name in FIELDS:
@@ -260,7 +290,11 @@ def representation(reference: Mapping[str, Array], target: Mapping[str, Array]) 
 def standardised(x: Array) -> Array:
     """Columns with mean 0 and standard deviation 1, cut to [-5, 5]; a constant column becomes 0."""
     spread = x.std(axis=0)
-    return np.asarray(np.clip((x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST))
+    return np.asarray(
+        np.clip(
+            (x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST
+        )
+    )
 
 
 def narrow(x: Array) -> Array:
@@ -287,7 +321,9 @@ def principal_components(centred: Array, width: int) -> Array:
     return np.asarray((rows * sizes * np.sign(largest))[:, :width])
 
 
-def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]) -> tuple[Array, dict[str, float]]:
+def _cross_fit(
+    x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]
+) -> tuple[Array, dict[str, float]]:
     """Held-out log-odds, and each learner's weight in them: how sure it is that its log-loss is the lower one."""
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
@@ -310,9 +346,16 @@ def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner])
                 gain = np.logaddexp(0.0, sign * mixed) - np.logaddexp(0.0, sign * odds)
                 error = float(gain.std()) / np.sqrt(len(gain))
                 # the ratios of trees are coarse: only where they are better beyond chance
-                sure = NormalDist().cdf(float(gain.mean()) / error - (name == "boosting")) if error > 0 else 0.5
+                sure = (
+                    NormalDist().cdf(float(gain.mean()) / error - (name == "boosting"))
+                    if error > 0
+                    else 0.5
+                )
                 odds = (1 - sure) * mixed + sure * odds
-            mixed, shares = odds, {n: (1 - sure) * weight for n, weight in shares.items()} | {name: sure}
+            mixed, shares = (
+                odds,
+                {n: (1 - sure) * weight for n, weight in shares.items()} | {name: sure},
+            )
     return mixed, shares
 
 
@@ -320,7 +363,9 @@ def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
     """P(high > low) + P(tie)/2 over all pairs, and its standard error from placements (DeLong et al. 1988)."""
     lows, highs = np.sort(low), np.sort(high)
     above = (np.searchsorted(lows, high) + np.searchsorted(lows, high, "right")) / (2 * len(low))
-    below = 1 - (np.searchsorted(highs, low) + np.searchsorted(highs, low, "right")) / (2 * len(high))
+    below = 1 - (np.searchsorted(highs, low) + np.searchsorted(highs, low, "right")) / (
+        2 * len(high)
+    )
     variance = above.var() / max(len(high) - 1, 1) + below.var() / max(len(low) - 1, 1)
     # no pair out of order does not mean that none ever will be
     return float(above.mean()), float(np.sqrt(variance + (0.5 / min(len(low), len(high))) ** 2))
@@ -332,11 +377,15 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
     """
     here, there = len(x_reference), len(x_target)
     if min(here, there) < _LEAST_ROWS:
-        raise NotApplicable(f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}")
+        raise NotApplicable(
+            f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}"
+        )
     x = standardised(np.concatenate([x_reference, x_target]))
     y = np.repeat([0, 1], [here, there])
     penalties = {"logistic": 1.0, "logistic-shrunk": 0.01}
-    learners: dict[str, Learner] = {name: partial(fit_logistic, c=c) for name, c in penalties.items()}
+    learners: dict[str, Learner] = {
+        name: partial(fit_logistic, c=c) for name, c in penalties.items()
+    }
     learners |= {"boosting": fit_boosting} if len(y) >= _BOOSTING_ROWS[0] else {}
     rng = np.random.default_rng([here, there])
     log_odds, areas, weights_of = np.zeros(len(y)), [], dict.fromkeys([*learners, "none"], 0.0)
@@ -347,11 +396,20 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
             fold = np.concatenate(orders) % _FOLDS
             odds, shares = _cross_fit(x, y, fold, learners)
             log_odds += odds / ways
-            sides = [(odds[(fold == f) & (y == 0)], odds[(fold == f) & (y == 1)]) for f in range(_FOLDS)]
+            sides = [
+                (odds[(fold == f) & (y == 0)], odds[(fold == f) & (y == 1)]) for f in range(_FOLDS)
+            ]
             areas += [area_under_curve(*side) for side in sides]
             weights_of = {name: weights_of[name] + shares.get(name, 0.0) for name in weights_of}
-            learners = {n: learn for n, learn in learners.items() if shares[n] > _NEGLIGIBLE * (1 - shares["none"])}
-    auc, error = float(np.mean([a for a, _ in areas])), float(np.sqrt(np.mean([e * e for _, e in areas]) / _FOLDS))
+            learners = {
+                n: learn
+                for n, learn in learners.items()
+                if shares[n] > _NEGLIGIBLE * (1 - shares["none"])
+            }
+    auc, error = (
+        float(np.mean([a for a, _ in areas])),
+        float(np.sqrt(np.mean([e * e for _, e in areas]) / _FOLDS)),
+    )
     learner = max(weights_of, key=lambda name: weights_of[name])
     weights, mean = _ratio(log_odds[:here])
     covered = min(mean * here / there, 1.0)
@@ -392,7 +450,10 @@ def coarse_order(sample: RowSample) -> Array:
     """
     flat = [np.asarray(a, dtype=np.float64).reshape(len(a), -1) for a in sample.arrays.values()]
     held = np.argsort(sum(a @ np.cos(1.0 + np.arange(a.shape[1])) for a in flat), kind="stable")
-    coarse = [np.round(a.astype(np.float64), 3) if a.dtype.kind == "f" else a for a in sample.arrays.values()]
+    coarse = [
+        np.round(a.astype(np.float64), 3) if a.dtype.kind == "f" else a
+        for a in sample.arrays.values()
+    ]
     return held[content_order(*(a[held] for a in coarse), seed=sample.seed)]
 
 
@@ -422,7 +483,9 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
         raise NotApplicable(f"{size}: the samples hardly overlap")
     out = []
     if effective < _FEW_EFFECTIVE:
-        out.append(f"the effective sample size is {effective:.0f}: few reference rows resemble the target")
+        out.append(
+            f"the effective sample size is {effective:.0f}: few reference rows resemble the target"
+        )
     if covered < _HALF_COVERED:
         out.append(f"the reference covers about {percent(covered, 0)} of the target")
     if auc > _NO_OVERLAP:
@@ -431,7 +494,9 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     return tuple(out)
 
 
-def weighted_accuracy(weights: Array, verdicts: Array, rows: int, level: float) -> tuple[float, float, float]:
+def weighted_accuracy(
+    weights: Array, verdicts: Array, rows: int, level: float
+) -> tuple[float, float, float]:
     """v = sum w c / sum w over reference rows, with the ends of an interval for a target of ``rows`` rows."""
     total, effective = float(weights.sum()), effective_rows(weights)
     value = float(weights @ verdicts) / total

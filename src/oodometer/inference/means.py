@@ -50,7 +50,9 @@ class ScoreSums:
     def of(cls, values: Array, keys: Array | None = None, first_row: int = 0) -> ScoreSums:
         """State of scores (sample,) with the keys of their clusters (sample,); without, each row is one."""
         x = np.asarray(values, dtype=np.float64)
-        own = mix(np.arange(first_row, first_row + len(x), dtype=np.uint64)) if keys is None else keys
+        own = (
+            mix(np.arange(first_row, first_row + len(x), dtype=np.uint64)) if keys is None else keys
+        )
         count = len(x) if keys is None else len(np.unique(own))
         own = own if count <= MOST_ROUNDS else _grouped(own)
         ends = (float(x.min()), float(x.max())) if len(x) else (math.inf, -math.inf)
@@ -76,8 +78,14 @@ class ScoreSums:
         value, total = groups.value, groups.sums[1:].sum(axis=1)
         spread = max(float(total[1]) / rows - value**2, 0.0) * rows / max(rows - 1, 1)
         independent = spread / rows if rows > 1 else math.inf
-        variance, degrees = (independent, rows - 1.0) if self.alone else (groups.variance, groups.worth - 1)
-        half = student_quantile(level, degrees) * math.sqrt(variance) if variance < math.inf else high - low
+        variance, degrees = (
+            (independent, rows - 1.0) if self.alone else (groups.variance, groups.worth - 1)
+        )
+        half = (
+            student_quantile(level, degrees) * math.sqrt(variance)
+            if variance < math.inf
+            else high - low
+        )
         t = max(value - half, low), min(value + half, high)
         effect = variance / independent if spread and variance < math.inf else 1.0
         kind: Kind = "exact"
@@ -86,14 +94,23 @@ class ScoreSums:
             count, between = rows, (low + high) * total[0] - total[1] - rows * low * high
         else:
             means, sizes = groups.sums[1] / groups.sums[0], groups.sums[0]
-            count, between = groups.count, float(((means - low) * (high - means)).sum() + np.ptp(sizes))
+            count, between = (
+                groups.count,
+                float(((means - low) * (high - means)).sum() + np.ptp(sizes)),
+            )
         if between <= 1e-9 * rows * (high - low) ** 2:
             ends = clopper_pearson((value - low) / (high - low) * count, count, level)
             lower, upper = (low + end * (high - low) for end in ends)
-        elif self.alone and rows > _MANY * MOST_ROUNDS and rows * spread > _NORMAL * (high - low) ** 2:
+        elif (
+            self.alone
+            and rows > _MANY * MOST_ROUNDS
+            and rows * spread > _NORMAL * (high - low) ** 2
+        ):
             (lower, upper), kind = t, "asymptotic"  # no bet on means of so many rows is bold enough
         else:
-            lower, upper = betting_mean(groups.sums[1], level, low=low, high=high, sizes=groups.sums[0], seed=seed)
+            lower, upper = betting_mean(
+                groups.sums[1], level, low=low, high=high, sizes=groups.sums[0], seed=seed
+            )
         apart = self.count if self.alone or self.count <= MOST_ROUNDS else None
         return Mean(value, min(lower, value), max(upper, value), kind, t, effect, apart)
 
@@ -103,7 +120,13 @@ def _grouped(keys: Array) -> Array:
 
 
 def bounded_mean(
-    values: Array, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, keys: Array | None = None, seed: int = 0
+    values: Array,
+    level: float = 0.95,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    keys: Array | None = None,
+    seed: int = 0,
 ) -> Mean:
     """The mean of ``values`` (sample,) in [low, high] with an interval that holds at every number of rows.
 
@@ -138,7 +161,9 @@ def mean_of_means(means: Sequence[tuple[float, float, float]]) -> tuple[float, f
     """
     value, lower, upper = np.array(means, dtype=np.float64).T
     mean, count = float(value.mean()), len(value)
-    below, above = (math.sqrt(float(np.square(value - end).sum())) / count for end in (lower, upper))
+    below, above = (
+        math.sqrt(float(np.square(value - end).sum())) / count for end in (lower, upper)
+    )
     return mean, mean - below, mean + above
 
 

@@ -60,13 +60,23 @@ class Paired:
     """
 
     def __init__(
-        self, scores: Array, clusters: Array | None = None, *, low: float = 0.0, high: float = 1.0, seed: int = 0
+        self,
+        scores: Array,
+        clusters: Array | None = None,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        seed: int = 0,
     ) -> None:
         self.scores, self.clusters = np.asarray(scores, dtype=np.float64), clusters
         self.low, self.high, self.span, self.seed = low, high, high - low, seed
         self.models, self.rows = self.scores.shape
         self.binary = bool(((self.scores == low) | (self.scores == high)).all())
-        codes = np.arange(self.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+        codes = (
+            np.arange(self.rows)
+            if clusters is None
+            else np.unique(clusters, return_inverse=True)[1]
+        )
         self.sizes = np.bincount(codes).astype(np.float64)
         self.count = len(self.sizes)
         centred = self.scores - self.scores.mean()  # differences stay, squares become small
@@ -81,7 +91,9 @@ class Paired:
     @cached_property
     def degrees(self) -> float:
         """Of Student's law: Kish's number of clusters less one; of independent rows so many that it is the normal."""
-        return 1e12 if self.clusters is None else self.rows**2 / float(np.square(self.sizes).sum()) - 1
+        return (
+            1e12 if self.clusters is None else self.rows**2 / float(np.square(self.sizes).sum()) - 1
+        )
 
     def quantile(self, level: float) -> float:
         """Half the width of an interval in standard errors."""
@@ -109,7 +121,9 @@ class Paired:
         unit = np.clip(effect, 1.0, n / worth) if self.clusters is not None else 1.0
         middle = gap / (n + 2 * unit)
         # of independent rows without the jackknife's factor, as Bonett and Price have it
-        sums = spread(middle) * (factor if self.clusters is not None else (n - 1) ** 2 / n**2 if n > 1 else 1.0)
+        sums = spread(middle) * (
+            factor if self.clusters is not None else (n - 1) ** 2 / n**2 if n > 1 else 1.0
+        )
         variance = (sums + 2 * np.square(unit) * (span**2 + middle**2)) / np.square(n + 2 * unit)
         return middle, np.sqrt(variance), np.sqrt(plain)
 
@@ -124,15 +138,27 @@ class Paired:
         ahead, behind = int((d > 0).sum()), int((d < 0).sum())
         p_value = self._p_value(i, j, ahead, behind)
         low, high = min(middle - half, value), max(middle + half, value)
-        if p_value > 1 - level:  # what the exact test does not show the interval does not show either
+        if (
+            p_value > 1 - level
+        ):  # what the exact test does not show the interval does not show either
             exact = self.binary and self.clusters is None and ahead + behind
             shares = clopper_pearson(ahead, ahead + behind, level) if exact else (0.5, 0.5)
-            ends_of_test = [(2 * share - 1) * self.span * (ahead + behind) / self.rows for share in shares]
-            low, high = min(low, ends_of_test[0] if low > 0 else low), max(high, ends_of_test[1] if high < 0 else high)
+            ends_of_test = [
+                (2 * share - 1) * self.span * (ahead + behind) / self.rows for share in shares
+            ]
+            low, high = (
+                min(low, ends_of_test[0] if low > 0 else low),
+                max(high, ends_of_test[1] if high < 0 else high),
+            )
         share = float(stdtr(max(self.degrees, 1.0), middle / error))
         visible = (quantile + normal_quantile(2 * POWER - 1)) * error
-        ends, counts = (max(low, -self.span), min(high, self.span)), (ahead, behind, self.rows - ahead - behind)
-        return Difference(value, *ends, plain, p_value, *counts, share=share, smallest_visible=visible)
+        ends, counts = (
+            (max(low, -self.span), min(high, self.span)),
+            (ahead, behind, self.rows - ahead - behind),
+        )
+        return Difference(
+            value, *ends, plain, p_value, *counts, share=share, smallest_visible=visible
+        )
 
     def _p_value(self, i: int, j: int, ahead: int, behind: int) -> float:
         if self.binary and self.clusters is None:
@@ -166,13 +192,22 @@ class Paired:
         """Bootstrap replicates of the means, of the same clusters for all models, (replicate, model)."""
         sums, sizes = self._grouped
         groups = len(sizes)
-        at = self._rng(3).integers(0, groups, (_REPLICATES, groups)) + groups * np.arange(_REPLICATES)[:, None]
-        drawn = np.bincount(at.ravel(), minlength=_REPLICATES * groups).reshape(_REPLICATES, groups).astype(np.float64)
+        at = (
+            self._rng(3).integers(0, groups, (_REPLICATES, groups))
+            + groups * np.arange(_REPLICATES)[:, None]
+        )
+        drawn = (
+            np.bincount(at.ravel(), minlength=_REPLICATES * groups)
+            .reshape(_REPLICATES, groups)
+            .astype(np.float64)
+        )
         return np.asarray((drawn @ sums.T) / (drawn @ sizes)[:, None] + self.scores.mean())
 
     def bootstrap(self, i: int, j: int, level: float) -> tuple[float, float]:
         """Ends of the difference of i and j by a paired bootstrap that draws whole clusters."""
-        ends = np.quantile(self.replicates[:, i] - self.replicates[:, j], [(1 - level) / 2, (1 + level) / 2])
+        ends = np.quantile(
+            self.replicates[:, i] - self.replicates[:, j], [(1 - level) / 2, (1 + level) / 2]
+        )
         return float(ends[0]), float(ends[1])
 
     def _rng(self, about: int) -> np.random.Generator:
@@ -185,7 +220,10 @@ class Paired:
         apart = (self.sums - middle[:, None] * self.sizes) / (self.rows - self.sizes + 1e-9)
         covariance = apart @ apart.T
         values, vectors = np.linalg.eigh(covariance)
-        made = rng.standard_normal((_DRAWS, self.models)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        made = (
+            rng.standard_normal((_DRAWS, self.models))
+            @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        )
         degrees, spread = max(self.degrees, 1.0), np.sqrt(np.maximum(_of_pairs(covariance), 1e-300))
         made /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
         largest = np.zeros(_DRAWS)
@@ -239,7 +277,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    order, out, most = sorted(range(len(p_values)), key=lambda k: p_values[k]), [0.0] * len(p_values), 0.0
+    order, out, most = (
+        sorted(range(len(p_values)), key=lambda k: p_values[k]),
+        [0.0] * len(p_values),
+        0.0,
+    )
     for rank, k in enumerate(order):
         most = max(most, min((len(order) - rank) * p_values[k], 1.0))
         out[k] = most

@@ -22,7 +22,10 @@ _GRID = 942_477.796  # numbers of few decimals do not lie halfway between two of
 
 def content_order(*columns: Array, seed: int = 0) -> Array:
     """Rows in a random order that depends on what they hold (to six decimals) and the seed, not on how they come."""
-    coarse = [np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c for c in columns]
+    coarse = [
+        np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c
+        for c in columns
+    ]
     marks = row_hash(*coarse)
     order = np.lexsort((row_hash(*columns), marks))
     # the sum, so that two data sets with the same values are not shuffled alike
@@ -50,7 +53,10 @@ def canonical_order(record: Predictions) -> Array:
     columns = _outputs(record)
     if record.can_be_judged:
         columns.append(record.verdicts)
-    coarse = [np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c for c in columns]
+    coarse = [
+        np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c
+        for c in columns
+    ]
     # coarse numbers first, so that neither the numbering of classes nor a last digit moves many rows
     marks = row_hash(*coarse) if coarse else np.zeros(record.rows, dtype=np.uint64)
     order = np.argsort(marks, kind="stable")
@@ -90,7 +96,11 @@ def _row_content(record: Predictions, texts: bool = True) -> Array:
     for value, axis in zip([*values, *extra], [*axes, *[0] * len(extra)], strict=True):
         if value is None or not (texts or isinstance(value, Ragged) or value.dtype.kind in "iufb"):
             continue
-        own = _ragged_hash(value) if isinstance(value, Ragged) else _cells_hash(np.moveaxis(value, axis, 0))
+        own = (
+            _ragged_hash(value)
+            if isinstance(value, Ragged)
+            else _cells_hash(np.moveaxis(value, axis, 0))
+        )
         total = mix(total ^ own)
     return total
 
@@ -110,7 +120,11 @@ def _ragged_hash(values: Ragged) -> Array:
     with np.errstate(over="ignore"):
         each = mix(row_hash(values.values) ^ mix(place))
         total = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64))
-        return mix(total[values.offsets[1:]] - total[values.offsets[:-1]] + values.lengths.astype(np.uint64))
+        return mix(
+            total[values.offsets[1:]]
+            - total[values.offsets[:-1]]
+            + values.lengths.astype(np.uint64)
+        )
 
 
 def _outputs(record: Predictions) -> list[Array]:
@@ -176,7 +190,11 @@ def _bits(column: Array) -> Array:
     """The bits of numbers, as whole numbers that are not negative."""
     plain = np.ascontiguousarray(column)
     if plain.dtype.kind == "f":
-        return plain.view(np.uint32) if plain.dtype == np.float32 else plain.astype(np.float64).view(np.uint64)
+        return (
+            plain.view(np.uint32)
+            if plain.dtype == np.float32
+            else plain.astype(np.float64).view(np.uint64)
+        )
     return plain.astype(np.uint64, copy=False)
 
 
@@ -194,7 +212,10 @@ _OFTEN = 1024  # a content that fills this part of all rows, and has a row in th
 
 def _cells(keys: Array) -> tuple[Array, Array]:
     """Two cells of each key, by different bits of it, shape (row,)."""
-    first, second = (keys >> np.uint64(50)).astype(np.uint16), (keys >> np.uint64(36)).astype(np.uint16)
+    first, second = (
+        (keys >> np.uint64(50)).astype(np.uint16),
+        (keys >> np.uint64(36)).astype(np.uint16),
+    )
     second &= np.uint16(_CELLS - 1)
     return first, second
 
@@ -251,7 +272,9 @@ class Draw:
     cells: Array | None = None
 
     @classmethod
-    def of(cls, record: Predictions, limit: int, seed: int = 0, texts: bool = False) -> tuple[Draw, Array]:
+    def of(
+        cls, record: Predictions, limit: int, seed: int = 0, texts: bool = False
+    ) -> tuple[Draw, Array]:
         """The draw from a record, and the places in it of the rows held; ``texts`` tell rows apart, too."""
         keys = seeded_keys(content_keys(record), seed)
         bound = None if record.rows_in_all is None else key_bound(limit, record.rows_in_all)
@@ -260,13 +283,24 @@ class Draw:
         else:
             cells = record.derived(f"cells of keys:{seed}", lambda: counted_keys(keys))
             low = keys < (bound or key_bound(limit, record.rows) or LAST_KEY)
-            if bound is None and len(_distinct(keys[low])) <= limit:  # contents repeat: more rows are looked at
+            if (
+                bound is None and len(_distinct(keys[low])) <= limit
+            ):  # contents repeat: more rows are looked at
                 low[:] = True
             places = np.flatnonzero(low | often_keys(keys, cells, record.rows))
         few = keys[places]
         contents = few if len(places) == 0 else _row_content(record.take(places), texts=texts)
         ones = np.ones(len(places), dtype=np.int64)
-        whole = cls(few, contents, ones, limit, record.rows, seed, LAST_KEY if bound is None else bound, cells)
+        whole = cls(
+            few,
+            contents,
+            ones,
+            limit,
+            record.rows,
+            seed,
+            LAST_KEY if bound is None else bound,
+            cells,
+        )
         drawn, kept = whole.cut()
         return drawn, places[kept]
 
@@ -277,15 +311,23 @@ class Draw:
             return self, first
         distinct, counts = _distinct(self.keys), self.counts
         if len(distinct) < len(first):
-            _, first, place = np.unique(mix(self.keys ^ self.contents), return_index=True, return_inverse=True)
-            counts = np.bincount(place, counts.astype(np.float64), minlength=len(first)).astype(np.int64)
+            _, first, place = np.unique(
+                mix(self.keys ^ self.contents), return_index=True, return_inverse=True
+            )
+            counts = np.bincount(place, counts.astype(np.float64), minlength=len(first)).astype(
+                np.int64
+            )
         keys, contents = self.keys[first], self.contents[first]
         bound = min(distinct[self.limit], self.bound) if len(distinct) > self.limit else self.bound
         if bound == LAST_KEY:
             return replace(self, keys=keys, contents=contents, counts=counts), first
         cells = self.cells_of_all
         kept = (keys < bound) | often_keys(keys, cells, self.seen)
-        changes: dict[str, Any] = {"keys": keys[kept], "contents": contents[kept], "counts": counts[kept]}
+        changes: dict[str, Any] = {
+            "keys": keys[kept],
+            "contents": contents[kept],
+            "counts": counts[kept],
+        }
         return replace(self, **changes, bound=bound, cells=cells), first[kept]
 
     @property
@@ -301,7 +343,9 @@ class Draw:
         if (self.seed, self.limit) != (other.seed, other.limit):
             raise ValueError("samples of different seeds or sizes cannot be merged")
         names = ("keys", "contents", "counts")
-        both: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
+        }
         some = self.cells is not None or other.cells is not None
         cells = self.cells_of_all + other.cells_of_all if some else None
         seen, bound = self.seen + other.seen, min(self.bound, other.bound)
@@ -330,7 +374,9 @@ class Draw:
             # of the rows of a content as many as its share; its entries have theirs of these
             wanted = np.floor(often * share + (mix(keys) >> np.uint64(11)) / 2.0**53)
             ends = [np.floor(wanted * at / in_all + 0.5) for at in (before, before + counts)]
-            counts = np.where(is_often, ends[1] - ends[0], np.where(keys < held.bound, counts, 0)).astype(np.int64)
+            counts = np.where(
+                is_often, ends[1] - ends[0], np.where(keys < held.bound, counts, 0)
+            ).astype(np.int64)
         entries = np.repeat(kept[order], counts)
         return entries[evenly(len(entries), self.limit)]
 
@@ -345,7 +391,11 @@ def content_sample(record: Predictions, count: int, seed: int = 0) -> Array:
 
 def evenly(total: int, count: int) -> Array:
     """``count`` places spread evenly over so many, or all of them; intp."""
-    return np.arange(total) if count >= total else ((2 * np.arange(count) + 1) * total // (2 * count)).astype(np.intp)
+    return (
+        np.arange(total)
+        if count >= total
+        else ((2 * np.arange(count) + 1) * total // (2 * count)).astype(np.intp)
+    )
 
 
 def scramble(rows: Array, seed: int = 0) -> Array:
@@ -381,9 +431,14 @@ class RowSample:
         """
 
         def make() -> RowSample:
-            draw, places = batch.derived(f"draw:{limit}:{seed}", lambda: Draw.of(batch, limit, seed))
+            draw, places = batch.derived(
+                f"draw:{limit}:{seed}", lambda: Draw.of(batch, limit, seed)
+            )
             axes = {name: FIELDS[name].sample if name in FIELDS else 0 for name in fields}
-            held = {name: np.moveaxis(getattr(batch, name), axis, 0)[places] for name, axis in axes.items()}
+            held = {
+                name: np.moveaxis(getattr(batch, name), axis, 0)[places]
+                for name, axis in axes.items()
+            }
             return cls(draw, held, places)
 
         return batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
@@ -393,7 +448,9 @@ class RowSample:
         if joined is not None and joined[0] is other:
             return joined[1]  # another method keeps the same sample
         draw, kept = self.draw.joined(other.draw)
-        held = {name: np.concatenate([value, other.held[name]]) for name, value in self.held.items()}
+        held = {
+            name: np.concatenate([value, other.held[name]]) for name, value in self.held.items()
+        }
         if len(kept) < len(self.draw.keys) + len(other.draw.keys):
             held = {name: value[kept] for name, value in held.items()}
         out = RowSample(draw, held)
@@ -435,7 +492,9 @@ class RowSample:
     @cached_property
     def content_order(self) -> Array:
         """Places of the rows in the order in which they are handed out."""
-        return content_order(*[v for v in self.arrays.values() if v.dtype.kind in "iufb"], seed=self.seed)
+        return content_order(
+            *[v for v in self.arrays.values() if v.dtype.kind in "iufb"], seed=self.seed
+        )
 
 
 def key_bound(limit: int, rows: int) -> np.uint64 | None:

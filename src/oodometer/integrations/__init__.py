@@ -23,10 +23,26 @@ from ..results.view import Table
 __all__ = ["TRACKERS", "log"]
 
 TRACKERS = ("mlflow", "wandb")
-_ENDS = ("value", "lower", "upper", "truth", "reference", "fell_p", "alarm", "p_best", "error", "p_value")
+_ENDS = (
+    "value",
+    "lower",
+    "upper",
+    "truth",
+    "reference",
+    "fell_p",
+    "alarm",
+    "p_best",
+    "error",
+    "p_value",
+)
 _NAMED_BY = ("number", "model", "domain", "look", "finding", "method", "metric")
 # The table of a result that holds its numbers, where that is not the first one.
-_NUMBERS = {"Estimation": "headline", "Evaluation": "metrics", "Evaluations": "metrics", "Backtest": "methods"}
+_NUMBERS = {
+    "Estimation": "headline",
+    "Evaluation": "metrics",
+    "Evaluations": "metrics",
+    "Backtest": "methods",
+}
 _LONGEST = 500  # characters of an option; trackers refuse long ones
 
 
@@ -103,7 +119,9 @@ def entries_of(result: Any, page: bool | None = None) -> Entries:
 
 
 def _numbers(result: Any) -> dict[str, float]:
-    what = next((_NUMBERS[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in _NUMBERS), None)
+    what = next(
+        (_NUMBERS[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in _NUMBERS), None
+    )
     table = table_of(result, what if what in result.frames() else None)
     keys = [name for name in _NAMED_BY if name in table.columns]
     if what == "headline":

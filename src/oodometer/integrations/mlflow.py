@@ -12,7 +12,9 @@ from . import Entries, entries_of
 _MOST = 1000  # metrics that one request takes
 
 
-def log(result: Any, *, prefix: str = "", page: bool | None = None, run_name: str | None = None) -> str:
+def log(
+    result: Any, *, prefix: str = "", page: bool | None = None, run_name: str | None = None
+) -> str:
     """Log what a verb found to the run of MLflow that is open, or to a new one; returns its id.
 
     Metrics: ``accuracy``, ``accuracy.lower``, ``accuracy.upper`` and whatever else the result holds; by chunk
@@ -30,12 +32,18 @@ def log(result: Any, *, prefix: str = "", page: bool | None = None, run_name: st
         raise MissingExtraError("logging to MLflow", "mlflow", extra="mlflow") from error
     entries = entries_of(result, page)
     active = mlflow.active_run()
-    begun = mlflow.start_run(run_name=run_name or f"oodometer {entries.command}") if active is None else None
+    begun = (
+        mlflow.start_run(run_name=run_name or f"oodometer {entries.command}")
+        if active is None
+        else None
+    )
     with begun if begun is not None else nullcontext():
         run: str = (begun or active).info.run_id
         client = mlflow.MlflowClient()
         metrics = [Metric(*item) for item in _metrics(entries, prefix)]
-        params = [Param(f"{prefix}oodometer.{name}", value) for name, value in entries.options.items()]
+        params = [
+            Param(f"{prefix}oodometer.{name}", value) for name, value in entries.options.items()
+        ]
         client.log_batch(run, metrics=metrics[:_MOST], params=params)
         for first in range(_MOST, len(metrics), _MOST):
             client.log_batch(run, metrics=metrics[first : first + _MOST])

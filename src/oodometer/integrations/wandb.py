@@ -9,7 +9,9 @@ from ..errors import MissingExtraError
 from . import entries_of
 
 
-def log(result: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:
+def log(
+    result: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any
+) -> str:
     """Log what a verb found to ``run``, to the run that is open, or to a new one; returns its id.
 
     A new one is that of ``wandb.init(**init)``. The summary holds ``accuracy``, ``accuracy.lower``, ``accuracy.upper``
@@ -36,7 +38,9 @@ def log(result: Any, *, prefix: str = "", page: bool | None = None, run: Any = N
                 into.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
             for step in entries.steps:
                 numbers = {prefix + name: value for name, value in step.numbers.items()}
-                into.log({f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers})
+                into.log(
+                    {f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers}
+                )
         columns = list(entries.table.columns)
         cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
         html = next(text for name, text in entries.files.items() if name.endswith(".html"))
@@ -46,7 +50,9 @@ def log(result: Any, *, prefix: str = "", page: bool | None = None, run: Any = N
         }
         into.log(shown)
         into.summary.update({prefix + name: value for name, value in entries.numbers.items()})
-        name = re.sub(r"[^\w.-]", "-", f"{prefix}oodometer-{entries.command}-{into.id}", flags=re.ASCII)
+        name = re.sub(
+            r"[^\w.-]", "-", f"{prefix}oodometer-{entries.command}-{into.id}", flags=re.ASCII
+        )
         artifact = wandb.Artifact(name, type="oodometer", metadata=dict(entries.options))
         for file_name, text in entries.files.items():
             with artifact.new_file(file_name, encoding="utf-8") as file:

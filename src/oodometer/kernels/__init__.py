@@ -17,7 +17,17 @@ from .bins import (
     off_diagonal_counts,
     tally,
 )
-from .threads import by_chunks, concatenated, cores, is_compiled, later, limited_to, one_thread, pool, side_by_side
+from .threads import (
+    by_chunks,
+    concatenated,
+    cores,
+    is_compiled,
+    later,
+    limited_to,
+    one_thread,
+    pool,
+    side_by_side,
+)
 from .top import (
     FEW_CLASSES,
     RowStatistics,
@@ -32,8 +42,33 @@ from .top import (
 )
 
 __all__ = [
-    "FEW_CLASSES", "LOG_ODDS_BINS", "RowStatistics", "Top", "best_split", "by_chunks", "cell_sums", "concatenated",
-    "cores", "count_passed", "entropy_sums", "equal_bin", "half_bin", "is_compiled", "later", "limited_to",
-    "log_odds_bin", "log_odds_centres", "look_over", "mix", "off_diagonal_counts", "one_thread", "pool",
-    "row_hash", "row_statistics", "row_sums", "side_by_side", "tally", "top_two",
-]  # fmt: skip
+    "FEW_CLASSES",
+    "LOG_ODDS_BINS",
+    "RowStatistics",
+    "Top",
+    "best_split",
+    "by_chunks",
+    "cell_sums",
+    "concatenated",
+    "cores",
+    "count_passed",
+    "entropy_sums",
+    "equal_bin",
+    "half_bin",
+    "is_compiled",
+    "later",
+    "limited_to",
+    "log_odds_bin",
+    "log_odds_centres",
+    "look_over",
+    "mix",
+    "off_diagonal_counts",
+    "one_thread",
+    "pool",
+    "row_hash",
+    "row_statistics",
+    "row_sums",
+    "side_by_side",
+    "tally",
+    "top_two",
+]

@@ -6,7 +6,9 @@ another type, `ValueError` for another shape or a number that is none of the cla
 
 from ..arrays import Array
 
-def row_statistics(values: Array, best: Array, first: Array, second: Array, /) -> tuple[float, float]:
+def row_statistics(
+    values: Array, best: Array, first: Array, second: Array, /
+) -> tuple[float, float]:
     """float (sample, class) -> int32, float, float (sample,); returns the lowest value and the largest gap."""
 
 def negative_entropy(values: Array, out: Array, /) -> None:
@@ -15,10 +17,14 @@ def negative_entropy(values: Array, out: Array, /) -> None:
 def log_odds_bin(values: Array, out: Array, /) -> None:
     """float (sample,) -> int64 (sample,)."""
 
-def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
+def count_off_diagonal(
+    values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /
+) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
 
-def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, cells: Array, /) -> None:
+def cell_sums(
+    codes: Array, rows: Array, gradient: Array, curvature: Array, cells: Array, /
+) -> None:
     """int32 (sample, column), int64 (row,), float64 (sample,) twice; adds to float64 (column, bin, 3)."""
 
 def best_split(cells: Array, total: Array, limits: Array, low: Array, root: int, /) -> int:

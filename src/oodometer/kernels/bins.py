@@ -12,7 +12,14 @@ from .threads import FLOATS, by_chunks, passes
 _ROWS_AT_A_TIME = 1 << 15
 
 
-def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, verdicts: Array | None = None) -> Array:
+def tally(
+    bins: Array,
+    width: int,
+    *,
+    kinds: Array | None = None,
+    of: int = 1,
+    verdicts: Array | None = None,
+) -> Array:
     """Samples in each cell, int64, axes (kind, bin, verdict): ``of`` kinds, ``width`` bins. bins and kinds have shape
     (sample,); without ``kinds`` all are of kind 0. The last axis has one entry, or two with ``verdicts``: those whose
     verdict is not 1, and those whose verdict is. `ValueError` for a bin or kind that is none.
@@ -23,7 +30,9 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
         if values is not None and len(values) and not (values.min() >= 0 and values.max() < most):
             raise ValueError(f"{name}: expected numbers from 0 to {most - 1}")
     flat = out.reshape(-1)
-    step = max(_ROWS_AT_A_TIME, flat.size)  # small enough for the cache, and not smaller than what is added up
+    step = max(
+        _ROWS_AT_A_TIME, flat.size
+    )  # small enough for the cache, and not smaller than what is added up
     for start in range(0, len(bins), step):
         part = slice(start, start + step)
         code = bins[part]
@@ -99,8 +108,14 @@ def best_split(
     bins = cells.shape[1]
     if passes is not None:
         low = np.empty(2)
-        at_best = passes.best_split(cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root)
-        return None if at_best < 0 else (at_best // bins, at_best % bins, (float(low[0]), float(low[1])))
+        at_best = passes.best_split(
+            cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root
+        )
+        return (
+            None
+            if at_best < 0
+            else (at_best // bins, at_best % bins, (float(low[0]), float(low[1])))
+        )
     (gradient, curvature), (least_rows, least_curvature, tiny) = total, limits
     low_gradient, low_curvature, low_rows = np.moveaxis(np.cumsum(cells, axis=1), -1, 0)
     high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
@@ -199,12 +214,18 @@ def off_diagonal_counts(
     counts = np.zeros((classes, width), dtype=np.int64)
     mass = np.zeros((classes, classes))
     passes.count_off_diagonal(
-        np.ascontiguousarray(probabilities), np.ascontiguousarray(predicted, np.int32), counts, mass, is_argmax
+        np.ascontiguousarray(probabilities),
+        np.ascontiguousarray(predicted, np.int32),
+        counts,
+        mass,
+        is_argmax,
     )
     return counts, mass
 
 
-def _plain(probabilities: Array, predicted: Array, width: int, is_argmax: bool) -> tuple[Array, Array]:
+def _plain(
+    probabilities: Array, predicted: Array, width: int, is_argmax: bool
+) -> tuple[Array, Array]:
     from scipy.sparse import csr_matrix
 
     rows, classes = probabilities.shape
@@ -227,7 +248,9 @@ def _plain(probabilities: Array, predicted: Array, width: int, is_argmax: bool) 
     by_chunks(work, rows, classes, threads=False)
     # the predicted classes were counted with the others and are taken off again: quicker than leaving them out
     counts -= count(probabilities[np.arange(rows), predicted], offset[predicted])
-    chosen = csr_matrix((np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes))
+    chosen = csr_matrix(
+        (np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes)
+    )
     mass = np.asarray(chosen.T @ probabilities, dtype=np.float64)
     np.fill_diagonal(mass, 0.0)
     return counts.reshape(classes, width), mass

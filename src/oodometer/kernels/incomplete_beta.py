@@ -82,7 +82,13 @@ def _log_front(a: float, b: float, x: float) -> float:
     total = a + b
     mean = a / total
     power = a * _log_ratio(x, mean, x - mean) + b * _log_ratio(1 - x, 1 - mean, mean - x)
-    return power + 0.5 * math.log(a * (b / total) / (2 * math.pi)) + _stirling(total) - _stirling(a) - _stirling(b)
+    return (
+        power
+        + 0.5 * math.log(a * (b / total) / (2 * math.pi))
+        + _stirling(total)
+        - _stirling(a)
+        - _stirling(b)
+    )
 
 
 def _log_ratio(x: float, mean: float, moved: float) -> float:

@@ -132,7 +132,12 @@ def pool(workers: int) -> ThreadPoolExecutor:
 
 
 def by_chunks(
-    work: Callable[[int, int], None], rows: int, width: int, *, threads: bool = True, lock: bool = True
+    work: Callable[[int, int], None],
+    rows: int,
+    width: int,
+    *,
+    threads: bool = True,
+    lock: bool = True,
 ) -> None:
     """Call ``work(start, stop)`` over all rows in pieces that fit the cache, on all cores where there is much to do.
     Short rows are worked on by one thread in smaller pieces: their passes are so quick that threads would mostly wait
@@ -186,5 +191,7 @@ def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
         (slice(None),) * axis + (slice(int(end) - part.shape[axis], int(end)),)
         for part, end in zip(parts, ends, strict=True)
     ]
-    side_by_side([partial(np.copyto, out[target], part) for target, part in zip(slices, parts, strict=True)])
+    side_by_side(
+        [partial(np.copyto, out[target], part) for target, part in zip(slices, parts, strict=True)]
+    )
     return out

@@ -9,7 +9,15 @@ import numpy as np
 from ..arrays import Array
 from .threads import FEW_CLASSES, FLOATS, by_chunks, passes
 
-__all__ = ["FEW_CLASSES", "RowStatistics", "Top", "look_over", "row_statistics", "row_sums", "top_two"]
+__all__ = [
+    "FEW_CLASSES",
+    "RowStatistics",
+    "Top",
+    "look_over",
+    "row_statistics",
+    "row_sums",
+    "top_two",
+]
 
 
 def mix(bits: Array) -> Array:
@@ -52,7 +60,9 @@ def entropy_sums(probabilities: Array) -> Array:
     if passes is not None and probabilities.dtype in FLOATS and probabilities.shape[1]:
 
         def run(start: int, stop: int) -> None:
-            passes.negative_entropy(np.ascontiguousarray(probabilities[start:stop]), out[start:stop])
+            passes.negative_entropy(
+                np.ascontiguousarray(probabilities[start:stop]), out[start:stop]
+            )
 
         by_chunks(run, *probabilities.shape, lock=False)
         return out
@@ -103,7 +113,11 @@ def row_statistics(values: Array) -> RowStatistics:
     that is not finite makes ``gap`` NaN or infinite. At least two classes.
     """
     rows, classes = values.shape
-    top = Top(np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype))
+    top = Top(
+        np.empty(rows, dtype=np.int32),
+        np.empty(rows, dtype=values.dtype),
+        np.empty(rows, dtype=values.dtype),
+    )
     lows: list[float] = []
     gaps: list[float] = []
     if passes is not None and values.dtype in FLOATS:

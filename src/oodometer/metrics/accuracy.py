@@ -36,7 +36,12 @@ def recall_at_k(candidate_scores: Any, label: Any, k: int = 1) -> float:
     check_length(len(scores), len(truth), "label")
     if not len(truth) or (truth < 0).any():
         got = "null" if len(truth) else "none"
-        raise InputError("a true candidate for every sample", got=got, remedy="drop unlabelled rows", column="label")
+        raise InputError(
+            "a true candidate for every sample",
+            got=got,
+            remedy="drop unlabelled rows",
+            column="label",
+        )
     check_within(truth, scores, "label")
     return float((_candidates_before(scores, truth) < _checked_k(k, "R@1")).mean())
 
@@ -128,8 +133,18 @@ class RecallAtK(_AtK[Places]):
             by_k.append({"k": k, "value": hits / rows, "lower": low, "upper": high})
         own = next(row for row in by_k if row["k"] == self.k)
         extras: dict[str, Any] = {"most_candidates": state.most, "fewest_candidates": state.fewest}
-        extras["mean_reciprocal_rank"] = float((state.counts / np.arange(1, len(state.counts) + 1)).sum() / rows)
-        return measure(own["value"], (own["lower"], own["upper"]), level, "exact", k=self.k, **extras, by_k=by_k)
+        extras["mean_reciprocal_rank"] = float(
+            (state.counts / np.arange(1, len(state.counts) + 1)).sum() / rows
+        )
+        return measure(
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            "exact",
+            k=self.k,
+            **extras,
+            by_k=by_k,
+        )
 
 
 def accuracy(correct: Any) -> float:
@@ -141,7 +156,9 @@ def accuracy(correct: Any) -> float:
     verdict = truth_values(correct, "correct")
     if not verdict.size or (verdict < 0).any():
         got = "null" if verdict.size else "none"
-        raise InputError("a verdict for every sample", got=got, remedy="drop unlabelled rows", column="correct")
+        raise InputError(
+            "a verdict for every sample", got=got, remedy="drop unlabelled rows", column="correct"
+        )
     return float(verdict.mean())
 
 
@@ -219,7 +236,11 @@ class TopKAccuracy(_AtK[Sums]):
     def why_not(self, record: Predictions) -> str | None:
         """Why this record is not enough, or None."""
         few = record.probabilities is not None and record.num_classes <= self.k
-        return f"needs more than {self.k} classes; ask for top_k_accuracy:2, say" if few else self.missing(record)
+        return (
+            f"needs more than {self.k} classes; ask for top_k_accuracy:2, say"
+            if few
+            else self.missing(record)
+        )
 
     def summarize(self, batch: Predictions) -> Sums:
         """Count the rows whose true class is among the first k."""

@@ -48,7 +48,9 @@ class Measure(Interval):
     _spread = frozenset({"extras"})
 
 
-def measure(value: float, ends: tuple[float, float], level: float, kind: Kind, **extras: Any) -> Measure:
+def measure(
+    value: float, ends: tuple[float, float], level: float, kind: Kind, **extras: Any
+) -> Measure:
     """A `Measure` whose ends are moved, by rounding only, so that they hold the value."""
     return Measure(value, min(ends[0], value), max(ends[1], value), level, kind, extras)
 
@@ -109,13 +111,17 @@ class Metric(Method[S, R]):
     @classmethod
     def missing(cls, record: Predictions) -> str | None:
         """Why this record is not enough for the metric, or None where it is."""
-        fitting = [group for group in cls.needs if all(n == "class" or record.has(n) for n in group)]
+        fitting = [
+            group for group in cls.needs if all(n == "class" or record.has(n) for n in group)
+        ]
         if any("class" not in group for group in fitting) or (fitting and record.has_classes):
             return None
         if fitting:
             return NO_CLASSES
         have = ", ".join(record.fields)
-        return f"needs {' and '.join(n for n in cls.needs[0] if n != 'class')}; the record has {have}"
+        return (
+            f"needs {' and '.join(n for n in cls.needs[0] if n != 'class')}; the record has {have}"
+        )
 
 
 def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
@@ -149,7 +155,11 @@ def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
 
 def clean_confidence(confidence: Array) -> Array:
     """Confidences cut to [0, 1], without negative zeros, as float32 or float64."""
-    values = confidence if confidence.dtype in (np.float32, np.float64) else confidence.astype(np.float64)
+    values = (
+        confidence
+        if confidence.dtype in (np.float32, np.float64)
+        else confidence.astype(np.float64)
+    )
     return np.asarray(np.clip(values, 0, 1) + values.dtype.type(0))
 
 
@@ -159,7 +169,9 @@ def checked_classes(probabilities: Any, label: Any) -> tuple[Array, Array]:
     codes = encode(label, tuple(range(checked.shape[1])), "label")
     check_length(len(checked), len(codes), "label")
     if not len(codes) or (codes < 0).any():
-        raise InputError("a known class for every sample", got="null", remedy="drop the row", column="label")
+        raise InputError(
+            "a known class for every sample", got="null", remedy="drop the row", column="label"
+        )
     return checked, codes
 
 
@@ -172,5 +184,7 @@ def checked_pair(confidence: Any, correct: Any) -> tuple[Array, Array]:
         raise InputError("at least one sample", got="none", remedy="give labelled samples")
     if (verdict < 0).any():
         row = int(np.argmax(verdict < 0)) + 1
-        raise InputError("known truth", got="null", remedy="drop the row", row=row, column="correct")
+        raise InputError(
+            "known truth", got="null", remedy="drop the row", row=row, column="correct"
+        )
     return clean_confidence(checked), verdict

@@ -29,7 +29,9 @@ def log_loss(probabilities: Any, label: Any) -> float:
     """
     checked, codes = checked_classes(probabilities, label)
     with np.errstate(divide="ignore"):
-        return max(0.0, float(-np.log(checked[np.arange(len(codes)), codes].astype(np.float64)).mean()))
+        return max(
+            0.0, float(-np.log(checked[np.arange(len(codes)), codes].astype(np.float64)).mean())
+        )
 
 
 def _losses(batch: Predictions) -> Array:
@@ -44,7 +46,9 @@ def _losses(batch: Predictions) -> Array:
         most = np.maximum.reduceat(values, starts)
         with np.errstate(over="ignore"):
             spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
-        return np.asarray(np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), label)))
+        return np.asarray(
+            np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), label))
+        )
     own = present(batch.probabilities)[at, label].astype(np.float64)
     with np.errstate(divide="ignore"):
         losses: Array = -np.log(np.minimum(own, 1.0))
@@ -151,9 +155,13 @@ class BrierState:
             squares += float(np.einsum("ij,ij->", exact, exact))
         own = probabilities[np.arange(rows), label]
         outcomes = np.bincount(label * bins + bin_number(own, bins), minlength=classes * bins)
-        first, second, third = (each.reshape(classes, bins) for each in (counts, forecasts, outcomes))
+        first, second, third = (
+            each.reshape(classes, bins) for each in (counts, forecasts, outcomes)
+        )
         total, joint = float(scores.sum()), float(own.sum(dtype=np.float64))
-        return cls(rows, total, float((scores * scores).sum()), first, second, third, squares, joint, False)
+        return cls(
+            rows, total, float((scores * scores).sum()), first, second, third, squares, joint, False
+        )
 
     @classmethod
     def of_confidence(cls, confidence: Array, verdict: Array) -> BrierState:
@@ -165,16 +173,25 @@ class BrierState:
     def of_candidates(cls, probabilities: Ragged, label: Array) -> BrierState:
         """State of the score over the candidates of each row; all of them are one event."""
         own, p = own_probability(probabilities, label), probabilities.values
-        scores = np.maximum(np.add.reduceat(p * p, probabilities.offsets[:-1]) - own * own, 0) + (1 - own) ** 2
+        scores = (
+            np.maximum(np.add.reduceat(p * p, probabilities.offsets[:-1]) - own * own, 0)
+            + (1 - own) ** 2
+        )
         return cls._of_one(scores, p, own, False)
 
     @classmethod
     def _of_one(cls, scores: Array, p: Array, own: Array, binary: bool) -> BrierState:
         """State of one event: forecasts of it, and those where it came."""
         exact, at = p.astype(np.float64, copy=False), bin_number(p, BINS)
-        counts, outcomes = (np.bincount(bins, minlength=BINS)[None] for bins in (at, bin_number(own, BINS)))
+        counts, outcomes = (
+            np.bincount(bins, minlength=BINS)[None] for bins in (at, bin_number(own, BINS))
+        )
         forecasts = np.bincount(at, weights=exact, minlength=BINS)[None]
-        total, squares, joint = float(scores.sum()), float((scores * scores).sum()), own.sum(dtype=np.float64)
+        total, squares, joint = (
+            float(scores.sum()),
+            float((scores * scores).sum()),
+            own.sum(dtype=np.float64),
+        )
         by_bin = (counts, forecasts, outcomes, float((exact * exact).sum()), float(joint))
         return cls(len(scores), total, squares, *by_bin, binary)
 
@@ -188,7 +205,10 @@ class BrierState:
     def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
-            got, remedy = "class probabilities and confidences, or other classes", "evaluate them apart"
+            got, remedy = (
+                "class probabilities and confidences, or other classes",
+                "evaluate them apart",
+            )
             raise InputError("parts of one form", got=got, remedy=remedy, column="probabilities")
         added = (f.name for f in fields(self) if f.name != "binary")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in added})
@@ -198,7 +218,9 @@ class BrierState:
         n = self.rows / _scale(len(self.counts))
         size = np.maximum(self.counts, 1)
         forecast, outcome = self.forecasts / size, self.outcomes / size
-        total = self.counts.sum(axis=1, keepdims=True)  # n for each class; candidates are more than rows
+        total = self.counts.sum(
+            axis=1, keepdims=True
+        )  # n for each class; candidates are more than rows
         base = self.outcomes.sum(axis=1, keepdims=True) / total
         between_squares = float((self.forecasts * forecast).sum())
         between_joint = float((self.forecasts * outcome).sum())
@@ -255,4 +277,6 @@ class Brier(Metric[BrierState, Measure]):
             ends = (lower * top, upper * top)
         both = {"sum_over_classes": 2 * value} if scale != 1 else {}
         parts = state.decomposition()
-        return measure(value, ends, level, "asymptotic", form=state.form, decomposition=parts, **both)
+        return measure(
+            value, ends, level, "asymptotic", form=state.form, decomposition=parts, **both
+        )

@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 NULL_REPLICATES = 1000
 
 
-def calibrated_labels(counts: Array, confidence: Array, replicates: int, rng: np.random.Generator) -> Array:
+def calibrated_labels(
+    counts: Array, confidence: Array, replicates: int, rng: np.random.Generator
+) -> Array:
     """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell)."""
     used = np.flatnonzero(counts > 0)
     out = np.zeros((replicates, len(counts)))
     whole = np.rint(counts[used]).astype(np.int64)
-    out[:, used] = rng.binomial(whole, np.clip(confidence[used], 0, 1), size=(replicates, len(used)))
+    out[:, used] = rng.binomial(
+        whole, np.clip(confidence[used], 0, 1), size=(replicates, len(used))
+    )
     return out
 
 
@@ -59,7 +63,9 @@ def population_error(
 
 
 BINS = 15
-_FINE = 3840  # 15 * 256: narrow enough for the smooth metric, and every default metric shares the state
+_FINE = (
+    3840  # 15 * 256: narrow enough for the smooth metric, and every default metric shares the state
+)
 
 
 def bin_number(confidence: Array, bins: int) -> Array:
@@ -84,18 +90,24 @@ class CalibrationBins:
         code *= 2
         code += verdict
         counts = np.bincount(code, minlength=2 * bins)
-        sums = np.bincount(code, weights=confidence, minlength=2 * bins).astype(np.float64, copy=False)
+        sums = np.bincount(code, weights=confidence, minlength=2 * bins).astype(
+            np.float64, copy=False
+        )
         return cls(counts.reshape(bins, 2).astype(np.int64, copy=False), sums.reshape(bins, 2))
 
     def __add__(self, other: CalibrationBins) -> CalibrationBins:
         """Sum of both."""
         if self.counts.shape != other.counts.shape:
-            raise UsageError("states of different numbers of cells cannot merge; use one metric for all parts")
+            raise UsageError(
+                "states of different numbers of cells cannot merge; use one metric for all parts"
+            )
         return CalibrationBins(self.counts + other.counts, self.sums + other.sums)
 
     def coarse(self, bins: int) -> CalibrationBins:
         """The same in fewer bins, a divisor of their number."""
-        return CalibrationBins(self.counts.reshape(bins, -1, 2).sum(axis=1), self.sums.reshape(bins, -1, 2).sum(axis=1))
+        return CalibrationBins(
+            self.counts.reshape(bins, -1, 2).sum(axis=1), self.sums.reshape(bins, -1, 2).sum(axis=1)
+        )
 
     @property
     def rows(self) -> int:
@@ -172,8 +184,12 @@ class _EqualWidthError(BinnedMetric[Measure]):
         bins, rng = state.coarse(self.bins), generator(seed, self.name)
         plug_in, debiased = binned_error(bins), self.name == "ece_debiased"
         draws = poisson_counts(bins.counts, REPLICATES, rng)
-        residuals = np.where(bins.counts > 0, bins.sums / np.maximum(bins.counts, 1) - np.array([0.0, 1.0]), 0.0)
-        replicates = np.abs((draws * residuals).sum(axis=2)).sum(axis=1) / np.maximum(draws.sum(axis=(1, 2)), 1)
+        residuals = np.where(
+            bins.counts > 0, bins.sums / np.maximum(bins.counts, 1) - np.array([0.0, 1.0]), 0.0
+        )
+        replicates = np.abs((draws * residuals).sum(axis=2)).sum(axis=1) / np.maximum(
+            draws.sum(axis=(1, 2)), 1
+        )
         # the same over labels drawn as the confidences say
         fine = state.coarse(self.bins * min(_PARTS, len(state.counts) // self.bins))
         counts, sums = fine.counts.sum(axis=1), fine.sums.sum(axis=1)
@@ -181,7 +197,9 @@ class _EqualWidthError(BinnedMetric[Measure]):
         gaps = (sums - hits).reshape(NULL_REPLICATES, self.bins, -1).sum(axis=2)
         null = np.abs(gaps).sum(axis=1) / state.rows
         value, sizes = _debiased(bins) if debiased else plug_in, (bins.rows, bins.rarer)
-        return population_error(value, replicates, plug_in, null, sizes, level, debiased=debiased, bins=self.bins)
+        return population_error(
+            value, replicates, plug_in, null, sizes, level, debiased=debiased, bins=self.bins
+        )
 
 
 @register("metric")
@@ -268,7 +286,9 @@ def _equal_mass_bins(groups: Groups, bins: int) -> tuple[Array, Array, Array]:
     sizes, correct = groups.sizes[::-1], groups.correct[::-1]
     at = np.concatenate([[0.0], np.cumsum(sizes)])
     # Between the ends of a group of ties the expected sums are straight lines.
-    forecasts = np.interp(edges, at, np.concatenate([[0.0], np.cumsum(sizes * groups.confidence[::-1])]))
+    forecasts = np.interp(
+        edges, at, np.concatenate([[0.0], np.cumsum(sizes * groups.confidence[::-1])])
+    )
     hits = np.interp(edges, at, np.concatenate([[0.0], np.cumsum(correct)]))
     return np.diff(edges), np.diff(forecasts) - np.diff(hits), np.diff(hits)
 
@@ -305,7 +325,10 @@ class EqualMassCalibrationError(RankMetric[Measure]):
             # Only the groups that a cut goes through can be shared out wrongly, between two bins each.
             cuts = groups.rows - np.cumsum(sizes)[:-1]
             at = np.searchsorted(groups.before, cuts, side="right") - 1
-            lost = groups.disorder + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
+            lost = (
+                groups.disorder
+                + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
+            )
             extras["rounding"] = 2 * float(lost[at].sum()) / groups.rows
         # the error on joined ranks, and that of labels drawn as their confidences say
         joined = groups.joined(_MASS_CHUNKS)
@@ -320,8 +343,13 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         part = (edges - at[last - 1]) / own[last - 1]
         hits_at = sums[:, last - 1] + part * (sums[:, last] - sums[:, last - 1])
         null: Array = np.abs(gaps + hits - np.diff(hits_at, axis=1)).sum(axis=1) / joined.rows
-        observed, replicates = float(np.abs(gaps).sum()) / joined.rows, np.abs(replicated).sum(axis=1) / rows
-        return population_error(value, replicates, observed, null, (groups.rows, groups.rarer), level, **extras)
+        observed, replicates = (
+            float(np.abs(gaps).sum()) / joined.rows,
+            np.abs(replicated).sum(axis=1) / rows,
+        )
+        return population_error(
+            value, replicates, observed, null, (groups.rows, groups.rarer), level, **extras
+        )
 
 
 _KS_REPLICATES, _KS_CHUNKS = 500, 256
@@ -365,7 +393,12 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
         groups, rng = state.groups, generator(seed, self.name)
         value = _largest_gap(groups)
         # neighbouring groups joined into chunks of near equal size, most confident first; axes (chunk, verdict)
-        starts = np.searchsorted(groups.before, np.arange(_KS_CHUNKS) * (groups.rows / _KS_CHUNKS), side="right") - 1
+        starts = (
+            np.searchsorted(
+                groups.before, np.arange(_KS_CHUNKS) * (groups.rows / _KS_CHUNKS), side="right"
+            )
+            - 1
+        )
         counts = np.stack([groups.sizes - groups.correct, groups.correct], axis=1)
         sums = counts * groups.confidence[:, None]
         counts, sums = (np.add.reduceat(of, np.unique(starts), axis=0) for of in (counts, sums))
@@ -487,7 +520,9 @@ class SmoothCalibrationError(BinnedMetric[Measure]):
         left, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
         for at, part in ((left, 1 - share), (left + 1, share)):
             np.add.at(null.T, at, ((hits - size[full] * mean) / state.rows * part).T)
-        errors = _fixed_point(np.concatenate([mass @ spread, (own @ spread)[None], null]), 14)  # three digits do
+        errors = _fixed_point(
+            np.concatenate([mass @ spread, (own @ spread)[None], null]), 14
+        )  # three digits do
         replicates, observed = errors[:_SMOOTH_REPLICATES], float(errors[_SMOOTH_REPLICATES])
         null = errors[_SMOOTH_REPLICATES + 1 :]
         return population_error(value, replicates, observed, null, (state.rows, state.rarer), level)

@@ -29,7 +29,11 @@ _DRAWS = 2_000
 
 
 def compared_confidences(
-    values: Mapping[str, Array], correct: Any, clusters: Any = None, level: float = 0.95, seed: int = 0
+    values: Mapping[str, Array],
+    correct: Any,
+    clusters: Any = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Confidences by how well they order answers, the best first: AUROC = P(right above wrong) + P(tied) / 2 and the
     area under the accuracy-coverage curve, with intervals, and each AUROC minus the best one's.
@@ -54,10 +58,14 @@ def compared_confidences(
     keys = np.unique(group[known], return_inverse=True)[1]
     few = min(len(np.unique(keys[verdict == side])) for side in (0, 1))
     if not few:
-        raise NotApplicable("every answer is right, or every one is wrong: nothing is to be ordered")
+        raise NotApplicable(
+            "every answer is right, or every one is wrong: nothing is to be ordered"
+        )
     n, wrong, right = len(verdict), verdict == 0, verdict == 1
     student = student_quantile(level, few - 1) / normal_quantile(level)
-    widened = student**2 if keys.max() + 1 < n else 1.0  # of few clusters, whose sums alone are independent
+    widened = (
+        student**2 if keys.max() + 1 < n else 1.0
+    )  # of few clusters, whose sums alone are independent
     orders: dict[bytes, str] = {}
     alike: dict[str, list[str]] = {}
     rows: list[dict[str, Any]] = []
@@ -68,18 +76,27 @@ def compared_confidences(
         if first != name or len(levels) < 2:
             alike.setdefault(first if first != name else "", []).append(name)
             continue
-        positives, negatives = (np.bincount(at[side], minlength=len(levels)) for side in (right, wrong))
+        positives, negatives = (
+            np.bincount(at[side], minlength=len(levels)) for side in (right, wrong)
+        )
         auroc = auc_of(ScoreCounts(positives.astype(np.float64), negatives.astype(np.float64)))
         assert auroc is not None
         sizes, hits = (positives + negatives)[::-1], positives[::-1]
-        groups = Groups(levels[::-1], np.cumsum(sizes).astype(np.float64), np.cumsum(hits).astype(np.float64))
+        groups = Groups(
+            levels[::-1], np.cumsum(sizes).astype(np.float64), np.cumsum(hits).astype(np.float64)
+        )
         area = area_of(groups)
         of_area = influence(groups, area)[:, ::-1][verdict, at] / n
         of_auroc = np.where(right, auroc[1][at], auroc[2][at])
         spread = widened * float(np.square(np.bincount(keys, of_area)).sum())
         moves.append(np.bincount(keys, of_auroc))
-        ends = from_effective_rows(auroc[0], widened * float(np.square(moves[-1]).sum()), few, level)
-        made = {"auroc": (auroc[0], ends), "auc_coverage": (area, from_influence(area, spread, n, few, level))}
+        ends = from_effective_rows(
+            auroc[0], widened * float(np.square(moves[-1]).sum()), few, level
+        )
+        made = {
+            "auroc": (auroc[0], ends),
+            "auc_coverage": (area, from_influence(area, spread, n, few, level)),
+        }
         intervals = {
             what: Interval(value, min(low, value), max(high, value), level, "asymptotic")
             for what, (value, (low, high)) in made.items()
@@ -98,14 +115,23 @@ def compared_confidences(
     quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
     best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
     for i, row in enumerate(rows):
-        value, half = row["auroc"].value - rows[best]["auroc"].value, quantile * float(apart[i, best])
+        value, half = (
+            row["auroc"].value - rows[best]["auroc"].value,
+            quantile * float(apart[i, best]),
+        )
         ends = max(value - half, -1.0), min(value + half, 1.0)
         row["difference"] = None if i == best else Interval(value, *ends, level, "asymptotic")
         row["tied"] = i == best or ends[1] >= 0
         row["alike"] = alike.get(row["name"], [])
     ranking = sorted(rows, key=lambda row: -row["auroc"].value)
     tied = [row["name"] for row in ranking if row["tied"]]
-    out = {"rows": n, "clusters": int(keys.max()) + 1, "best": tied[0], "tied": tied, "ranking": ranking}
+    out = {
+        "rows": n,
+        "clusters": int(keys.max()) + 1,
+        "best": tied[0],
+        "tied": tied,
+        "ranking": ranking,
+    }
     return out | {"same": alike.get("", [])}
 
 
@@ -135,7 +161,9 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
     @property
     def reads(self) -> set[str]:
         """Fields that some score is made of."""
-        return {name for cls in classes_of("score") for need in cls.needs for name in need.split("|")} - {"features"}
+        return {
+            name for cls in classes_of("score") for need in cls.needs for name in need.split("|")
+        } - {"features"}
 
     def _values(self, record: Predictions) -> dict[str, Array]:
         """Every confidence of a record, that of other metrics first; NaN where a score fails."""
@@ -165,8 +193,15 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         known = batch.known()
         keys = scramble(known.first_row + np.arange(len(known)))
         order = np.argsort(keys)[:_MOST_ROWS]
-        own = None if self.cluster is None else known.columns.get(self.cluster, getattr(known, self.cluster, None))
-        arrays = {"verdicts": known.verdicts, "clusters": keys if own is None else cluster_keys(own, known.first_row)}
+        own = (
+            None
+            if self.cluster is None
+            else known.columns.get(self.cluster, getattr(known, self.cluster, None))
+        )
+        arrays = {
+            "verdicts": known.verdicts,
+            "clusters": keys if own is None else cluster_keys(own, known.first_row),
+        }
         arrays = {name: values[order] for name, values in (arrays | self._values(known)).items()}
         keys = keys[order]  # of places: every row is another content
         draw = Draw(keys, keys, np.ones(len(keys), dtype=np.int64), _MOST_ROWS, len(known))
@@ -181,7 +216,16 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         if len(out["ranking"]) < 2:
             raise NotApplicable("one confidence alone tells rows apart")
         used = next(iter(values))
-        out["used"] = used if used in ("max_probability", self.confidence, "sequence_probability") else None
+        out["used"] = (
+            used if used in ("max_probability", self.confidence, "sequence_probability") else None
+        )
         for row in out["ranking"]:  # how another command takes it
-            row["take"] = f"--map {row['name']}=confidence" if row["name"] in self.columns else f"--score {row['name']}"
-        return out | {"of_rows": state.draw.seen, "unknown": {name: many for name, many in unknown.items() if many}}
+            row["take"] = (
+                f"--map {row['name']}=confidence"
+                if row["name"] in self.columns
+                else f"--score {row['name']}"
+            )
+        return out | {
+            "of_rows": state.draw.seen,
+            "unknown": {name: many for name, many in unknown.items() if many},
+        }

@@ -32,7 +32,9 @@ def confusion_matrix(label: Any, prediction: Any, classes: int) -> Array:
     >>> confusion_matrix([0, 0, 1], [0, 1, 1], 2).tolist()
     [[1, 1], [0, 1]]
     """
-    return Confusion.of(Predictions.from_classes(prediction, label=label, classes=tuple(range(classes)))).matrix()
+    return Confusion.of(
+        Predictions.from_classes(prediction, label=label, classes=tuple(range(classes)))
+    ).matrix()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +66,13 @@ class Confusion:
     def __add__(self, other: Confusion) -> Confusion:
         """Sum of both, of the same classes."""
         if self.classes != other.classes:
-            got, remedy = f"{len(self.classes)} and {len(other.classes)} classes", "read them with the same class names"
-            raise InputError("parts that name the same classes", got=got, remedy=remedy, column="label")
+            got, remedy = (
+                f"{len(self.classes)} and {len(other.classes)} classes",
+                "read them with the same class names",
+            )
+            raise InputError(
+                "parts that name the same classes", got=got, remedy=remedy, column="label"
+            )
         codes, at = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
         counts = np.zeros(len(codes), dtype=np.int64)
         np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
@@ -110,7 +117,9 @@ class Confusion:
     def rarest(self) -> int:
         """Samples that are right, are wrong, or are of the rarest true class: the fewest of these."""
         hits = int(self.hits.sum())
-        return min(hits, self.rows - hits, int(self.support[self.support > 0].min(initial=self.rows)))
+        return min(
+            hits, self.rows - hits, int(self.support[self.support > 0].min(initial=self.rows))
+        )
 
     def matrix(self) -> Array:
         """Dense counts, shape (class, class): row = true class, column = predicted class."""
@@ -146,7 +155,9 @@ class ConfusionTable(ConfusionMetric[dict[str, Any]]):
 
     def _finish(self, state: Confusion, level: float, seed: int) -> dict[str, Any]:
         if len(state.classes) > _LARGEST:
-            raise NotApplicable(f"a table of {len(state.classes)} by {len(state.classes)} classes is too large")
+            raise NotApplicable(
+                f"a table of {len(state.classes)} by {len(state.classes)} classes is too large"
+            )
         return {"classes": list(state.classes), "counts": state.matrix().tolist()}
 
 
@@ -171,7 +182,9 @@ class CohenKappa(ConfusionMetric[Measure]):
         n = float(state.rows)
         support, predicted = state.support.astype(np.float64), state.predicted.astype(np.float64)
         if (support + predicted > 0).sum() < 2:
-            raise NotApplicable("every row is of one class and predicted as it: chance agrees as well")
+            raise NotApplicable(
+                "every row is of one class and predicted as it: chance agrees as well"
+            )
         chance = dot(support, predicted)
         divisor = n * n - chance
         value = float(np.clip((float(state.hits.sum()) * n - chance) / divisor, -1, 1))
@@ -228,7 +241,9 @@ class ClassMean(ConfusionMetric[Measure]):
     bigger_is_better = True
     citation = "sokolova2009"
     weights: ClassVar[tuple[float, float, float]]
-    of_truths: ClassVar[bool] = False  # whether it goes over classes that occur as truth, not as prediction alone
+    of_truths: ClassVar[bool] = (
+        False  # whether it goes over classes that occur as truth, not as prediction alone
+    )
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         of_hit, of_truth, of_guess = self.weights
@@ -252,7 +267,9 @@ class ClassMean(ConfusionMetric[Measure]):
         a, total = hits[tried] + 0.5, trials[tried] + 1.0
         mean = a / total
         variance = mean * (1 - mean) / (total + 1)
-        if of_hit == 2:  # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
+        if (
+            of_hit == 2
+        ):  # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
             slope = 2 / (1 + mean) ** 2
             mean, variance = 2 * mean / (1 + mean), variance * slope**2
         far = normal_quantile(level) * float(variance.sum()) ** 0.5
@@ -289,7 +306,9 @@ class AboutClass:
         return place_of_class(classes, self.positive)
 
 
-def about_class(metrics: Sequence[Metric[Any, Any]], positive: int | str | None) -> list[Metric[Any, Any]]:
+def about_class(
+    metrics: Sequence[Metric[Any, Any]], positive: int | str | None
+) -> list[Metric[Any, Any]]:
     """The metrics; those of one of two classes are about the class named.
 
     >>> about_class([create("metric", "f1")], "spam")[0].positive
@@ -477,7 +496,11 @@ class Specificity(PositiveClassMetric):
         # How a sample of (truth, guess) moves the mean: it is one of the others of every class but its own.
         share = np.where(used, 1 / np.maximum(others, 1), 0.0) / used.sum()
         truth, guess = state.truth, state.guess
-        moved = float((rate * share).sum()) - (rate * share)[truth] - np.where(truth != guess, share[guess], 0.0)
+        moved = (
+            float((rate * share).sum())
+            - (rate * share)[truth]
+            - np.where(truth != guess, share[guess], 0.0)
+        )
         # A class for which little was taken shows little spread: at least as much as the classes' posteriors have.
         doubt = (false + 0.5) / (others + 1)
         posterior = float((doubt * (1 - doubt) / (others + 2))[used].sum()) / int(used.sum()) ** 2

@@ -14,14 +14,26 @@ from ..registry import register
 from ..results import plain
 from .base import Measure, checked_pair, measure
 from .ranks import Groups, RankMetric, Ranks
-from .resampling import FEW_ROWS, MOST_BINS, REPLICATES, Points, RankBins, interval_of, rank_bins, resampled
+from .resampling import (
+    FEW_ROWS,
+    MOST_BINS,
+    REPLICATES,
+    Points,
+    RankBins,
+    interval_of,
+    rank_bins,
+    resampled,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
 def computation_score(
-    *, energy: float | None = None, parameters: float | None = None, optimal_parameters: float | None = None
+    *,
+    energy: float | None = None,
+    parameters: float | None = None,
+    optimal_parameters: float | None = None,
 ) -> float:
     """1 / energy, or optimal parameters / parameters; more is better, and nothing bounds it from above.
 
@@ -37,7 +49,9 @@ def computation_score(
     if (energy is None) == (parameters is None):
         raise UsageError("give either the energy of a model or its number of parameters")
     if energy is None and optimal_parameters is None:
-        raise UsageError("a score by parameters needs the optimal number of parameters for the device")
+        raise UsageError(
+            "a score by parameters needs the optimal number of parameters for the device"
+        )
     given = {"energy": energy, "optimal parameters": optimal_parameters, "parameters": parameters}
     for name, value in given.items():
         if value is not None and not 0 < value < float("inf"):
@@ -61,8 +75,14 @@ def didma(disca: float, computation: float, weights: Sequence[float] = (0.5, 0.5
 def check_weights(names: str, weights: Sequence[float], slack: float = 1e-6) -> tuple[float, ...]:
     """Weights that are not negative and sum to 1; `UsageError` otherwise."""
     given, many = tuple(float(w) for w in weights), "three" if "," in names else "two"
-    if len(given) != ("two", "three").index(many) + 2 or not min(given) >= 0 or abs(sum(given) - 1) > slack:
-        raise UsageError(f"expected {many} weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
+    if (
+        len(given) != ("two", "three").index(many) + 2
+        or not min(given) >= 0
+        or abs(sum(given) - 1) > slack
+    ):
+        raise UsageError(
+            f"expected {many} weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}"
+        )
     return given
 
 
@@ -149,7 +169,9 @@ def disca(
     >>> round(d.value, 4)  # (1/0.8 + 1/0.8 - 1.6667) / 3
     0.2778
     """
-    table = disca_by_tolerance(confidence, correct, tolerances=(tolerance,), weights=weights, grid=grid, steps=steps)
+    table = disca_by_tolerance(
+        confidence, correct, tolerances=(tolerance,), weights=weights, grid=grid, steps=steps
+    )
     return table[tolerance]
 
 
@@ -182,7 +204,9 @@ def disca_terms(bins: RankBins, grid: str, steps: int, tolerances: Sequence[floa
     last = bins.at_ranks(bins.rows[:, None]).confidence[:, 0]
     erred = points.wrong > bins.least_error
     a, a_at, never_wrong = _first(erred, confidence, last)
-    firsts = [_first(erred if t >= 1 else accuracy < t - 1e-12, confidence, last) for t in tolerances]
+    firsts = [
+        _first(erred if t >= 1 else accuracy < t - 1e-12, confidence, last) for t in tolerances
+    ]
     b, b_at, never_below = (np.stack(parts, axis=1) for parts in zip(*firsts, strict=True))
     rise = np.diff(accuracy, axis=1)
     up = np.flatnonzero(rise > 1e-12)  # places of all replicates in one line
@@ -216,7 +240,9 @@ def check_options(
         raise UsageError(f"expected at least 2 steps of the grid, got {steps}; 100 is usual")
     for tolerance in tolerances:
         if not 0.5 <= tolerance <= 1:
-            raise UsageError(f"expected a tolerance from 0.5 to 1, an accuracy, got {tolerance}; 0.95 is usual")
+            raise UsageError(
+                f"expected a tolerance from 0.5 to 1, an accuracy, got {tolerance}; 0.95 is usual"
+            )
     x, y, z = check_weights("x, y, z", weights, 0.0101)
     return x, y, z
 
@@ -224,7 +250,9 @@ def check_options(
 def check_defined(terms: Terms, groups: Groups) -> None:
     """`NotApplicable` where the order is none of confidences, or where a or b is 0."""
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
-        raise NotApplicable("needs an ordering in (0, 1], such as a probability; this score leaves it")
+        raise NotApplicable(
+            "needs an ordering in (0, 1], such as a probability; this score leaves it"
+        )
     for name, value in (("a", terms.a[0]), ("b", terms.b[0].min())):
         if not value > LEAST:
             why = f"{name}, a confidence, is {value:g}; it needs to be above {LEAST:g}"
@@ -234,11 +262,19 @@ def check_defined(terms: Terms, groups: Groups) -> None:
 def parts_of(terms: Terms, i: int, tolerance: float, weights: tuple[float, float, float]) -> Disca:
     """The score and its parts in the first replicate, at the i-th tolerance of the terms."""
     points, a_at, b_at = terms.points, int(terms.a_at[0]), int(terms.b_at[0, i])
-    a_coverage, b_coverage = (float(points.answered[0, at] / points.answered[0, -1]) for at in (a_at, b_at))
+    a_coverage, b_coverage = (
+        float(points.answered[0, at] / points.answered[0, -1]) for at in (a_at, b_at)
+    )
     value, a, b = float(terms.values(weights)[0, i]), float(terms.a[0]), float(terms.b[0, i])
-    rises, penalty, accuracy = int(terms.fluctuations[0]), float(terms.penalty[0]), float(points.accuracy[0, b_at])
+    rises, penalty, accuracy = (
+        int(terms.fluctuations[0]),
+        float(terms.penalty[0]),
+        float(points.accuracy[0, b_at]),
+    )
     never = bool(terms.never_wrong[0]), bool(terms.never_below[0, i])
-    return Disca(value, a, b, rises, penalty, tolerance, weights, a_coverage, b_coverage, accuracy, *never)
+    return Disca(
+        value, a, b, rises, penalty, tolerance, weights, a_coverage, b_coverage, accuracy, *never
+    )
 
 
 _SHOWN = (1.0, *TOLERANCES, 0.5)
@@ -265,7 +301,11 @@ class DiscaScore(RankMetric[Measure]):
     bounds = (-np.inf, np.inf)
 
     def __init__(
-        self, tolerance: float = 0.95, weights: Sequence[float] = WEIGHTS, grid: str = "coverage", steps: int = STEPS
+        self,
+        tolerance: float = 0.95,
+        weights: Sequence[float] = WEIGHTS,
+        grid: str = "coverage",
+        steps: int = STEPS,
     ) -> None:
         self.weights = check_options((tolerance,), weights, grid, steps)
         self.tolerance, self.grid, self.steps = tolerance, grid, steps
@@ -285,7 +325,9 @@ class DiscaScore(RankMetric[Measure]):
         ends = [interval_of(float(v), d, level) for v, d in zip(values, draws.T, strict=True)]
         lasts = bins.at_ranks(np.array([[max(groups.rows - 4, 1), groups.rows]])).confidence[0]
         higher, lowest = float(lasts[0]), float(lasts[1])
-        for i, (low, high) in enumerate(ends):  # moved out where the lowest confidence stands for a or b
+        for i, (low, high) in enumerate(
+            ends
+        ):  # moved out where the lowest confidence stands for a or b
             if share := x * terms.never_wrong[0] + y * terms.never_below[0, i]:
                 apart = share * (higher / lowest - 1)
                 ends[i] = (low - apart / higher, high + apart / lowest)
@@ -301,15 +343,27 @@ class DiscaScore(RankMetric[Measure]):
         extras = {name: value for name, value in vars(parts).items() if name != "value"}
         extras |= {"grid": self.grid, "steps": self.steps}
         extras["terms"] = {"first": x / parts.a, "second": y / parts.b, "third": -z * parts.penalty}
-        drawn = {"a": again.a, "b": again.b[:, 0], "fluctuations": again.fluctuations, "penalty": again.penalty}
-        extras["intervals"] = {name: interval_of(getattr(parts, name), d, level) for name, d in drawn.items()}
+        drawn = {
+            "a": again.a,
+            "b": again.b[:, 0],
+            "fluctuations": again.fluctuations,
+            "penalty": again.penalty,
+        }
+        extras["intervals"] = {
+            name: interval_of(getattr(parts, name), d, level) for name, d in drawn.items()
+        }
         for name in ("a", "b"):  # confidences are never above 1
             low, high = extras["intervals"][name]
             extras["intervals"][name] = low, min(high, 1.0)
         extras["by_tolerance"] = []
         for i, tolerance in enumerate(_SHOWN, 1):
             part = parts_of(terms, i, tolerance, self.weights)
-            row = {"tolerance": part.tolerance, "value": part.value, "b": part.b, "coverage": part.b_coverage}
+            row = {
+                "tolerance": part.tolerance,
+                "value": part.value,
+                "b": part.b,
+                "coverage": part.b_coverage,
+            }
             row |= {"accuracy": part.b_accuracy, "never_below": part.never_below}
             row |= {"lower": ends[i][0], "upper": ends[i][1]}
             extras["by_tolerance"].append(row)

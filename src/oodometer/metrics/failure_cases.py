@@ -25,7 +25,11 @@ _WHERE = {
     "end": "in the last 20 % of coverage",
     "strong": "strongly",
 }
-_RISE = {"start": 0.02, "middle": 0.01, "end": 0.01}  # smaller rises are no one's business, however certain
+_RISE = {
+    "start": 0.02,
+    "middle": 0.01,
+    "end": 0.01,
+}  # smaller rises are no one's business, however certain
 _STRONG = 0.05
 _STEP_UP, _OFTEN = 0.001, 10
 COVERAGES = np.arange(1, _STEPS + 1) / _STEPS
@@ -72,7 +76,9 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
     def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
         """The table; the level is that of the exact interval in a plateau."""
         if state.rows < FEW_ROWS:
-            raise NotApplicable(f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}")
+            raise NotApplicable(
+                f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}"
+            )
         groups = state.groups
         seen = rank_bins(groups).at_coverages(COVERAGES).accuracy
         again = resampled(groups, seed).at_coverages(COVERAGES).accuracy
@@ -81,7 +87,10 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
         many = cells.sizes.astype(np.int64)
         risk = np.clip(1 - falling_accuracy(cells.correct, many), 0, 1)
         wrong = generator(seed, "falling").binomial(many, risk, size=(REPLICATES, len(many)))
-        answered, errors = np.broadcast_to(cells.answered, wrong.shape), np.cumsum(wrong, axis=1).astype(np.float64)
+        answered, errors = (
+            np.broadcast_to(cells.answered, wrong.shape),
+            np.cumsum(wrong, axis=1).astype(np.float64),
+        )
         falling = RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
         chance = falling.at_coverages(COVERAGES).accuracy
         sizes = (case_sizes(seen), case_sizes(again), case_sizes(chance))
@@ -106,7 +115,9 @@ def case_sizes(accuracy: Array) -> dict[str, Array]:
     out = {}
     for name in (*REGIONS, "strong"):
         part = accuracy[:, _part(name)]
-        out[name] = (part - np.minimum.accumulate(part, axis=1)).max(axis=1)  # from a point to a later one
+        out[name] = (part - np.minimum.accumulate(part, axis=1)).max(
+            axis=1
+        )  # from a point to a later one
     out["often"] = (np.diff(accuracy, axis=1) >= _STEP_UP).sum(axis=1)
     return out
 
@@ -154,12 +165,17 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     """The widest stretch of ranks in which accuracy and confidence hardly vary though confidence is high."""
     out: dict[str, Any] = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
-        return out | {"sentence": "rows are not ordered by a confidence in [0, 1], so no plateau can be found"}
+        return out | {
+            "sentence": "rows are not ordered by a confidence in [0, 1], so no plateau can be found"
+        }
     points = rank_bins(groups).at_coverages(COVERAGES)
     accuracy, confidence = points.accuracy[0], points.confidence[0].astype(np.float64)
     best = (0, 0)
     for i in range(_STEPS):
-        flat = np.maximum.accumulate(accuracy[i:]) - np.minimum.accumulate(accuracy[i:]) <= _FLAT + 1e-12
+        flat = (
+            np.maximum.accumulate(accuracy[i:]) - np.minimum.accumulate(accuracy[i:])
+            <= _FLAT + 1e-12
+        )
         fits = flat & (confidence[i:] >= _HIGH) & (confidence[i] - confidence[i:] <= _ALIKE)
         width = len(fits) if fits.all() else int(fits.argmin())
         if width > best[1] - best[0]:
@@ -167,14 +183,21 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     i, j = best[0], best[1] - 1
     wide = (j - i) / _STEPS
     if wide < _WIDE:
-        return out | {"width": max(wide, 0.0), "sentence": "no wide stretch of coverage where confidence hardly varies"}
+        return out | {
+            "width": max(wide, 0.0),
+            "sentence": "no wide stretch of coverage where confidence hardly varies",
+        }
     rows = float(points.answered[0, j] - points.answered[0, i])
     wrong = float(points.wrong[0, j] - points.wrong[0, i])
     right = 1 - wrong / rows
-    stated = float(np.interp(np.linspace(COVERAGES[i], COVERAGES[j], 201), COVERAGES, confidence).mean())
+    stated = float(
+        np.interp(np.linspace(COVERAGES[i], COVERAGES[j], 201), COVERAGES, confidence).mean()
+    )
     upper = clopper_pearson(rows - wrong, rows, level)[1]
     again = resampled(groups, seed).at_coverages(COVERAGES[[i, j]])
-    share = 1 - np.diff(again.wrong, axis=1)[:, 0] / np.maximum(np.diff(again.answered, axis=1)[:, 0], 1)
+    share = 1 - np.diff(again.wrong, axis=1)[:, 0] / np.maximum(
+        np.diff(again.answered, axis=1)[:, 0], 1
+    )
     is_seen = stated - right >= _GAP and upper < stated
     say = (
         f"a plateau from {percent(COVERAGES[i])} to {percent(COVERAGES[j])} coverage: accuracy stays within "
@@ -186,7 +209,10 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     )
     out |= {"seen": bool(is_seen), "share": float((stated - share >= _GAP).mean()), "width": wide}
     out |= {"from_coverage": float(COVERAGES[i]), "to_coverage": float(COVERAGES[j])}
-    out |= {"accuracy_low": float(accuracy[i : j + 1].min()), "accuracy_high": float(accuracy[i : j + 1].max())}
+    out |= {
+        "accuracy_low": float(accuracy[i : j + 1].min()),
+        "accuracy_high": float(accuracy[i : j + 1].max()),
+    }
     out |= {"confidence_low": float(confidence[j]), "confidence_high": float(confidence[i])}
     return out | {"right": right, "stated": stated, "sentence": say}
 
@@ -194,4 +220,6 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
 def tail_difference(a: RankBins, b: RankBins) -> Array:
     """Case 1, the tail: mean accuracy of B minus that of A over the first 20 % of coverage, of each replicate."""
     coverages = np.arange(1, round(TAIL * _STEPS) + 1) / _STEPS
-    return np.asarray((b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1))
+    return np.asarray(
+        (b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1)
+    )

@@ -32,14 +32,23 @@ class _OnScale(Metric[S, Measure]):
     citation = "waudbysmith2024"
 
     def __init__(self, scale: Sequence[float] | None = None, guessed: bool = False) -> None:
-        self.scale, self.guessed = None if scale is None else (float(scale[0]), float(scale[1])), guessed
+        self.scale, self.guessed = (
+            None if scale is None else (float(scale[0]), float(scale[1])),
+            guessed,
+        )
 
-    def _mean(self, sums: ScoreSums, seen: tuple[float, float], level: float, seed: int) -> tuple[Mean, Kind]:
+    def _mean(
+        self, sums: ScoreSums, seen: tuple[float, float], level: float, seed: int
+    ) -> tuple[Mean, Kind]:
         scale = self.scale or scale_seen(seen)
         if scale[0] == scale[1]:
-            raise NotApplicable(f"every score is {scale[0]:g}, which tells no scale; name it with --scale LOW,HIGH")
+            raise NotApplicable(
+                f"every score is {scale[0]:g}, which tells no scale; name it with --scale LOW,HIGH"
+            )
         mean = sums.mean(level, scale, seed)
-        return mean, "empirical" if self.guessed or (self.scale is None and scale != _UNIT) else mean.kind
+        return mean, "empirical" if self.guessed or (
+            self.scale is None and scale != _UNIT
+        ) else mean.kind
 
 
 def scale_seen(seen: tuple[float, float]) -> tuple[float, float]:
@@ -71,7 +80,12 @@ class MeanScore(_OnScale[ScoreSums]):
     def _finish(self, state: ScoreSums, level: float, seed: int) -> Measure:
         mean, kind = self._mean(state, state.seen, level, seed)
         scale = list(self.scale or scale_seen(state.seen))
-        extras = {"t": list(mean.t), "scale": scale, "design_effect": mean.effect, "clusters": mean.clusters}
+        extras = {
+            "t": list(mean.t),
+            "scale": scale,
+            "design_effect": mean.effect,
+            "clusters": mean.clusters,
+        }
         return measure(mean.value, (mean.lower, mean.upper), level, kind, **extras)
 
 
@@ -118,14 +132,18 @@ class MacroMean(_OnScale[TaskSums]):
         """Sums of each task."""
         known = batch.known()
         values, keys, group = known.outcomes, known.columns.get(CLUSTER), np.asarray(known.group)
-        names = np.array(["(missing)" if is_null(v) else str(v) for v in group.tolist()], dtype=object)
+        names = np.array(
+            ["(missing)" if is_null(v) else str(v) for v in group.tolist()], dtype=object
+        )
         tasks = dict.fromkeys(names.tolist())
         if len(tasks) > _MOST_TASKS:
             return TaskSums({}, True)
         sums = {}
         for task in tasks:
             index = np.flatnonzero(names == task)
-            sums[task] = ScoreSums.of(values[index], None if keys is None else keys[index], batch.first_row)
+            sums[task] = ScoreSums.of(
+                values[index], None if keys is None else keys[index], batch.first_row
+            )
         return TaskSums(sums)
 
     def _finish(self, state: TaskSums, level: float, seed: int) -> Measure:
@@ -135,9 +153,17 @@ class MacroMean(_OnScale[TaskSums]):
         rows = []
         for name in sorted(state.tasks):
             mean, kind = self._mean(state.tasks[name], state.seen, level, seed)
-            of_task: dict[str, Any] = {"task": name, "rows": state.tasks[name].rows, "value": mean.value}
-            rows.append(of_task | {"lower": mean.lower, "upper": mean.upper, "level": level, "kind": kind})
-        value, lower, upper = mean_of_means([(row["value"], row["lower"], row["upper"]) for row in rows])
+            of_task: dict[str, Any] = {
+                "task": name,
+                "rows": state.tasks[name].rows,
+                "value": mean.value,
+            }
+            rows.append(
+                of_task | {"lower": mean.lower, "upper": mean.upper, "level": level, "kind": kind}
+            )
+        value, lower, upper = mean_of_means(
+            [(row["value"], row["lower"], row["upper"]) for row in rows]
+        )
         kind = "empirical" if any(row["kind"] == "empirical" for row in rows) else "asymptotic"
         return measure(value, (lower, upper), level, kind, tasks=len(rows), by_task=rows)
 
@@ -164,7 +190,9 @@ class PassAtK(_AtK[Clusters]):
 
     def why_not(self, record: Predictions) -> str | None:
         """Why this record is not enough, or None."""
-        return self.missing(record) or (None if "id" in record.columns else "needs a column `id` of questions")
+        return self.missing(record) or (
+            None if "id" in record.columns else "needs a column `id` of questions"
+        )
 
     def summarize(self, batch: Predictions) -> Clusters:
         """Answers and right ones of each question."""
@@ -173,14 +201,24 @@ class PassAtK(_AtK[Clusters]):
 
     def _finish(self, state: Clusters, level: float, seed: int) -> Measure:
         if not state.repeated or (state.sums[1] != state.sums[2]).any():
-            raise NotApplicable("needs answers that are right or wrong to questions whose `id` repeats")
+            raise NotApplicable(
+                "needs answers that are right or wrong to questions whose `id` repeats"
+            )
         repeats, passed = state.sums[:2]
         fewest, by_k = int(repeats.min()), []
         if self.k > fewest:
             raise NotApplicable(f"needs {self.k} answers to every question; one has {fewest}")
         for k in sorted({self.k, *(2**i for i in range(fewest.bit_length()))}):
             mean = bounded_mean(pass_at_k(repeats, passed, k), level, seed=seed)
-            by_k.append({"k": k, "value": mean.value, "lower": mean.lower, "upper": mean.upper, "kind": mean.kind})
+            by_k.append(
+                {
+                    "k": k,
+                    "value": mean.value,
+                    "lower": mean.lower,
+                    "upper": mean.upper,
+                    "kind": mean.kind,
+                }
+            )
         own = next(row for row in by_k if row["k"] == self.k)
         about = {"k": self.k, "questions": state.count, "fewest_repeats": fewest, "by_k": by_k}
         return measure(own["value"], (own["lower"], own["upper"]), level, own["kind"], **about)

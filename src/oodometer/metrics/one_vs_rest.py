@@ -49,7 +49,9 @@ class Uncertain(NamedTuple):
 
     def variances(self, counts: ScoreCounts) -> tuple[float, float]:
         """The variance that the samples of the class bring, and that of all others."""
-        return dot(counts.positives, self.by_positive**2), dot(counts.negatives, self.by_negative**2)
+        return dot(counts.positives, self.by_positive**2), dot(
+            counts.negatives, self.by_negative**2
+        )
 
 
 def _counted(scores: Array, positive: Array, bits: int) -> Array:
@@ -91,7 +93,10 @@ class OneVsRest:
         known = batch.label >= 0
         at = slice(None) if known.all() else known
         columns = slice(1, 2) if batch.num_classes == 2 else slice(None)
-        scores, label = batch.probabilities[at, columns], batch.label[at]  # no copies: they are kept, or counted soon
+        scores, label = (
+            batch.probabilities[at, columns],
+            batch.label[at],
+        )  # no copies: they are kept, or counted soon
         return cls(confusion, len(label), True, ((scores, label),))._bounded()
 
     @property
@@ -105,25 +110,39 @@ class OneVsRest:
         if not self.kept or self.rows * len(self.columns) <= _KEPT:
             return self
         counts = self._collapsed()
-        return OneVsRest(self.confusion, self.rows, True, (), counts if self.binned is None else counts + self.binned)
+        return OneVsRest(
+            self.confusion,
+            self.rows,
+            True,
+            (),
+            counts if self.binned is None else counts + self.binned,
+        )
 
     def _collapsed(self) -> Array:
         # the mantissa's bits that tell bins apart: 10 for one column of scores, fewer for many classes
-        bits = max(0, min(_MOST_BITS, int(np.log2(max(_CELLS / (2 * _OCTAVES * len(self.columns)), 1)))))
+        bits = max(
+            0, min(_MOST_BITS, int(np.log2(max(_CELLS / (2 * _OCTAVES * len(self.columns)), 1))))
+        )
 
         def counted(scores: Array, label: Array) -> Array:
-            return np.stack([_counted(scores[:, at], label == k, bits) for at, k in enumerate(self.columns)])
+            return np.stack(
+                [_counted(scores[:, at], label == k, bits) for at, k in enumerate(self.columns)]
+            )
 
         return reduce(np.add, (counted(*part) for part in self.kept))
 
     def __add__(self, other: OneVsRest) -> OneVsRest:
         """Rows of both."""
         if self.rows and other.rows and self.scored != other.scored:
-            raise UsageError("some parts have probabilities and some have none; give all of them, or leave them out")
+            raise UsageError(
+                "some parts have probabilities and some have none; give all of them, or leave them out"
+            )
         confusion, rows = self.confusion + other.confusion, self.rows + other.rows
         binned = [counts for counts in (self.binned, other.binned) if counts is not None]
         counts = reduce(np.add, binned) if binned else None
-        return OneVsRest(confusion, rows, self.scored or other.scored, self.kept + other.kept, counts)._bounded()
+        return OneVsRest(
+            confusion, rows, self.scored or other.scored, self.kept + other.kept, counts
+        )._bounded()
 
     @cached_property
     def exact(self) -> bool:
@@ -135,7 +154,9 @@ class OneVsRest:
         """How far at most an area under the ROC curve may be off for ties within bins; None where orders are exact."""
         if self.exact:
             return None
-        pairs = [(dot(p, n), float(p.sum() * n.sum())) for p, n in self.by_class[-len(self.columns) :]]
+        pairs = [
+            (dot(p, n), float(p.sum() * n.sum())) for p, n in self.by_class[-len(self.columns) :]
+        ]
         return float(np.mean([tied / both / 2 for tied, both in pairs if both] or [0.0]))
 
     @cached_property
@@ -171,7 +192,9 @@ class OneVsRest:
         """The group of each row in the counts of each of several classes; None where rows are not kept in order."""
         if not self.exact or len(self.confusion.classes) == 2:
             return None
-        return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in self._joined[0].T]
+        return [
+            np.unique(column, return_inverse=True)[1].reshape(-1) for column in self._joined[0].T
+        ]
 
     def variance(self, each: list[Uncertain | None]) -> float:
         """Of the mean of several classes' numbers, row by row where rows are kept, else at worst."""
@@ -179,7 +202,11 @@ class OneVsRest:
         if self.places is not None:
             label, moved = self._joined[1], np.zeros(self.rows)
             for k, number in used:
-                moved += np.where(label == k, number.by_positive[self.places[k]], number.by_negative[self.places[k]])
+                moved += np.where(
+                    label == k,
+                    number.by_positive[self.places[k]],
+                    number.by_negative[self.places[k]],
+                )
             return dot(moved, moved) / len(used) ** 2
         parts = np.array([number.variances(self.by_class[k]) for k, number in used])
         return float(parts[:, 0].sum() ** 0.5 + (parts[:, 1] ** 0.5).sum()) ** 2 / len(used) ** 2
@@ -191,14 +218,21 @@ def score_counts(positive: Any, score: Any) -> ScoreCounts:
     check_length(len(verdict), len(values), "score")
     if values.dtype.kind not in "fiu" or values.ndim != 1 or not len(values):
         got = f"{values.dtype}, shape {values.shape}"
-        raise InputError("one score a sample", got=got, remedy="give a number for each", column="score")
+        raise InputError(
+            "one score a sample", got=got, remedy="give a number for each", column="score"
+        )
     check_finite(values.astype(np.float64), "score", "sample")
     if (verdict < 0).any():
         row = int(np.argmax(verdict < 0)) + 1
-        raise InputError("true or false", got="null", remedy="drop the row", row=row, column="positive")
+        raise InputError(
+            "true or false", got="null", remedy="drop the row", row=row, column="positive"
+        )
     distinct, at = np.unique(values, return_inverse=True)
     width = len(distinct)
-    return ScoreCounts(np.bincount(at[verdict == 1], minlength=width), np.bincount(at[verdict == 0], minlength=width))
+    return ScoreCounts(
+        np.bincount(at[verdict == 1], minlength=width),
+        np.bincount(at[verdict == 0], minlength=width),
+    )
 
 
 class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
@@ -212,7 +246,11 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
         return OneVsRest.of(batch)
 
     def averaged(
-        self, state: OneVsRest, of: Callable[[ScoreCounts], Uncertain | None], level: float, **extras: Any
+        self,
+        state: OneVsRest,
+        of: Callable[[ScoreCounts], Uncertain | None],
+        level: float,
+        **extras: Any,
     ) -> Measure:
         """What ``of`` says of the positive class of two, else its mean over the classes of which it says something."""
         extras = {name: extra for name, extra in extras.items() if extra is not None}
@@ -221,9 +259,13 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
             at = self.position(classes)
             own = of(state.by_class[at])
             if own is None:
-                raise NotApplicable(f"every row is of class {classes[int(support.argmax())]!r}: needs both classes")
+                raise NotApplicable(
+                    f"every row is of class {classes[int(support.argmax())]!r}: needs both classes"
+                )
             few = int(support.min())
-            ends = from_effective_rows(own.value, sum(own.variances(state.by_class[at])), few, level)
+            ends = from_effective_rows(
+                own.value, sum(own.variances(state.by_class[at])), few, level
+            )
             return measure(own.value, ends, level, "asymptotic", positive=classes[at], **extras)
         each = [of(counts) for counts in state.by_class]
         used = [k for k, number in enumerate(each) if number is not None]
@@ -369,7 +411,14 @@ class IntervalOfEach(OneVsRestMetric[Measure]):
         if not there:
             raise NotApplicable("every row is of one class: needs two")
         value, low, high = (float(end) for end in np.mean(there, axis=0))
-        return measure(value, (low, high), level, "asymptotic", average="macro, one versus rest", classes=len(there))
+        return measure(
+            value,
+            (low, high),
+            level,
+            "asymptotic",
+            average="macro, one versus rest",
+            classes=len(there),
+        )
 
 
 def _gap_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | None:
@@ -494,7 +543,9 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
                 return None
             few = int(min(counts.positives.sum(), counts.negatives.sum()))
             low, high = from_effective_rows(area.value, sum(area.variances(counts)), few, level)
-            return Interval(area.value, min(low, area.value), max(high, area.value), level, "asymptotic")
+            return Interval(
+                area.value, min(low, area.value), max(high, area.value), level, "asymptotic"
+            )
 
         areas = [area_of(counts) for counts in (state.by_class if state.scored else ())]
         counted = state.confusion
@@ -511,7 +562,9 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
             columns[name] = [Interval(v, a, b, level, "exact") for v, a, b in three]
         rows: list[dict[str, Any]] = []
         for k, label in enumerate(counted.classes):
-            rows.append({"class": label, "support": int(support[k]), "predicted": int(predicted[k])})
+            rows.append(
+                {"class": label, "support": int(support[k]), "predicted": int(predicted[k])}
+            )
             rows[-1] |= {column: values[k] for column, values in columns.items()}
             rows[-1] |= {"roc_auc": areas[k]} if state.scored else {}
         return rows

@@ -58,7 +58,9 @@ def parts_of(required: Sequence[float], rows: int, alpha: float) -> Float[Array,
     return np.where(use, alpha / use.sum(), 0.0)
 
 
-def binomial_tails(hits: Array, trials: Array, required: Sequence[float]) -> Float[Array, "accuracy t"]:
+def binomial_tails(
+    hits: Array, trials: Array, required: Sequence[float]
+) -> Float[Array, "accuracy t"]:
     """P(X >= hits) for X ~ Binomial(trials, accuracy), of each required accuracy; 1 where nothing was hit."""
     from scipy.special import betainc
 
@@ -67,7 +69,9 @@ def binomial_tails(hits: Array, trials: Array, required: Sequence[float]) -> Flo
 
 
 def rejected(
-    tails: Float[Array, "accuracy t"], starts: Float[Array, "accuracy t"], parts: Float[Array, " accuracy"]
+    tails: Float[Array, "accuracy t"],
+    starts: Float[Array, "accuracy t"],
+    parts: Float[Array, " accuracy"],
 ) -> Bool[Array, "accuracy t"]:
     """Which hypotheses "from threshold t on the accuracy is below a" are rejected, at the level that parts sum to.
 
@@ -95,7 +99,9 @@ def rejected(
     return np.array(done)
 
 
-def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95) -> dict[str, Any]:
+def operating_point(
+    confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95
+) -> dict[str, Any]:
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.
 
     Learn then Test by fixed sequences. n / 25 rows (5 to 100), drawn at random with a fixed seed, give their
@@ -119,12 +125,16 @@ def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level
     >>> found["coverage"]["value"], found["threshold"] > 0.6, found["selective_accuracy"]["lower"]
     (0.8, True, 0.95)
     """
-    return _points(Ranks.of(*checked_pair(confidence, correct)).groups, (_checked(accuracy),), level)[0]
+    return _points(
+        Ranks.of(*checked_pair(confidence, correct)).groups, (_checked(accuracy),), level
+    )[0]
 
 
 def _checked(accuracy: float) -> float:
     if not 0 < accuracy < 1:
-        raise UsageError(f"expected a required accuracy between 0 and 1, got {accuracy}; percents are divided by 100")
+        raise UsageError(
+            f"expected a required accuracy between 0 and 1, got {accuracy}; percents are divided by 100"
+        )
     return float(accuracy)
 
 
@@ -137,7 +147,9 @@ def _points(
     set_aside, lowest = rows_set_aside(n), groups.lowest.astype(np.float64)
     ranks = generator(seed, "operating_points").choice(n, set_aside, replace=False)
     gave = np.searchsorted(groups.answered, ranks, side="right")
-    gave_right = gave[ranks - groups.before[gave] < groups.correct[gave]]  # random places, in a group the right first
+    gave_right = gave[
+        ranks - groups.before[gave] < groups.correct[gave]
+    ]  # random places, in a group the right first
     values = np.sort(lowest[gave])
     if between:  # by chance two may lie far from each other
         values = np.sort(np.append(values, values[:-1] + np.diff(values) / 2))
@@ -159,8 +171,16 @@ def _points(
         reached = np.flatnonzero(groups.right >= accuracy * groups.answered - 1e-9)
         seen: dict[str, float | None] = {"coverage": 0.0, "threshold": None}
         if len(reached):
-            seen = {"coverage": float(groups.answered[reached[-1]]) / n, "threshold": float(groups.lowest[reached[-1]])}
-        point: dict[str, Any] = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(at)}
+            seen = {
+                "coverage": float(groups.answered[reached[-1]]) / n,
+                "threshold": float(groups.lowest[reached[-1]]),
+            }
+        point: dict[str, Any] = {
+            "accuracy": accuracy,
+            "level": level,
+            "kind": "exact",
+            "tests": len(at),
+        }
         point |= {"set_aside": set_aside, "observed": seen}
         if not len(passed):
             point |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
@@ -177,7 +197,10 @@ def _points(
         ends, common = clopper_pearson(m, n, level), {"level": level, "kind": "exact"}
         point |= {"coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], **common}}
         point |= {"threshold": float(values[passed[-1]]), "answered": int(m)}
-        point |= {"selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common}, "why": None}
+        point |= {
+            "selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common},
+            "why": None,
+        }
         out.append(point)
     return out
 

@@ -23,7 +23,8 @@ from .confusion import Confusion, ConfusionMetric
 from .resampling import dot, from_influence
 
 _SHAPE = (
-    'rows by true class, columns by predicted class, such as {"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}}'
+    "rows by true class, columns by predicted class, such as "
+    '{"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}}'
 )
 
 
@@ -55,7 +56,11 @@ class Payoff:
             content = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             expected = "a file with a pay-off matrix, .json or .csv, or JSON text"
-            got = type(error).__name__ if isinstance(error, UnicodeDecodeError) else str(error.strerror).lower()
+            got = (
+                type(error).__name__
+                if isinstance(error, UnicodeDecodeError)
+                else str(error.strerror).lower()
+            )
             raise InputError(expected, got=got, file=text, remedy=f"write {_SHAPE}") from None
         table = _csv(content, text) if path.suffix.lower() == ".csv" else _json(content, text)
         return cls(_numbers(table, text), text)
@@ -65,13 +70,18 @@ class Payoff:
         where a class has no row or column, or a row or column is of no class.
         """
         names = [str(name) for name in classes]
-        classes_text = f"the {len(names)} classes {', '.join(names[:6])}" + (", ..." if len(names) > 6 else "")
+        classes_text = f"the {len(names)} classes {', '.join(names[:6])}" + (
+            ", ..." if len(names) > 6 else ""
+        )
         for truth in names:
             if truth not in self.values:
                 raise self._odd(f"a row for each of {classes_text}", f"none for {truth!r}")
             for guess in names:
                 if guess not in self.values[truth]:
-                    raise self._odd(f"a column for each of {classes_text}", f"none for {guess!r} in row {truth!r}")
+                    raise self._odd(
+                        f"a column for each of {classes_text}",
+                        f"none for {guess!r} in row {truth!r}",
+                    )
         for truth, row in self.values.items():
             for name in (truth, *row):
                 if name not in names:
@@ -89,15 +99,22 @@ def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
     if isinstance(table, Mapping):
         odd = next((row for row in table.values() if not isinstance(row, Mapping)), None)
     if not isinstance(table, Mapping) or odd is not None or not table:
-        raise InputError(_SHAPE, got=repr(odd)[:60], file=file, column="payoff", remedy="name every class")
+        raise InputError(
+            _SHAPE, got=repr(odd)[:60], file=file, column="payoff", remedy="name every class"
+        )
     out: dict[str, dict[str, float]] = {}
     for truth, row in table.items():
         out[str(truth)] = {}
         for guess, cell in row.items():
             is_number = isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
             if not is_number or not math.isfinite(cell):
-                expected, remedy = f"a number for truth {truth!r} and prediction {guess!r}", "costs are numbers below 0"
-                raise InputError(expected, got=repr(cell)[:60], file=file, column="payoff", remedy=remedy)
+                expected, remedy = (
+                    f"a number for truth {truth!r} and prediction {guess!r}",
+                    "costs are numbers below 0",
+                )
+                raise InputError(
+                    expected, got=repr(cell)[:60], file=file, column="payoff", remedy=remedy
+                )
             out[str(truth)][str(guess)] = float(cell)
     return out
 
@@ -106,7 +123,9 @@ def _json(text: str, file: str | None) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise InputError("JSON", got=str(error), file=file, column="payoff", remedy=f"write {_SHAPE}") from None
+        raise InputError(
+            "JSON", got=str(error), file=file, column="payoff", remedy=f"write {_SHAPE}"
+        ) from None
 
 
 def _csv(text: str, file: str) -> dict[str, dict[str, Any]]:
@@ -119,10 +138,20 @@ def _csv(text: str, file: str) -> dict[str, dict[str, Any]]:
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(rows[0]):
             remedy = "give each row one cell a class"
-            raise InputError(f"{len(rows[0])} cells", got=str(len(row)), file=file, row=number, remedy=remedy)
+            raise InputError(
+                f"{len(rows[0])} cells", got=str(len(row)), file=file, row=number, remedy=remedy
+            )
         if row[0].strip() in out:
-            raise InputError("each true class once", got=row[0].strip(), file=file, row=number, remedy="drop a row")
-        out[row[0].strip()] = {name.strip(): _cell(cell) for name, cell in zip(rows[0][1:], row[1:], strict=True)}
+            raise InputError(
+                "each true class once",
+                got=row[0].strip(),
+                file=file,
+                row=number,
+                remedy="drop a row",
+            )
+        out[row[0].strip()] = {
+            name.strip(): _cell(cell) for name, cell in zip(rows[0][1:], row[1:], strict=True)
+        }
     return out
 
 
@@ -157,7 +186,11 @@ class ExpectedValue(ConfusionMetric[Measure]):
 
     def why_not(self, record: Predictions) -> str | None:
         """Why this record is not enough, or None."""
-        return "needs a pay-off matrix: --payoff FILE, payoff={...}" if self.payoff is None else self.missing(record)
+        return (
+            "needs a pay-off matrix: --payoff FILE, payoff={...}"
+            if self.payoff is None
+            else self.missing(record)
+        )
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         n = state.rows
@@ -172,7 +205,9 @@ class ExpectedValue(ConfusionMetric[Measure]):
         share = min(max((mean - low) / span, 0.0), 1.0)
         variance = dot(state.counts, ((each - mean) / span) ** 2) / n / n
         bottom, top = from_influence(share, variance, n, state.rarest, level)
-        return measure(mean, (low + span * bottom, low + span * top), level, "asymptotic", total=mean * n)
+        return measure(
+            mean, (low + span * bottom, low + span * top), level, "asymptotic", total=mean * n
+        )
 
 
 def with_payoff(metrics: Any, payoff: Any) -> None:

@@ -16,7 +16,9 @@ from ..registry import find
 from ..scores import Score
 from .base import CONFIDENCE, VERDICT, Metric, R, clean_confidence, confidence_and_verdict
 
-MOST_GROUPS = 2048  # groups from which an interval is read; more are joined, which hardly moves a width
+MOST_GROUPS = (
+    2048  # groups from which an interval is read; more are joined, which hardly moves a width
+)
 _LONG = 1 << 22  # ranks whose reciprocals are summed one by one
 _MANY_TIES = 16  # with more than one tie in so many groups, harmonic sums are made for all at once
 
@@ -157,7 +159,9 @@ class Groups:
     def disorder(self) -> Array:
         """How far the correct samples among the first few of a group may be from what is expected; 0 for true ties."""
         spread: Array = self.correct * (self.sizes - self.correct) / self.sizes
-        return np.zeros_like(spread) if self.widths is None else np.where(self.widths > 0, spread, 0.0)
+        return (
+            np.zeros_like(spread) if self.widths is None else np.where(self.widths > 0, spread, 0.0)
+        )
 
     @cached_property
     def coarse(self) -> Groups:
@@ -220,7 +224,11 @@ class _Histogram:
     def of(cls, confidence: Array, verdict: Array, signed: bool = False) -> _Histogram:
         """Counts of confidences and verdicts of shape (sample,); ``signed`` for scores of any size."""
         bins = 1 << _SCORE_BITS if signed else _FINE_BINS
-        at = (_ordered(confidence) >> np.uint64(64 - _SCORE_BITS)).astype(np.intp) if signed else _fine_bin(confidence)
+        at = (
+            (_ordered(confidence) >> np.uint64(64 - _SCORE_BITS)).astype(np.intp)
+            if signed
+            else _fine_bin(confidence)
+        )
         low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
         exact = confidence.astype(np.float64, copy=False)
         np.minimum.at(low, at, exact)
@@ -246,7 +254,9 @@ def _encode(confidence: Array, verdict: Array, signed: bool) -> Array:
     if signed:
         key: Array = _ordered(confidence) & ~np.uint64(1)
     else:
-        kind: type[np.unsignedinteger[Any]] = np.uint32 if confidence.dtype == np.float32 else np.uint64
+        kind: type[np.unsignedinteger[Any]] = (
+            np.uint32 if confidence.dtype == np.float32 else np.uint64
+        )
         key = np.ascontiguousarray(confidence).view(kind) << kind(1)
     key |= verdict.astype(key.dtype)
     return np.invert(key, out=key)
@@ -285,7 +295,9 @@ class Ranks:
     def __add__(self, other: Ranks) -> Ranks:
         """Rows of both; a histogram as soon as they are too many."""
         if self.signed != other.signed:
-            raise UsageError("states of different orderings cannot merge; use one metric for all parts")
+            raise UsageError(
+                "states of different orderings cannot merge; use one metric for all parts"
+            )
         rows = self.rows + other.rows
         if rows <= LIMIT:
             return Ranks(rows, self.keys + other.keys, None, self.signed)
@@ -328,7 +340,9 @@ def ordering_named(name: str) -> Score:
     """A registered score to put rows in order; `UsageError` where it must learn from a reference first."""
     score: Score = find("score", name)()
     if type(score)._fit is not Score._fit:
-        raise UsageError(f"the score {name!r} learns from a reference, and there is none; use another score")
+        raise UsageError(
+            f"the score {name!r} learns from a reference, and there is none; use another score"
+        )
     return score
 
 
@@ -353,7 +367,9 @@ class RankMetric(Metric[Ranks, R]):
 
     needs = CONFIDENCE
     score: str | None = None
-    selective: ClassVar[bool] = True  # about risk and coverage, where any ordering will do, unlike calibration
+    selective: ClassVar[bool] = (
+        True  # about risk and coverage, where any ordering will do, unlike calibration
+    )
 
     @property
     def state_key(self) -> str:
@@ -365,7 +381,9 @@ class RankMetric(Metric[Ranks, R]):
         if self.score is None:
             return self.missing(record)
         if not any(all(record.has(name) for name in group) for group in VERDICT):
-            return f"needs label and prediction, or correct; the record has {', '.join(record.fields)}"
+            return (
+                f"needs label and prediction, or correct; the record has {', '.join(record.fields)}"
+            )
         return ordering_named(self.score).why_not(record)
 
     def ordering(self, batch: Predictions) -> tuple[Array, Array, bool]:

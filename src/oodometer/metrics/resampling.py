@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
-from ..intervals import clopper_pearson, from_replicates, from_spread, quantiles, wilson_from_variance
+from ..intervals import (
+    clopper_pearson,
+    from_replicates,
+    from_spread,
+    quantiles,
+    wilson_from_variance,
+)
 from .ranks import Groups
 
 if TYPE_CHECKING:
@@ -36,7 +42,9 @@ def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> 
     return out.reshape(replicates, *np.shape(counts))
 
 
-def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, level: float) -> tuple[float, float]:
+def from_bootstrap(
+    value: float, replicates: Array, rows: float, rarer: float, level: float
+) -> tuple[float, float]:
     """Ends in [0, 1] from replicates of a metric that one row moves by at most 2 / rows; McDiarmid's under 30 rows."""
     if rows < FEW_ROWS:
         half = math.sqrt(2 * math.log(2 / (1 - level)) / rows)
@@ -48,7 +56,9 @@ def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, l
     return lower, upper
 
 
-def from_influence(value: float, variance: float, rows: float, rarer: float, level: float) -> tuple[float, float]:
+def from_influence(
+    value: float, variance: float, rows: float, rarer: float, level: float
+) -> tuple[float, float]:
     """Ends in [0, 1] from the variance (Wilson's form); with few rows, or few of a kind, at least that of a share."""
     value = min(max(value, 0.0), 1.0)
     if rows < FEW_ROWS or rarer < FEW_OF_A_KIND:
@@ -61,7 +71,9 @@ def dot(a: Array, b: Array) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def from_effective_rows(value: float, variance: float, few: int, level: float) -> tuple[float, float]:
+def from_effective_rows(
+    value: float, variance: float, few: int, level: float
+) -> tuple[float, float]:
     """Wilson's ends for n' = (v (1 - v) + 1 / f^2) / (variance + 1 / f^3) rows, f = ``few``, the samples behind it."""
     few, value = max(few, 1), min(max(float(value), 0.0), 1.0)
     rows = (value * (1 - value) + few**-2) / (float(variance) + few**-3)
@@ -80,7 +92,9 @@ def clopper_pearson_many(successes: Array, trials: Array, level: float) -> tuple
 
 REPLICATES = 200
 MOST_BINS = 512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows
-_LARGE = 400  # a mean so large that a Poisson draw is never far from a normal one, and never below 0
+_LARGE = (
+    400  # a mean so large that a Poisson draw is never far from a normal one, and never below 0
+)
 _JOINED_ERROR = 0.5  # expected errors in a part of a joined cell that count as "there is one"
 
 
@@ -130,7 +144,9 @@ class RankBins:
             at -= (np.arange(replicates) * cells)[:, None]
         sides, first = (self.answered, self.wrong), np.maximum(at - 1, 0)
         end, wrong_end = (np.take_along_axis(x, at, axis=1) for x in sides)
-        before, wrong_before = (np.where(at > 0, np.take_along_axis(x, first, axis=1), 0.0) for x in sides)
+        before, wrong_before = (
+            np.where(at > 0, np.take_along_axis(x, first, axis=1), 0.0) for x in sides
+        )
         part = (ranks - before) / (end - before)
         wrong = wrong_before + (wrong_end - wrong_before) * part
         high = self.high[at]
@@ -149,9 +165,14 @@ class RankBins:
         begun = cells - np.searchsorted(self.high[::-1], thresholds, side="left")
         last = np.maximum(begun - 1, 0)
         width = self.high[last] - self.low[last]
-        part = np.where(width > 0, (self.high[last] - thresholds) / np.where(width > 0, width, 1), 1.0)
+        part = np.where(
+            width > 0, (self.high[last] - thresholds) / np.where(width > 0, width, 1), 1.0
+        )
         part = np.where(begun > 0, np.clip(part, 0, 1), 0.0)
-        ends = ((x[:, last], np.where(last > 0, x[:, last - 1], 0.0)) for x in (self.answered, self.wrong))
+        ends = (
+            (x[:, last], np.where(last > 0, x[:, last - 1], 0.0))
+            for x in (self.answered, self.wrong)
+        )
         answered, wrong = (end - (1 - part) * (end - before) for end, before in ends)
         lowest = np.where(begun > 0, np.maximum(self.low[last], thresholds), thresholds)
         return Points(answered, wrong, np.broadcast_to(lowest, answered.shape))
@@ -165,7 +186,9 @@ class RankBins:
 def rank_bins(groups: Groups) -> RankBins:
     """The sample itself, one replicate, every group a cell."""
     joined = groups.widths is not None
-    return RankBins(groups.answered[None], groups.wrong[None], groups.highest, groups.lowest, joined)
+    return RankBins(
+        groups.answered[None], groups.wrong[None], groups.highest, groups.lowest, joined
+    )
 
 
 def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
@@ -178,7 +201,9 @@ def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
     return drawn
 
 
-def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES) -> RankBins:
+def resampled(
+    groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES
+) -> RankBins:
     """Poisson bootstrap replicates over at most ``most`` cells; kept with the groups for the next metric."""
     cache: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
     if (seed, most, replicates) in cache:
@@ -195,18 +220,25 @@ def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int 
             drawn[:, rare] += unseen
             drawn[:, other] -= unseen
     sums = np.cumsum(drawn, axis=2)
-    out = RankBins(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, cells.widths is not None)
+    out = RankBins(
+        sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, cells.widths is not None
+    )
     cache[seed, most, replicates] = out
     return out
 
 
-def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: float) -> tuple[Array, Array]:
+def accuracy_band(
+    bins: RankBins, again: RankBins, coverages: Array, level: float
+) -> tuple[Array, Array]:
     """Ends for the selective accuracy at each coverage: quantiles of replicates joined with Clopper and Pearson's."""
     points, tail = bins.at_coverages(coverages), (1 - level) / 2
     answered, accuracy = points.answered[0], points.accuracy[0]
     low, high = np.quantile(again.at_coverages(coverages).accuracy, [tail, 1 - tail], axis=0)
     exact = clopper_pearson_many(answered - points.wrong[0], answered, level)
-    lower, upper = np.minimum.reduce([low, exact[0], accuracy]), np.maximum.reduce([high, exact[1], accuracy])
+    lower, upper = (
+        np.minimum.reduce([low, exact[0], accuracy]),
+        np.maximum.reduce([high, exact[1], accuracy]),
+    )
     return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
 

@@ -52,7 +52,9 @@ def influence(groups: Groups, area: float) -> Array:
     inside = 1 - before * harmonic / size
     weighted = start * groups.harmonic2 + slope * harmonic
     weighted_later = weighted[::-1].cumsum()[::-1] - weighted
-    weighted_inside = (slope * size + (start - before * slope) * harmonic - before * start * groups.harmonic2) / size
+    weighted_inside = (
+        slope * size + (start - before * slope) * harmonic - before * start * groups.harmonic2
+    ) / size
     base = own - area - weighted_later - weighted_inside
     return np.stack([base, base + later + inside])
 
@@ -68,7 +70,9 @@ def area_variance(groups: Groups) -> float:
     """Variance of the area, and of 1 minus it; made once for all metrics that share the state."""
     if "_area_variance" not in groups.__dict__:
         coarse = groups.coarse
-        groups.__dict__["_area_variance"] = influence_variance(coarse, influence(coarse, auc_of(groups)))
+        groups.__dict__["_area_variance"] = influence_variance(
+            coarse, influence(coarse, auc_of(groups))
+        )
     return float(groups.__dict__["_area_variance"])
 
 
@@ -230,7 +234,9 @@ class GeneralizedRiskCoverageArea(AreaMetric):
 RISKS, _BLOCK = (0.01, 0.02, 0.05, 0.1, 0.2), 1024
 
 
-def coverage_at_risk(confidence: Any, correct: Any, risk: float = 0.05, *, first: bool = False) -> float:
+def coverage_at_risk(
+    confidence: Any, correct: Any, risk: float = 0.05, *, first: bool = False
+) -> float:
     """The largest coverage whose selective risk, errors / answered, is at most ``risk``; 0 where there is none.
 
     Only coverages that a threshold can reach count: samples of equal confidence are answered together. A curve may
@@ -251,7 +257,9 @@ def coverage_at_risk(confidence: Any, correct: Any, risk: float = 0.05, *, first
 
 def _checked_risk(risk: float) -> float:
     if not 0 <= risk < 1:
-        raise UsageError(f"expected a risk from 0 to below 1, a share of wrong answers, got {risk}; 0.05 is usual")
+        raise UsageError(
+            f"expected a risk from 0 to below 1, a share of wrong answers, got {risk}; 0.05 is usual"
+        )
     return float(risk)
 
 
@@ -313,14 +321,26 @@ class CoverageAtRisk(RankMetric[Measure]):
         for risk in sorted({*self.risks, self.risk}):
             last, first = _crossings(groups, risk)
             value = float(groups.answered[last]) / groups.rows if last >= 0 else 0.0
-            lower, upper = resample.interval_of(value, replicated_coverage_at_risk(again, risk), level)
+            lower, upper = resample.interval_of(
+                value, replicated_coverage_at_risk(again, risk), level
+            )
             if groups.rows < resample.FEW_ROWS:
                 lower, upper = 0.0, 1.0
-            row: dict[str, Any] = {"risk": risk, "value": value, "lower": max(lower, 0.0), "upper": min(upper, 1.0)}
+            row: dict[str, Any] = {
+                "risk": risk,
+                "value": value,
+                "lower": max(lower, 0.0),
+                "upper": min(upper, 1.0),
+            }
             row["threshold"] = float(groups.lowest[last]) if last >= 0 else None
-            rows.append(row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0})
+            rows.append(
+                row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0}
+            )
         own = next(row for row in rows if row["risk"] == self.risk)
-        ends, extras = (own["lower"], own["upper"]), {name: own[name] for name in ("risk", "first", "threshold")}
+        ends, extras = (
+            (own["lower"], own["upper"]),
+            {name: own[name] for name in ("risk", "first", "threshold")},
+        )
         return measure(own["value"], ends, level, "empirical", **extras, by_risk=rows)
 
 
@@ -342,7 +362,9 @@ def risk_at_coverage(confidence: Any, correct: Any, coverage: float = 0.8) -> fl
 
 def _checked_coverage(coverage: float) -> float:
     if not 0 < coverage <= 1:
-        raise UsageError(f"expected a coverage above 0 and up to 1, a share of the rows, got {coverage}; 0.8 is usual")
+        raise UsageError(
+            f"expected a coverage above 0 and up to 1, a share of the rows, got {coverage}; 0.8 is usual"
+        )
     return float(coverage)
 
 
@@ -368,7 +390,10 @@ class RiskAtCoverage(RankMetric[Measure]):
     citation = "geifman2017"
 
     def __init__(self, coverage: float = 0.8, coverages: Sequence[float] = COVERAGES) -> None:
-        self.coverage, self.coverages = _checked_coverage(coverage), tuple(_checked_coverage(c) for c in coverages)
+        self.coverage, self.coverages = (
+            _checked_coverage(coverage),
+            tuple(_checked_coverage(c) for c in coverages),
+        )
 
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
@@ -381,7 +406,14 @@ class RiskAtCoverage(RankMetric[Measure]):
         for i, coverage in enumerate(wanted.tolist()):
             risk = float(risks[i])
             ends = {"lower": min(1 - float(high[i]), risk), "upper": max(1 - float(low[i]), risk)}
-            rows.append({"coverage": coverage, "value": risk, **ends, "threshold": float(points.confidence[0, i])})
+            rows.append(
+                {
+                    "coverage": coverage,
+                    "value": risk,
+                    **ends,
+                    "threshold": float(points.confidence[0, i]),
+                }
+            )
         own = next(row for row in rows if row["coverage"] == self.coverage)
         extras = {"coverage": self.coverage, "threshold": own["threshold"], "by_coverage": rows}
         return measure(own["value"], (own["lower"], own["upper"]), level, "asymptotic", **extras)
@@ -421,7 +453,9 @@ class AccuracyCoverageCurve(RankMetric[Curve]):
         band = resample.accuracy_band(bins, resample.resampled(groups, seed), coverages, level)
         extra = {"thresholds": points.confidence[0].astype(np.float64)}
         axes, assumes = ("coverage", "accuracy of the answered"), "each coverage on its own"
-        return Curve(self.name, coverages, accuracy, *band, *axes, level, "asymptotic", assumes, extra)
+        return Curve(
+            self.name, coverages, accuracy, *band, *axes, level, "asymptotic", assumes, extra
+        )
 
 
 @register("metric")
@@ -461,7 +495,10 @@ class RiskCoverageCurve(RankMetric[Curve]):
         threshold = groups.lowest[at].astype(np.float64)
         ends = {"": share, "safe_": lower}
         coverage, band = trials / groups.rows, (np.minimum(lower, share), np.maximum(upper, share))
-        extra = {"thresholds": threshold, "answers": answers_for(self.target_accuracies, ends, coverage, threshold)}
+        extra = {
+            "thresholds": threshold,
+            "answers": answers_for(self.target_accuracies, ends, coverage, threshold),
+        }
         axes, assumes = ("coverage", "accuracy of the answered"), "each threshold on its own"
         return Curve(self.name, coverage, share, *band, *axes, level, "exact", assumes, extra)
 
@@ -494,9 +531,17 @@ def jointly_resampled(
         at = count - np.searchsorted(cells.lowest[::-1], confidence, side="right")
         line = (block * count + at) * 2 + (verdict > 0)
         table = np.bincount(line, minlength=blocks * count * 2).reshape(blocks, count * 2)
-        sums = (drawn @ table.astype(np.float32)).astype(np.float64).reshape(resample.REPLICATES, count, 2)
+        sums = (
+            (drawn @ table.astype(np.float32))
+            .astype(np.float64)
+            .reshape(resample.REPLICATES, count, 2)
+        )
         wrong, right = np.cumsum(sums[..., 0], axis=1), np.cumsum(sums[..., 1], axis=1)
-        out.append(resample.RankBins(wrong + right, wrong, cells.highest, cells.lowest, cells.widths is not None))
+        out.append(
+            resample.RankBins(
+                wrong + right, wrong, cells.highest, cells.lowest, cells.widths is not None
+            )
+        )
     return out
 
 
@@ -517,13 +562,20 @@ def _e_aurc(bins: resample.RankBins) -> Array:
 
     rows = bins.rows
     hits = rows - bins.wrong[:, -1]
-    perfect = np.where(hits > 0, (rows - hits - hits * (digamma(rows + 1) - digamma(hits + 1))) / rows, 1.0)
+    perfect = np.where(
+        hits > 0, (rows - hits - hits * (digamma(rows + 1) - digamma(hits + 1))) / rows, 1.0
+    )
     return np.asarray(np.maximum(1 - _auc_coverage(bins) - perfect, 0))
 
 
 def _augrc(bins: resample.RankBins) -> Array:
-    size, wrong = np.diff(bins.answered, prepend=0.0, axis=1), np.diff(bins.wrong, prepend=0.0, axis=1)
-    return np.asarray(((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2)
+    size, wrong = (
+        np.diff(bins.answered, prepend=0.0, axis=1),
+        np.diff(bins.wrong, prepend=0.0, axis=1),
+    )
+    return np.asarray(
+        ((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2
+    )
 
 
 _PLAIN: dict[str, Callable[[resample.RankBins], Array]] = {
@@ -536,13 +588,21 @@ _PLAIN: dict[str, Callable[[resample.RankBins], Array]] = {
 REPLICATED = (*_PLAIN, "disca", "coverage_at_risk", "risk_at_coverage")
 
 
-def replicated(bins: resample.RankBins, name: str, *, risk: float, coverage: float, **of_disca: Any) -> Array:
+def replicated(
+    bins: resample.RankBins, name: str, *, risk: float, coverage: float, **of_disca: Any
+) -> Array:
     """A metric, one of `REPLICATED`, of every replicate, shape (replicate,); NaN where it is not defined. ``of_disca``
     has tolerance, weights, grid and steps.
     """
     if name == "disca":
-        tolerance, weights, grid, steps = (of_disca[n] for n in ("tolerance", "weights", "grid", "steps"))
+        tolerance, weights, grid, steps = (
+            of_disca[n] for n in ("tolerance", "weights", "grid", "steps")
+        )
         return disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
     if name == "coverage_at_risk":
         return replicated_coverage_at_risk(bins, risk)
-    return _risks(bins, np.array([coverage]))[:, 0] if name == "risk_at_coverage" else _PLAIN[name](bins)
+    return (
+        _risks(bins, np.array([coverage]))[:, 0]
+        if name == "risk_at_coverage"
+        else _PLAIN[name](bins)
+    )

@@ -37,7 +37,9 @@ def check_agree(agree: int | None, judges: int) -> int:
     if agree not in agreements(judges):
         span = f"{judges // 2 + 1} to {judges}" if judges > 1 else f"{judges}"
         wanted = f"expected agree to be a majority of the {judges} judges, {span}"
-        raise UsageError(f"{wanted}, got {agree}; with fewer the lower bound would lie above the upper one")
+        raise UsageError(
+            f"{wanted}, got {agree}; with fewer the lower bound would lie above the upper one"
+        )
     return agree
 
 
@@ -94,14 +96,20 @@ class VoteCounts:
         judges = len(votes)
         code = (2 * right + (votes[0] > 0)) * (judges + 1) + count_votes(votes)
         table = np.bincount(code, minlength=4 * (judges + 1)).reshape(2, 2, judges + 1)
-        each = [np.count_nonzero(votes[:, ~right], axis=1), np.count_nonzero(votes[:, right], axis=1)]
+        each = [
+            np.count_nonzero(votes[:, ~right], axis=1),
+            np.count_nonzero(votes[:, right], axis=1),
+        ]
         names = batch.names.get("judge") or tuple(str(j + 1) for j in range(judges))
         return cls(tuple(names), table.astype(np.int64), np.stack(each, axis=1).astype(np.int64))
 
     def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
         if self.judges != other.judges:
-            got, remedy = f"{self.judges} and {other.judges}", "give every row a vote of every judge"
+            got, remedy = (
+                f"{self.judges} and {other.judges}",
+                "give every row a vote of every judge",
+            )
             raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
         return VoteCounts(self.names, self.table + other.table, self.accepted + other.accepted)
 
@@ -133,7 +141,11 @@ class VoteCounts:
 
 def share(part: float, rows: float, level: float) -> Interval | None:
     """A share with the exact interval of Clopper and Pearson; None of no rows."""
-    return None if not rows else _within(part / rows, clopper_pearson(part, rows, level), level, "exact")
+    return (
+        None
+        if not rows
+        else _within(part / rows, clopper_pearson(part, rows, level), level, "exact")
+    )
 
 
 def _within(value: float, ends: tuple[float, float], level: float, kind: Kind) -> Interval:
@@ -145,7 +157,9 @@ def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dic
     """Exact ``accepted``, recall and precision of Correct and Incorrect for each line of counts (line, verdict)."""
     wrong, right = accepted[:, 0], accepted[:, 1]
     rejected = of_verdict - accepted
-    every, all_right, all_wrong = (np.full(len(accepted), n) for n in (of_verdict.sum(), of_verdict[1], of_verdict[0]))
+    every, all_right, all_wrong = (
+        np.full(len(accepted), n) for n in (of_verdict.sum(), of_verdict[1], of_verdict[0])
+    )
     pairs = {"accepted": (wrong + right, every)}
     pairs |= {"correct_recall": (right, all_right), "correct_precision": (right, wrong + right)}
     pairs |= {"incorrect_recall": (rejected[:, 0], all_wrong)}
@@ -194,7 +208,9 @@ def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
 def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]]:
     """The bounds for every k, widest first, beside the truth (`against_truth`)."""
     at_least, every = counts.at_least.sum(axis=0), agreements(counts.judges)
-    return [bounds_of(at_least, agree, level) | against_truth(counts, agree, level) for agree in every]
+    return [
+        bounds_of(at_least, agree, level) | against_truth(counts, agree, level) for agree in every
+    ]
 
 
 def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any]:
@@ -203,7 +219,9 @@ def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any
     every, some = (counts.at_least[:, k].tolist() for k in (agree, counts.judges - agree + 1))
     # each a difference that is 1 in some rows, -1 in others and else 0
     pairs = (right - every[1], every[0]), (some[0], right - some[1])
-    below, above = (paired_gap(float(plus - minus), float(plus + minus), rows, level) for plus, minus in pairs)
+    below, above = (
+        paired_gap(float(plus - minus), float(plus + minus), rows, level) for plus, minus in pairs
+    )
     votes = np.arange(counts.judges + 1)
     bound = np.add(votes >= agree, votes >= counts.judges - agree + 1, dtype=np.float64) / 2
     off = np.array([[0.0], [1.0]]) - bound
@@ -240,7 +258,9 @@ def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int
     wanted = usual if sizes is None else tuple(sorted(set(sizes)))
     if not wanted or wanted[0] < 1 or wanted[-1] > rows:
         given = ", ".join(map(str, wanted)) or "none"
-        raise UsageError(f"expected sizes from 1 to {rows}, the labelled rows with votes, got {given}")
+        raise UsageError(
+            f"expected sizes from 1 to {rows}, the labelled rows with votes, got {given}"
+        )
     return wanted
 
 
@@ -262,11 +282,21 @@ def vote_subsets(
     rng, least, judges = generator(seed, "votes"), check_agree(agree, counts.judges), counts.judges
     rows = []
     for size in check_draws(sizes, draws, counts.rows):
-        drawn = draw_subsets(counts.table, size, draws, rng)  # (draw, verdict, first judge's vote, count)
-        reached = drawn.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[:, ::-1]  # (draw, at least so many votes)
+        drawn = draw_subsets(
+            counts.table, size, draws, rng
+        )  # (draw, verdict, first judge's vote, count)
+        reached = drawn.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[
+            :, ::-1
+        ]  # (draw, at least so many votes)
         gold, single = drawn[:, 1].sum(axis=(1, 2)), drawn[:, :, 1].sum(axis=(1, 2))
         every, some = reached[:, least], reached[:, judges - least + 1]
-        series = {"gold": gold, "single": single, "lower": every, "upper": some, "mean": (every + some) / 2}
+        series = {
+            "gold": gold,
+            "single": single,
+            "lower": every,
+            "upper": some,
+            "mean": (every + some) / 2,
+        }
         row: dict[str, Any] = {"rows": size, "draws": len(drawn)}
         row |= {name: _central(values / size, level) for name, values in series.items()}
         row["bounds"] = []
@@ -274,7 +304,9 @@ def vote_subsets(
             low, high = reached[:, k], reached[:, judges - k + 1]
             inside = int(((low <= gold) & (gold <= high)).sum())
             width = _central((high - low) / size, level)
-            row["bounds"].append({"agree": k, "reliability": share(inside, len(drawn), level), "width": width})
+            row["bounds"].append(
+                {"agree": k, "reliability": share(inside, len(drawn), level), "width": width}
+            )
         rows.append(row)
     return rows
 
@@ -316,7 +348,9 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
     gives = "table"
     quiet = True
 
-    def __init__(self, sizes: Sequence[int] | None = None, draws: int = 1000, agree: int | None = None) -> None:
+    def __init__(
+        self, sizes: Sequence[int] | None = None, draws: int = 1000, agree: int | None = None
+    ) -> None:
         self.sizes, self.draws, self.agree = sizes, draws, agree
 
     def summarize(self, batch: Predictions) -> VoteCounts:
@@ -327,14 +361,18 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
         judges, verdict = state.judges, state.of_verdict
         ladder = discrimination(state.at_least[:, 1:].T, verdict, level)
         single = discrimination(state.accepted, verdict, level)
-        by_rule = {rule: ladder[least_votes(rule, judges) - 1] for rule in RULES[:3]} | {"single": single[0]}
+        by_rule = {rule: ladder[least_votes(rule, judges) - 1] for rule in RULES[:3]} | {
+            "single": single[0]
+        }
         return {
             "judges": judges,
             "rows": state.rows,
             "accuracy": share(int(verdict[1]), state.rows, level),
             "rules": [{"rule": rule, **figures} for rule, figures in by_rule.items()],
             "ladder": [{"at_least": j + 1, **figures} for j, figures in enumerate(ladder)],
-            "by_judge": [{"judge": n, **figures} for n, figures in zip(state.names, single, strict=True)],
+            "by_judge": [
+                {"judge": n, **figures} for n, figures in zip(state.names, single, strict=True)
+            ],
             "bounds": bounds_by_agreement(state, level),
             "by_number": bounds_by_judges(np.asarray(state.by_count.sum(axis=0)), level),
             "subsets": vote_subsets(state, self.sizes, self.draws, level, seed, self.agree),

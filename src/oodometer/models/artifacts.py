@@ -24,17 +24,22 @@ TRAINING = "training.json"
 _PACKAGE = __name__.partition(".")[0]
 
 KINDS: dict[str, str] = {
-    "bag-of-words": "models.text.words:BagOfWords", "convolution": "models.text.words:Convolution",
-    "embedding-sum": "models.text.words:EmbeddingSum", "recurrent": "models.text.words:Recurrent",
-    "encoder": "models.text.encoder:Encoder", "token-encoder": "models.text.encoder:TokenEncoder",
-    "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder", "ensemble": "models.ensemble:Ensemble",
-    "resnet": "models.image.network:ResNet", "image-encoder": "models.image.network:ImageEncoder",
+    "bag-of-words": "models.text.words:BagOfWords",
+    "convolution": "models.text.words:Convolution",
+    "embedding-sum": "models.text.words:EmbeddingSum",
+    "recurrent": "models.text.words:Recurrent",
+    "encoder": "models.text.encoder:Encoder",
+    "token-encoder": "models.text.encoder:TokenEncoder",
+    "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder",
+    "ensemble": "models.ensemble:Ensemble",
+    "resnet": "models.image.network:ResNet",
+    "image-encoder": "models.image.network:ImageEncoder",
     "frozen-ranker": "models.response_ranking:FrozenRanker",
     "response-ranker": "models.response_ranking:ResponseRanker",
     "monte-carlo-dropout": "models.uncertainty:MonteCarloDropout",
     "temperature-scaling": "models.uncertainty:TemperatureScaling",
     "encoder-decoder": "models.seq2seq.encoder_decoder:EncoderDecoder",
-}  # fmt: skip
+}
 """Kind of model -> the module and class that holds it; a kind is imported when it is first asked for.
 
 Floors above add kinds of their own: `oodometer.discriminators.base` does.
@@ -86,7 +91,9 @@ class Artifact(ABC):
 
     def _must_be_fitted(self) -> None:
         if not self._fitted():
-            raise UsageError(f"the {self.kind} model has not been trained; call fit first or load a saved one")
+            raise UsageError(
+                f"the {self.kind} model has not been trained; call fit first or load a saved one"
+            )
 
 
 def described(folder: str | os.PathLike[str]) -> Path | None:
@@ -130,7 +137,12 @@ def load_artifact(folder: str | os.PathLike[str], family: type[Any], what: str) 
     kind = kind_named(name, family)
     if kind is None:
         remedy = "name another folder or update oodometer"
-        raise InputError(f"{what} of a kind that this version knows", got=repr(name), file=str(folder), remedy=remedy)
+        raise InputError(
+            f"{what} of a kind that this version knows",
+            got=repr(name),
+            file=str(folder),
+            remedy=remedy,
+        )
     return kind.load(path)
 
 

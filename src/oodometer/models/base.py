@@ -40,7 +40,9 @@ def matched(
             out.append(None)
             continue
         key = _key(plain)
-        if not names and key.isdecimal():  # a function names no classes: they are the numbers of its columns
+        if (
+            not names and key.isdecimal()
+        ):  # a function names no classes: they are the numbers of its columns
             out.append(int(key))
             continue
         if key not in names and images:
@@ -57,8 +59,12 @@ def matched(
         if key not in names:
             expected = f"one of the model's classes, {', '.join(list(names)[:8])}"
             if not names:
-                expected = "the number of one of the model's classes, since a function does not name them"
-            raise InputError(expected, got=repr(plain), file=file, row=row, column=column, remedy=remedy)
+                expected = (
+                    "the number of one of the model's classes, since a function does not name them"
+                )
+            raise InputError(
+                expected, got=repr(plain), file=file, row=row, column=column, remedy=remedy
+            )
         out.append(names[key])
     return out
 
@@ -134,22 +140,30 @@ class Classifier(Artifact):
         classes, and for inputs of another modality.
         """
         given = self._data(data, targets)
-        held_out = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
+        held_out = (
+            None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
+        )
         codes, named = self._codes(given, classes)
         beside = None if held_out is None else (held_out, self._codes(held_out, named)[0])
         self.classes = named
         self._fit(given, codes, beside, checkpoint, progress)
         return self
 
-    def _codes(self, data: Dataset, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
+    def _codes(
+        self, data: Dataset, classes: Sequence[int | str] | None
+    ) -> tuple[Array, tuple[int | str, ...]]:
         return class_codes(data.targets, len(data), classes)
 
     @abstractmethod
-    def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
+    def _fit(
+        self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None
+    ) -> None:
         """Train on checked data; ``truth`` is positions of classes (sample,), or distributions (sample, class)."""
 
     @abstractmethod
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """What the model says of inputs (or of a data set), in their order. `UsageError` before `fit`."""
 
     def logits(self, inputs: Any, *, progress: Progress | None = None) -> Array:
@@ -177,7 +191,9 @@ class Classifier(Artifact):
         texts, as the column ``input`` (parts of a pair separated by a tab).
         """
         if isinstance(data, Dataset):
-            named = len(data.targets) > 0 and np.ndim(data.targets[0]) == 0  # distributions are no labels
+            named = (
+                len(data.targets) > 0 and np.ndim(data.targets[0]) == 0
+            )  # distributions are no labels
             label = list(data.targets) if label is None and named else label
             ids = ids if ids is not None or not data.ids else list(data.ids)
         fields: dict[str, Any] = {} if label is None else {"label": list(label)}
@@ -199,7 +215,12 @@ class Classifier(Artifact):
         if isinstance(data, Dataset):
             if data.modality not in self.reads:
                 expected = f"inputs of the modality {' or '.join(self.reads)}"
-                raise InputError(expected, got=data.modality, remedy="use another model", file=data.source or None)
+                raise InputError(
+                    expected,
+                    got=data.modality,
+                    remedy="use another model",
+                    file=data.source or None,
+                )
             data = data.inputs
         return self._checked(data)
 
@@ -212,8 +233,12 @@ class Classifier(Artifact):
         if isinstance(data, Dataset) and targets is None:
             return data
         if targets is None:
-            raise UsageError("expected targets, got inputs alone; give fit(inputs, targets) or a Dataset")
-        targets = targets if isinstance(targets, np.ndarray) and targets.ndim == 2 else tuple(targets)
+            raise UsageError(
+                "expected targets, got inputs alone; give fit(inputs, targets) or a Dataset"
+            )
+        targets = (
+            targets if isinstance(targets, np.ndarray) and targets.ndim == 2 else tuple(targets)
+        )
         if len(targets) != len(inputs):
             raise _other_number(len(inputs), len(targets))
         return Dataset("", inputs, targets, modality=self.reads[0])
@@ -234,45 +259,85 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
     """The texts as a list; `InputError` for none at all and for what is neither a string nor a pair of strings."""
     checked: list[Any] = list(texts) if not isinstance(texts, str) else []
     if not checked:
-        raise InputError("a list of texts", got="none", remedy="give at least one text", column="text")
+        raise InputError(
+            "a list of texts", got="none", remedy="give at least one text", column="text"
+        )
     for row, text in enumerate(checked, 1):
-        pair = isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
+        pair = (
+            isinstance(text, tuple)
+            and len(text) == 2
+            and all(isinstance(part, str) for part in text)
+        )
         if not (isinstance(text, str) or pair):
             got = repr(text)
-            raise InputError("a string or a pair of strings", got=got, remedy="clean the texts", row=row, column="text")
+            raise InputError(
+                "a string or a pair of strings",
+                got=got,
+                remedy="clean the texts",
+                row=row,
+                column="text",
+            )
     return checked
 
 
-def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
+def class_codes(
+    targets: Any, rows: int, classes: Sequence[int | str] | None
+) -> tuple[Array, tuple[int | str, ...]]:
     """Positions of targets among the classes, int64, (sample,), or distributions as float32; and the classes."""
     if isinstance(targets, np.ndarray) and targets.ndim == 2:
         if classes is None:
-            raise UsageError("expected classes= with distributions as targets, got none; name them in order")
+            raise UsageError(
+                "expected classes= with distributions as targets, got none; name them in order"
+            )
         array, shape = np.asarray(targets, dtype=np.float32), (rows, len(classes))
         if array.shape != shape:
             got, remedy = f"shape {array.shape}", "give one distribution over the classes an input"
-            raise InputError(f"targets of the shape {shape}", got=got, remedy=remedy, column="targets")
+            raise InputError(
+                f"targets of the shape {shape}", got=got, remedy=remedy, column="targets"
+            )
         wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
         if wrong.any():
             row = int(np.argmax(wrong))
             got, remedy = str(array[row].tolist())[:60], "divide it by its sum"
-            raise InputError("a distribution that sums to 1", got=got, remedy=remedy, row=row + 1, column="targets")
+            raise InputError(
+                "a distribution that sums to 1",
+                got=got,
+                remedy=remedy,
+                row=row + 1,
+                column="targets",
+            )
         return array, tuple(classes)
     labels: list[Any] = [label.item() if hasattr(label, "item") else label for label in targets]
     if len(labels) != rows:
         raise _other_number(rows, len(labels))
     if len({type(label) for label in labels}) > 1:
         got = "both"
-        raise InputError("labels that are all integers or all strings", got=got, remedy="convert them", column="label")
+        raise InputError(
+            "labels that are all integers or all strings",
+            got=got,
+            remedy="convert them",
+            column="label",
+        )
     named = tuple(classes) if classes is not None else tuple(sorted(set(labels)))
     if len(named) < 2 or len(set(named)) < len(named):
         got = repr(list(named))
-        raise InputError("at least two different classes", got=got, remedy="give rows of more classes", column="label")
+        raise InputError(
+            "at least two different classes",
+            got=got,
+            remedy="give rows of more classes",
+            column="label",
+        )
     code_of = {name: code for code, name in enumerate(named)}
     for row, label in enumerate(labels, 1):
         if label not in code_of:
             expected = f"one of the classes {', '.join(map(str, named))}"
-            raise InputError(expected, got=repr(label), remedy="name it among the classes", row=row, column="label")
+            raise InputError(
+                expected,
+                got=repr(label),
+                remedy="name it among the classes",
+                row=row,
+                column="label",
+            )
     return np.array([code_of[label] for label in labels], dtype=np.int64), named
 
 
@@ -311,11 +376,15 @@ class Request:
 
     def __post_init__(self) -> None:
         if min(self.views, self.dropout) < 0:
-            raise UsageError(f"expected counts from 0 on, got {self.views} views and {self.dropout} passes")
+            raise UsageError(
+                f"expected counts from 0 on, got {self.views} views and {self.dropout} passes"
+            )
         if self.views and self.dropout:
             raise UsageError("expected views or dropout, got both; ask for one of them")
         if self.augmentation not in AUGMENTATIONS:
-            raise UsageError(f"expected augmentation {' or '.join(AUGMENTATIONS)}, got {self.augmentation!r}")
+            raise UsageError(
+                f"expected augmentation {' or '.join(AUGMENTATIONS)}, got {self.augmentation!r}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,15 +444,24 @@ class Answers:
             columns = fields.get("columns", {})
             if "variance" in columns:
                 expected = "no column variance beside that of the answers"
-                raise InputError(expected, got="one", remedy="give it another name, or leave it out", column="variance")
+                raise InputError(
+                    expected,
+                    got="one",
+                    remedy="give it another name, or leave it out",
+                    column="variance",
+                )
             fields["columns"] = {**columns, "variance": own}
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]
             fields["names"] = {"model": self.names} if self.names else {}
-        if self.candidates is not None:  # a score for each candidate: its logit, or the logarithm of its probability
+        if (
+            self.candidates is not None
+        ):  # a score for each candidate: its logit, or the logarithm of its probability
             values = self.logits
             if values is None:
-                values = np.log(np.maximum(self.distribution, np.finfo(self.distribution.dtype).tiny))
+                values = np.log(
+                    np.maximum(self.distribution, np.finfo(self.distribution.dtype).tiny)
+                )
             real = np.arange(values.shape[1]) < self.candidates[:, None]
             scores = Ragged(values[real], np.concatenate([[0], np.cumsum(self.candidates)]))
             return Predictions.from_candidates(scores, **fields)

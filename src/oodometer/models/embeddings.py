@@ -45,7 +45,9 @@ class WordVectors:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to one safetensors file."""
         matrix = load_torch().from_numpy(self.matrix)
-        return write_tensors(Path(path), {"matrix": matrix}, {"words": json.dumps(self.words, ensure_ascii=False)})
+        return write_tensors(
+            Path(path), {"matrix": matrix}, {"words": json.dumps(self.words, ensure_ascii=False)}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordVectors:
@@ -53,11 +55,18 @@ class WordVectors:
         tensors, about = read_tensors(path)
         if "matrix" not in tensors or "words" not in about:
             got = "another file"
-            raise InputError("word vectors saved by oodometer", got=got, remedy="train them again", file=str(path))
+            raise InputError(
+                "word vectors saved by oodometer",
+                got=got,
+                remedy="train them again",
+                file=str(path),
+            )
         return cls(tuple(json.loads(about["words"])), tensors["matrix"].numpy())
 
 
-def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None = None) -> WordVectors:
+def read_vectors(
+    source: str | os.PathLike[str], *, only: Collection[str] | None = None
+) -> WordVectors:
     """Read the vectors of the words in ``only`` (by default all) from a file, or from ``hub:owner/name/file``: of
     word2vec (``.bin`` is binary) or GloVe, also as ``.gz`` and ``.zip``. A word without takes its capitalised form's.
     """
@@ -65,7 +74,9 @@ def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None
     path = _from_hub(name.removeprefix("hub:")) if name.startswith("hub:") else Path(source)
     if not path.is_file():
         got = "no such file"
-        raise InputError("a file of word vectors", got=got, remedy="download it or name another", file=str(path))
+        raise InputError(
+            "a file of word vectors", got=got, remedy="download it or name another", file=str(path)
+        )
     wanted = None if only is None else set(only) | {word.capitalize() for word in only}
     inner, stream = _open_file(path)
     vectors: dict[str, Array] = {}
@@ -74,8 +85,13 @@ def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None
             if (wanted is None or word in wanted) and word not in vectors:
                 vectors[word] = vector
     if not vectors:
-        raise InputError("vectors of some of the words", got="none", remedy="check the file", file=str(path))
-    named = ((word, vectors.get(word, vectors.get(word.capitalize()))) for word in (vectors if only is None else only))
+        raise InputError(
+            "vectors of some of the words", got="none", remedy="check the file", file=str(path)
+        )
+    named = (
+        (word, vectors.get(word, vectors.get(word.capitalize())))
+        for word in (vectors if only is None else only)
+    )
     chosen = {word: own for word, own in named if own is not None}
     return WordVectors(tuple(chosen), np.stack(list(chosen.values())).astype(np.float32))
 
@@ -87,7 +103,9 @@ def _open_file(path: Path) -> tuple[str, IO[bytes]]:
         archive = zipfile.ZipFile(path)
         inside = [entry for entry in archive.namelist() if not entry.endswith("/")]
         if len(inside) != 1:
-            raise InputError("one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path))
+            raise InputError(
+                "one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path)
+            )
         return inside[0], archive.open(inside[0])
     return path.name, path.open("rb")
 
@@ -105,7 +123,9 @@ def _entries(stream: IO[bytes], name: str, path: Path) -> Iterator[tuple[str, Ar
                 content = stream.read(4 * dimensions)
                 if len(content) < 4 * dimensions:
                     got, again = str(row - 1), "download the file again"
-                    raise InputError(f"{count} vectors", got=got, remedy=again, file=str(path), row=row)
+                    raise InputError(
+                        f"{count} vectors", got=got, remedy=again, file=str(path), row=row
+                    )
                 yield letters.decode("utf-8", "replace"), np.frombuffer(content, dtype="<f4")
             return
         lines = enumerate(stream, 2)
@@ -120,7 +140,9 @@ def _entries(stream: IO[bytes], name: str, path: Path) -> Iterator[tuple[str, Ar
             vector = np.empty(0, dtype=np.float32)
         if dimensions < 2 or len(parts) <= dimensions or len(vector) != dimensions:
             got, remedy = repr(line[:40].decode("utf-8", "replace")), "download the file again"
-            raise InputError(f"a word and {dimensions} numbers", got=got, remedy=remedy, file=str(path), row=row)
+            raise InputError(
+                f"a word and {dimensions} numbers", got=got, remedy=remedy, file=str(path), row=row
+            )
         yield b" ".join(parts[:-dimensions]).decode("utf-8", "replace"), vector
 
 
@@ -156,20 +178,35 @@ def train_word2vec(
     u_w) over neighbours c of w within ``window``, maximised. The same seed gives the same vectors, also from
     ``checkpoint``, which is written after each pass. Source: Mikolov et al. (2013).
     """
-    settings: dict[str, Any] = {"vector_size": dimensions, "window": window, "negative": 5, "sg": 1, "sample": 1e-4}
-    settings |= {"min_count": least_count, "max_final_vocab": _MOST_WORDS, "seed": seed + 1, "workers": 1}
+    settings: dict[str, Any] = {
+        "vector_size": dimensions,
+        "window": window,
+        "negative": 5,
+        "sg": 1,
+        "sample": 1e-4,
+    }
+    settings |= {
+        "min_count": least_count,
+        "max_final_vocab": _MOST_WORDS,
+        "seed": seed + 1,
+        "workers": 1,
+    }
     model = needed("gensim.models", "training word2vec", extra="text").Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)
         content = "" if folder is None else "\n".join(" ".join(text) for text in texts)
-        name = fingerprint({**settings, "epochs": epochs}, np.frombuffer(content.encode(), dtype=np.uint8))
+        name = fingerprint(
+            {**settings, "epochs": epochs}, np.frombuffer(content.encode(), dtype=np.uint8)
+        )
         done, state = 0, None if folder is None else kept_tensors(folder / _WORD2VEC_FILE, name)
         if state is not None:  # the state of this very training
             tensors, about = state
             model.wv.vectors[:] = tensors["vectors"].numpy()
             model.syn1neg[:] = tensors["negative"].numpy()
-            model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))
+            model.random.set_state(
+                ("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"]))
+            )
             done = int(about["epochs"])
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
         rate = model.alpha - (model.alpha - model.min_alpha) * done / epochs
@@ -186,8 +223,16 @@ def train_word2vec(
 class _Watch:
     """What gensim calls as it trains: writes a checkpoint and tells the progress after each pass."""
 
-    def __init__(self, folder: Path | None, name: str, done: int, total: int, progress: Progress | None) -> None:
-        self.folder, self.name, self.done, self.total, self.progress = folder, name, done, total, progress
+    def __init__(
+        self, folder: Path | None, name: str, done: int, total: int, progress: Progress | None
+    ) -> None:
+        self.folder, self.name, self.done, self.total, self.progress = (
+            folder,
+            name,
+            done,
+            total,
+            progress,
+        )
 
     def on_train_begin(self, model: Any) -> None:
         """Nothing is done."""
@@ -200,7 +245,10 @@ class _Watch:
         if self.folder is not None:
             torch = load_torch()  # both matrices and the state of the random numbers; gensim itself would save a pickle
             _, keys, position, _, _ = model.random.get_state()
-            tensors = {"vectors": torch.from_numpy(model.wv.vectors), "negative": torch.from_numpy(model.syn1neg)}
+            tensors = {
+                "vectors": torch.from_numpy(model.wv.vectors),
+                "negative": torch.from_numpy(model.syn1neg),
+            }
             tensors["random"] = torch.from_numpy(keys.astype(np.int64))
             self.folder.mkdir(parents=True, exist_ok=True)
             about = {"fingerprint": self.name, "epochs": str(self.done), "place": str(position)}
@@ -223,7 +271,12 @@ def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Ar
         left, right = ids[:-distance], ids[distance:]
         near = (text[:-distance] == text[distance:]) & (left > 1) & (right > 1)
         low, high = np.minimum(left, right)[near], np.maximum(left, right)[near]
-        total = total + coo_array((np.full(len(low), 1 / distance), (low, high)), shape=(words, words)).tocsr()
+        total = (
+            total
+            + coo_array(
+                (np.full(len(low), 1 / distance), (low, high)), shape=(words, words)
+            ).tocsr()
+        )
     pairs = total.tocoo()
     return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
 
@@ -249,7 +302,12 @@ def train_glove(
     if not len(pairs[2]):
         expected = f"words that occur {least_count} times near each other"
         raise InputError(expected, got="none", remedy="give more texts", column="text")
-    how: dict[str, Any] = {"epochs": epochs, "batch_size": BATCH, "learning_rate": 0.04, "seed": seed}
+    how: dict[str, Any] = {
+        "epochs": epochs,
+        "batch_size": BATCH,
+        "learning_rate": 0.04,
+        "seed": seed,
+    }
     training = TrainingConfig(**how, clip=None, epsilon=1e-12)
     kept: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
     factors = fit_factors(pairs, len(vocabulary), dimensions=dimensions, training=training, **kept)
@@ -271,7 +329,9 @@ def fit_factors(
     i, j, x = pairs
     rng = torch.Generator().manual_seed(training.seed)
     shape = (words, dimensions + 1)  # the last column is the bias
-    u, v = (torch.nn.Parameter((torch.rand(shape, generator=rng) - 0.5) / dimensions) for _ in range(2))
+    u, v = (
+        torch.nn.Parameter((torch.rand(shape, generator=rng) - 0.5) / dimensions) for _ in range(2)
+    )
     row, column = torch.from_numpy(i), torch.from_numpy(j)
     logs = torch.from_numpy(np.log(x)).float()
     weights = torch.from_numpy(np.minimum(1.0, (x / 10.0) ** 0.75)).float()
@@ -279,15 +339,29 @@ def fit_factors(
     def loss(batch: Array) -> Any:
         swap = torch.from_numpy(batch >= len(x))
         at = torch.from_numpy(batch % len(x))
-        first, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
+        first, other = (
+            torch.where(swap, column[at], row[at]),
+            torch.where(swap, row[at], column[at]),
+        )
         centre, near = u[first], v[other]
         error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
         return (weights[at] * error.square()).sum()
 
     settings = {"kind": "glove", "words": words, "dimensions": dimensions}
-    net, batches = torch.nn.ParameterDict({"u": u, "v": v}), _Shuffled(len(x), training.batch_size, rng)
+    net, batches = (
+        torch.nn.ParameterDict({"u": u, "v": v}),
+        _Shuffled(len(x), training.batch_size, rng),
+    )
     name, folder = fingerprint(settings, i, j, x), None if checkpoint is None else Path(checkpoint)
-    train(net, loss, batches, training, name=name, checkpoint=folder, hooks=Hooks(progress, keep_epochs=True))
+    train(
+        net,
+        loss,
+        batches,
+        training,
+        name=name,
+        checkpoint=folder,
+        hooks=Hooks(progress, keep_epochs=True),
+    )
     return u.detach().numpy(), v.detach().numpy()
 
 
@@ -297,7 +371,9 @@ class _Shuffled:
 
     def __init__(self, pairs: int, size: int, rng: Any) -> None:
         self.pairs, self.size, self.rng = pairs, size, rng
-        self.begins = [rng.get_state()]  # of the random numbers, at the beginning of each epoch that is known
+        self.begins = [
+            rng.get_state()
+        ]  # of the random numbers, at the beginning of each epoch that is known
 
     def of_epoch(self, epoch: int) -> list[Array]:
         """Replayed from the beginning of the epoch, or of the last before it that is known."""
@@ -306,7 +382,10 @@ class _Shuffled:
             self.rng.set_state(self.begins[index])
             order = torch.randperm(self.pairs, generator=self.rng)
             parts = order.split(self.size)
-            batches = [(at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy() for at in parts]
+            batches = [
+                (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy()
+                for at in parts
+            ]
             if index + 1 == len(self.begins):
                 self.begins.append(self.rng.get_state())
         return batches

@@ -42,13 +42,17 @@ class Ensemble(Classifier):
 
     kind = "ensemble"
 
-    def __init__(self, models: Sequence[Classifier], *, names: Sequence[str] = (), average: bool = False) -> None:
+    def __init__(
+        self, models: Sequence[Classifier], *, names: Sequence[str] = (), average: bool = False
+    ) -> None:
         if not models:
             raise UsageError("expected at least one model, got none")
         self.models, self.average = tuple(models), average
         self.names = tuple(names) or tuple(f"{model.kind}_{i}" for i, model in enumerate(models))
         if len(set(self.names)) < len(models) or len(self.names) != len(models):
-            raise UsageError(f"expected a name for each of {len(models)} models, got {', '.join(self.names)}")
+            raise UsageError(
+                f"expected a name for each of {len(models)} models, got {', '.join(self.names)}"
+            )
         first = self.models[0]
         self.classes, self.reads = first.classes, first.reads
         self.by_position = any(model.by_position for model in models)
@@ -56,7 +60,9 @@ class Ensemble(Classifier):
         for other, name in zip(models, self.names, strict=True):
             if set(first.classes) != set(other.classes):
                 odd = sorted(map(str, set(first.classes) ^ set(other.classes)))[:3]
-                expected = f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
+                expected = (
+                    f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
+                )
                 remedy = "ensembles share their classes; train it on the same, or leave it out"
                 got = f"others: {', '.join(odd)} is known to one alone"
                 raise InputError(expected, got=got, remedy=remedy, file=name)
@@ -66,10 +72,14 @@ class Ensemble(Classifier):
         """How many there are, and what is judged."""
         return {"models": len(self.models), "names": list(self.names), "average": self.average}
 
-    def _fit(self, data: Dataset, truth: Array, dev: Any, checkpoint: Any, progress: Progress | None) -> None:
+    def _fit(
+        self, data: Dataset, truth: Array, dev: Any, checkpoint: Any, progress: Progress | None
+    ) -> None:
         raise UsageError("train the models of an ensemble one by one, each with a seed of its own")
 
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """The answers of the judged model, or the mean, with the probabilities of every member."""
         request = request or Request()
         alone = replace(request, features=False, views=0)
@@ -83,7 +93,9 @@ class Ensemble(Classifier):
             answers.append(model.ask(inputs, alone if index else request, progress=tell))
         ranked = answers[0].candidates is not None  # positions among candidates are the same to all
         pairs = zip(answers, self._orders, strict=True)
-        members = np.stack([own.distribution if ranked else own.distribution[:, order] for own, order in pairs])
+        members = np.stack(
+            [own.distribution if ranked else own.distribution[:, order] for own, order in pairs]
+        )
         first = replace(answers[0], members=members, names=self.names)
         if not self.average:
             return first
@@ -179,7 +191,11 @@ def train_each(
     devices = {_device(model) for model in models}
     runner = task_engine(*engine, gpu=any(device != "cpu" and on_gpu(device) for device in devices))
     assert runner is not None
-    with nullcontext(kept_in) if kept_in is not None else TemporaryDirectory(prefix="oodometer-") as folder:
+    with (
+        nullcontext(kept_in)
+        if kept_in is not None
+        else TemporaryDirectory(prefix="oodometer-") as folder
+    ):
         members = [member_of(model, index, Path(folder)) for index, model in enumerate(models)]
         existing = [member for member in members if member is not None]
         pending = [member for member in existing if not member.is_finished]
@@ -202,7 +218,10 @@ def train_each(
                 f"a model was trained, and {lost.kept} does not hold it: the workers write to folders of other "
                 "machines; name a checkpoint folder that all of them see, such as one of a shared disk"
             )
-        return [model if member is None else load(member) for model, member in zip(models, members, strict=True)]
+        return [
+            model if member is None else load(member)
+            for model, member in zip(models, members, strict=True)
+        ]
 
 
 def train_deep_ensemble(
@@ -240,32 +259,52 @@ def train_deep_ensemble(
     """
     seeds = [int(seed) for seed in seeds]
     if len(seeds) < 2 or len(set(seeds)) < len(seeds):
-        raise UsageError(f"expected at least two different seeds, got {seeds}; equal ones train equal models")
+        raise UsageError(
+            f"expected at least two different seeds, got {seeds}; equal ones train equal models"
+        )
     models = [make(seed) for seed in seeds]
     pairs = zip(seeds, models, strict=True)
-    starts = [model.training.seed if isinstance(model, TorchClassifier) else seed for seed, model in pairs]
+    starts = [
+        model.training.seed if isinstance(model, TorchClassifier) else seed for seed, model in pairs
+    ]
     twice = next((start for start in starts if starts.count(start) > 1), None)
     if twice is not None:
-        raise UsageError(f"two models start from the seed {twice}; put the seed into their TrainingConfig")
+        raise UsageError(
+            f"two models start from the seed {twice}; put the seed into their TrainingConfig"
+        )
     about = fingerprint({"data": data.fingerprint, "dev": None if dev is None else dev.fingerprint})
 
     def member(model: Classifier, index: int, folder: Path) -> Member:
         seed, training = seeds[index], repr(getattr(model, "training", None))
-        own = fingerprint({"kind": model.kind, "seed": seed, "options": model.options(), "training": training})
+        own = fingerprint(
+            {"kind": model.kind, "seed": seed, "options": model.options(), "training": training}
+        )
         return Member(model, own + about, folder / f"seed-{seed}", folder / f"training-{seed}")
 
     def load(member: Member) -> Classifier:
         model = load_model(member.kept)
-        for name in ("training", "device"):  # asked in the batches and on the device of the one that was made here
+        for name in (
+            "training",
+            "device",
+        ):  # asked in the batches and on the device of the one that was made here
             if hasattr(member.model, name):
                 setattr(model, name, getattr(member.model, name))
         return model
 
     fit, path = partial(fit_on, (data,), dev), None if checkpoint is None else Path(checkpoint)
-    trained = train_each(models, member, fit, load, kept_in=path, engine=(engine, workers), progress=progress)
+    trained = train_each(
+        models, member, fit, load, kept_in=path, engine=(engine, workers), progress=progress
+    )
     return Ensemble(trained, names=[f"seed_{seed}" for seed in seeds], average=True)
 
 
-def fit_on(pairs: tuple[Any, ...], dev: Any, model: Any, *, checkpoint: Path | None, progress: Progress | None) -> Any:
+def fit_on(
+    pairs: tuple[Any, ...],
+    dev: Any,
+    model: Any,
+    *,
+    checkpoint: Path | None,
+    progress: Progress | None,
+) -> Any:
     """``model.fit(*pairs, ...)``, as a function that can be sent with its data."""
     return model.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)

@@ -54,7 +54,9 @@ class Dose:
         if self.steps < 0:
             raise UsageError(f"expected 0 or more further steps, got {self.steps}")
         if self.steps and not self.of:
-            expected = f"expected the target set of {self.steps} further steps of {self.name}, got none"
+            expected = (
+                f"expected the target set of {self.steps} further steps of {self.name}, got none"
+            )
             raise UsageError(f"{expected}; name it in `of`")
 
 
@@ -75,7 +77,11 @@ class Inoculated:
 
 
 def mixed(
-    source: Dataset, parts: Sequence[tuple[Dataset, float]], *, rows: int | None = None, seed: int = 0
+    source: Dataset,
+    parts: Sequence[tuple[Dataset, float]],
+    *,
+    rows: int | None = None,
+    seed: int = 0,
 ) -> Dataset:
     """Rows of a source, of which a share is taken from each of some target sets, in an order drawn by the seed.
 
@@ -107,7 +113,11 @@ def mixed(
     for (part, _), count in zip(parts, counts, strict=True):
         if count:  # both sets as one, without what only one of them has
             more = _repeated(part, count, seed)
-            lacking = [what for what in ("types", "ids") if not (len(getattr(out, what)) and len(getattr(more, what)))]
+            lacking = [
+                what
+                for what in ("types", "ids")
+                if not (len(getattr(out, what)) and len(getattr(more, what)))
+            ]
             gone: dict[str, Any] = dict.fromkeys(lacking, ())
             out = replace(out, **gone) + replace(more, **gone)
     return out.take(np.random.default_rng(seed).permutation(len(out)).tolist())
@@ -116,7 +126,9 @@ def mixed(
 def batches_of(target: Dataset, steps: int, batch_size: int, seed: int = 0) -> Dataset:
     """The rows of so many training steps, drawn by the seed; all come once before any comes again."""
     if steps < 1 or batch_size < 1:
-        raise UsageError(f"expected at least one step of at least one row, got {steps} and {batch_size}")
+        raise UsageError(
+            f"expected at least one step of at least one row, got {steps} and {batch_size}"
+        )
     return _repeated(target, steps * batch_size, seed)
 
 
@@ -149,13 +161,23 @@ def inoculate(
     if len(set(names)) < len(names) or not names:
         raise UsageError(f"expected doses of different names, got {', '.join(names) or 'none'}")
     for dose in doses:
-        unknown = [name for name in (*dose.shares, *([dose.of] if dose.of else [])) if name not in targets]
+        unknown = [
+            name for name in (*dose.shares, *([dose.of] if dose.of else [])) if name not in targets
+        ]
         if unknown:
-            raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
-    named = {_shares(dose): dose.name for dose in doses if not dose.steps}  # the models that others go on from
+            raise UsageError(
+                f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}"
+            )
+    named = {
+        _shares(dose): dose.name for dose in doses if not dose.steps
+    }  # the models that others go on from
     home, total = None if folder is None else Path(folder), len(source) if rows is None else rows
     classes, untrained = tuple(sorted(set(source.targets))), make()
-    about = {"kind": untrained.kind, "options": untrained.options(), "training": repr(untrained.training)}
+    about = {
+        "kind": untrained.kind,
+        "options": untrained.options(),
+        "training": repr(untrained.training),
+    }
     bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
 
     def kept(
@@ -200,7 +222,11 @@ def inoculate(
         shares = _shares(dose)
         base = bases.get(shares)
         if base is None:
-            target = Path(named[shares]) if shares in named else Path(_BASES, fingerprint({"shares": shares}))
+            target = (
+                Path(named[shares])
+                if shares in named
+                else Path(_BASES, fingerprint({"shares": shares}))
+            )
             base = without_steps(dose, target, lambda done, of: tell(done, 2 * of))
 
         def second(done: int, of: int) -> None:
@@ -213,7 +239,9 @@ def inoculate(
         go_on = lambda state: copy.deepcopy(base).fit_further(data, checkpoint=state, **how)  # noqa: E731
         return Inoculated(dose, kept(Path(dose.name), name, go_on, second), total + added, counts)
 
-    return [inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)]
+    return [
+        inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)
+    ]
 
 
 def _shares(dose: Dose) -> str:
@@ -232,12 +260,18 @@ def _counts(shares: Sequence[float], rows: int) -> list[int]:
 def _check_shares(shares: Any) -> None:
     given = list(shares)
     if any(not 0 <= share <= 1 for share in given) or sum(given) > 1 + 1e-9:
-        raise UsageError(f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, given))}")
+        raise UsageError(
+            f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, given))}"
+        )
 
 
 def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
     if rows and not len(data):
         raise InputError(f"rows of {data.name}", got="none", remedy="give a set that has some")
     turns = range(-(-rows // max(len(data), 1)))
-    drawn = [row for turn in turns for row in np.random.default_rng([seed, turn]).permutation(len(data)).tolist()]
+    drawn = [
+        row
+        for turn in turns
+        for row in np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
+    ]
     return data.take(drawn[:rows])

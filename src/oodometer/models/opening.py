@@ -75,15 +75,26 @@ def open_classifier(
         _check_order(name, loaded.classes, classes)
         return _renamed(loaded, classes)
     if path.exists() and not (path / "config.json").is_file():
-        got = "a file" if path.is_file() else ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
+        got = (
+            "a file"
+            if path.is_file()
+            else ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
+        )
         expected = "the folder of a model, with config.json or oodometer_model.json in it"
-        raise InputError(expected, got=got, file=name, remedy="name the folder that save_pretrained, or save, wrote")
+        raise InputError(
+            expected,
+            got=got,
+            file=name,
+            remedy="name the folder that save_pretrained, or save, wrote",
+        )
     config = load_pretrained("AutoConfig", name, expected="a classifier")
     kinds = list(getattr(config, "architectures", None) or [])
     text, image = (any(entry.endswith(task) for entry in kinds) for task in (_TEXT, _IMAGE))
     if text or image:
         ranks = text and config.num_labels == 1 and config.problem_type != "regression"
-        kind: Any = kind_named("response-ranker" if ranks else "encoder" if text else "image-encoder")
+        kind: Any = kind_named(
+            "response-ranker" if ranks else "encoder" if text else "image-encoder"
+        )
         options = {"max_length": max_length} if text else {}
         return _renamed(kind.from_pretrained(name, device=device, **options), classes)
     got = ", ".join(kinds) or f"a {config.model_type} without a head"
@@ -104,7 +115,9 @@ def _imported(name: str) -> Any:
         raise InputError(f"a module {module}", got=str(error), remedy=remedy, file=name) from error
     except (Exception, SystemExit) as error:  # somebody else's code
         got = f"{type(error).__name__}: {error}"[:160]
-        raise InputError(f"a module {module} that can be imported", got=got, remedy="mend it", file=name) from error
+        raise InputError(
+            f"a module {module} that can be imported", got=got, remedy="mend it", file=name
+        ) from error
     finally:
         if added:
             sys.path.remove(here)
@@ -116,7 +129,11 @@ def _imported(name: str) -> Any:
 
 
 def _of_object(
-    given: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
+    given: Any,
+    name: str,
+    gives: str | None,
+    classes: Sequence[int | str] | None,
+    device: str | None,
 ) -> Classifier:
     if isinstance(given, Classifier):
         return _renamed(given, classes)
@@ -130,26 +147,40 @@ def _of_object(
     if torch is not None and isinstance(given, torch.nn.Module):
         from .outside import ModuleClassifier
 
-        return ModuleClassifier(given, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
+        return ModuleClassifier(
+            given, gives=_checked(gives) or "logits", classes=classes, name=name, device=device
+        )
     if hasattr(given, "predict") and not callable(given):
         got = f"{type(given).__name__}, which has none"
-        remedy = "wrap it in CalibratedClassifierCV, or give a function that answers with probabilities"
+        remedy = (
+            "wrap it in CalibratedClassifierCV, or give a function that answers with probabilities"
+        )
         raise InputError("an estimator with predict_proba", got=got, file=name, remedy=remedy)
     if not callable(given) or isinstance(given, type):
         expected = "a function, a fitted estimator or a torch module"
-        raise InputError(expected, got=repr(given)[:80], file=name, remedy="name a function that returns one")
+        raise InputError(
+            expected, got=repr(given)[:80], file=name, remedy="name a function that returns one"
+        )
     if _needs_nothing(given):
         try:
             made = given()
         except (Exception, SystemExit) as error:  # somebody else's code
             got = f"{type(error).__name__}: {error}"[:160]
-            raise InputError("a function that gives a model", got=got, file=name, remedy="mend it") from error
-        if made is given or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
-            raise InputError("a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch")
+            raise InputError(
+                "a function that gives a model", got=got, file=name, remedy="mend it"
+            ) from error
+        if made is given or (
+            callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")
+        ):
+            raise InputError(
+                "a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch"
+            )
         return _of_object(made, name, gives, classes, device)
     from .outside import FunctionClassifier
 
-    return FunctionClassifier(given, gives=_checked(gives) or "probabilities", classes=classes, name=name)
+    return FunctionClassifier(
+        given, gives=_checked(gives) or "probabilities", classes=classes, name=name
+    )
 
 
 def _needs_nothing(function: Any) -> bool:
@@ -183,7 +214,9 @@ def _renamed(model: Classifier, classes: Sequence[int | str] | None) -> Classifi
 def _check_order(name: str, own: Sequence[Any], classes: Sequence[int | str] | None) -> None:
     if classes is None:
         return
-    mine, theirs = ([str(name_of_class).casefold() for name_of_class in some] for some in (own, classes))
+    mine, theirs = (
+        [str(name_of_class).casefold() for name_of_class in some] for some in (own, classes)
+    )
     if mine != theirs and sorted(mine) == sorted(theirs):
         raise UsageError(
             f"{name} has its own names of its classes, {', '.join(map(str, own))}, in the order of its outputs; "
@@ -299,7 +332,9 @@ def pieces_of_work(
         results[at] = answer if pieces[at].kept is None else pieces[at].known()
         if results[at] is None:
             where = "the workers write to folders of other machines; name a"
-            raise WorkError(f"{pieces[at].lost[0]}: {where} {pieces[at].lost[1]} that all of them see")
+            raise WorkError(
+                f"{pieces[at].lost[0]}: {where} {pieces[at].lost[1]} that all of them see"
+            )
     return [results[at] for at in range(len(pieces))]
 
 

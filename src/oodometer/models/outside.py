@@ -48,7 +48,9 @@ class OutsideClassifier(Classifier):
     def _outputs(self, inputs: Any) -> Any:
         """What the model says of some inputs: an array of shape (sample, class)."""
 
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """What the model says; views are moved images or texts with words left out."""
         request = request or Request()
         if request.features or request.dropout:
@@ -71,7 +73,10 @@ class OutsideClassifier(Classifier):
                 outputs = self._outputs(given)
             except OodometerError:
                 raise
-            except (Exception, SystemExit) as error:  # somebody else's code, which is not to end the program either
+            except (
+                Exception,
+                SystemExit,
+            ) as error:  # somebody else's code, which is not to end the program either
                 why = " ".join(str(error).split())[:300]
                 raise WorkError(f"{self.name} failed: {type(error).__name__}: {why}") from error
             parts.append(self._checked_outputs(outputs, stop - start))
@@ -87,7 +92,9 @@ class OutsideClassifier(Classifier):
             plain = plain.detach().float().cpu() if hasattr(plain, "detach") else plain
             array = np.asarray(as_numpy(plain), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(expected, got=type(outputs).__name__, remedy=remedy, file=self.name) from error
+            raise InputError(
+                expected, got=type(outputs).__name__, remedy=remedy, file=self.name
+            ) from error
         if array.ndim != 2 or len(array) != rows or array.shape[1] < 2:
             raise InputError(expected, got=f"shape {array.shape}", remedy=remedy, file=self.name)
         if not self.classes:
@@ -95,17 +102,26 @@ class OutsideClassifier(Classifier):
         if array.shape[1] != len(self.classes):
             expected = f"an output for each of the classes {', '.join(map(str, self.classes[:8]))}"
             got = f"{array.shape[1]} columns"
-            raise InputError(expected, got=got, remedy="name the classes with --classes a,b,c", file=self.name)
+            raise InputError(
+                expected, got=got, remedy="name the classes with --classes a,b,c", file=self.name
+            )
         if not np.isfinite(array).all():
             row = int(np.argmin(np.isfinite(array).all(1)))
             got = str(array[row].tolist())[:60]
-            raise InputError("numbers", got=got, file=self.name, row=row + 1, remedy="mend the model")
+            raise InputError(
+                "numbers", got=got, file=self.name, row=row + 1, remedy="mend the model"
+            )
         if self.gives == "probabilities":
             wrong = (array < -1e-6).any(1) | (np.abs(array.sum(1) - 1) > 1e-3)
             if wrong.any():
                 row = int(wrong.argmax())
-                got, remedy = f"{array[row].sum():.4g} in row {row + 1}", "if these are logits say --gives logits"
-                raise InputError("probabilities that sum to 1 (±1e-3)", got=got, remedy=remedy, file=self.name)
+                got, remedy = (
+                    f"{array[row].sum():.4g} in row {row + 1}",
+                    "if these are logits say --gives logits",
+                )
+                raise InputError(
+                    "probabilities that sum to 1 (±1e-3)", got=got, remedy=remedy, file=self.name
+                )
         return array.astype(np.float32) if self.gives == "logits" else array
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str) -> Any:
@@ -114,7 +130,9 @@ class OutsideClassifier(Classifier):
         if isinstance(inputs[0], (str, tuple)):
             only_shift(augmentation, "texts")
             return with_words_dropped(inputs, seed)
-        return randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
+        return (
+            randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
+        )
 
     def _checked(self, inputs: Any) -> Any:
         if isinstance(inputs, Mapping):
@@ -125,7 +143,9 @@ class OutsideClassifier(Classifier):
             return inputs
         return check_images(inputs)
 
-    def _fit(self, data: Dataset, truth: Array, dev: Any, checkpoint: Folder, progress: Progress | None) -> None:
+    def _fit(
+        self, data: Dataset, truth: Array, dev: Any, checkpoint: Folder, progress: Progress | None
+    ) -> None:
         raise UsageError(f"{self.name} was made elsewhere and is not trained here")
 
     @property
@@ -134,7 +154,9 @@ class OutsideClassifier(Classifier):
         return 0
 
     def _write(self, folder: Path) -> dict[str, Any]:
-        raise UsageError(f"{self.name} was made elsewhere and is not saved here; keep it where it is")
+        raise UsageError(
+            f"{self.name} was made elsewhere and is not saved here; keep it where it is"
+        )
 
     @classmethod
     def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
@@ -155,7 +177,11 @@ class FunctionClassifier(OutsideClassifier):
         classes: Sequence[int | str] | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(gives=gives, classes=classes, name=name or str(getattr(function, "__name__", "function")))
+        super().__init__(
+            gives=gives,
+            classes=classes,
+            name=name or str(getattr(function, "__name__", "function")),
+        )
         self.function = function
 
     def _outputs(self, inputs: Any) -> Any:
@@ -171,10 +197,14 @@ class EstimatorClassifier(OutsideClassifier):
     kind = "estimator"
     reads = ("table", "text", "image")
 
-    def __init__(self, estimator: Any, *, classes: Sequence[int | str] | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, estimator: Any, *, classes: Sequence[int | str] | None = None, name: str | None = None
+    ) -> None:
         called = name or type(estimator).__name__
         if not hasattr(estimator, "predict_proba"):
-            raise UsageError(f"{called} gives no probabilities (predict_proba); calibrate it or use another")
+            raise UsageError(
+                f"{called} gives no probabilities (predict_proba); calibrate it or use another"
+            )
         try:
             own = [_class_name(given) for given in estimator.classes_]
         except AttributeError:
@@ -199,7 +229,12 @@ class EstimatorClassifier(OutsideClassifier):
         if missing:
             expected = f"the columns that the model was fitted on, {', '.join(self.columns[:8])}"
             got = f"no {missing[0]!r}; there are {', '.join(list(columns)[:12])}"
-            raise InputError(expected, got=got, remedy="rename the columns, or name them with --input", file=self.name)
+            raise InputError(
+                expected,
+                got=got,
+                remedy="rename the columns, or name them with --input",
+                file=self.name,
+            )
         names = self.columns or list(columns)
         if all(columns[name].dtype.kind in "bifu" for name in names):
             return np.stack([np.asarray(columns[name], dtype=np.float64) for name in names], axis=1)
@@ -253,7 +288,9 @@ class ModuleClassifier(OutsideClassifier):
         if isinstance(inputs, Table):
             return _columns(inputs)
         if not isinstance(inputs, np.ndarray):
-            raise UsageError("a torch module takes images of one size; resize them, or give a function")
+            raise UsageError(
+                "a torch module takes images of one size; resize them, or give a function"
+            )
         if inputs.ndim == 2:
             return inputs.astype(np.float32)
         return np.ascontiguousarray(inputs.transpose(0, 3, 1, 2), dtype=np.float32) / 255
@@ -277,30 +314,42 @@ class OnnxClassifier(OutsideClassifier):
     kind = "onnx"
     by_position = True
 
-    def __init__(self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None) -> None:
+    def __init__(
+        self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None
+    ) -> None:
         onnxruntime = needed("onnxruntime", "an ONNX file", extra="onnx")
         if not Path(path).is_file():
             raise InputError("an ONNX file", got="no such file", remedy="check the path", file=path)
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
         try:
-            self.session = onnxruntime.InferenceSession(path, settings, providers=onnxruntime.get_available_providers())
+            self.session = onnxruntime.InferenceSession(
+                path, settings, providers=onnxruntime.get_available_providers()
+            )
         except Exception as error:  # its errors are classes of a binding
             got = " ".join(str(error).split())[:120]
-            raise InputError("an ONNX file", got=got, remedy="export it again", file=path) from error
+            raise InputError(
+                "an ONNX file", got=got, remedy="export it again", file=path
+            ) from error
         self.inputs = {given.name: given for given in self.session.get_inputs()}
         names = [given.name for given in self.session.get_outputs()]
-        self.output = next((given for given in ("logits", "probabilities") if given in names), names[0])
+        self.output = next(
+            (given for given in ("logits", "probabilities") if given in names), names[0]
+        )
         stated: Gives = "probabilities" if self.output == "probabilities" else "logits"
         self.folder = Path(path).parent
-        super().__init__(gives=gives or stated, classes=classes or self._class_names(), name=Path(path).name)
+        super().__init__(
+            gives=gives or stated, classes=classes or self._class_names(), name=Path(path).name
+        )
         axes = len(next(iter(self.inputs.values())).shape) if len(self.inputs) == 1 else 0
         if "input_ids" in self.inputs:
             self.reads = ("text", "pair")
         elif axes in (2, 4):
             self.reads = ("image",) if axes == 4 else ("table",)
         else:
-            got = "inputs " + ", ".join(f"{name} {given.shape}" for name, given in self.inputs.items())
+            got = "inputs " + ", ".join(
+                f"{name} {given.shape}" for name, given in self.inputs.items()
+            )
             expected = "an ONNX classifier over input_ids, images or a table"
             remedy = "export it with one of them, or give a function"
             raise InputError(expected, got=got, remedy=remedy, file=self.name)
@@ -321,17 +370,27 @@ class OnnxClassifier(OutsideClassifier):
         if "input_ids" in self.inputs:
             texts = list(inputs)
             if self._tokenizer is None:
-                self._tokenizer = load_pretrained("AutoTokenizer", str(self.folder), expected="a tokenizer")
+                self._tokenizer = load_pretrained(
+                    "AutoTokenizer", str(self.folder), expected="a tokenizer"
+                )
             room = min(int(self._tokenizer.model_max_length), 512)
             ids, self.truncated = counted_ids(self._tokenizer, texts, room, end=True)
             out: Array | None = None
             for batch in sorted_batches(ids.lengths, BATCH):
                 matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
-                mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
+                mark = matrix == (
+                    self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1
+                )
                 feeds = {"input_ids": matrix, "attention_mask": real.astype(np.int64)}
-                feeds["token_type_ids"] = np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real
+                feeds["token_type_ids"] = (
+                    np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real
+                )
                 outputs = self._run({name: feeds[name] for name in self.inputs if name in feeds})
-                out = np.empty((len(texts), outputs.shape[1]), dtype=outputs.dtype) if out is None else out
+                out = (
+                    np.empty((len(texts), outputs.shape[1]), dtype=outputs.dtype)
+                    if out is None
+                    else out
+                )
                 out[batch] = outputs
             assert out is not None
             return out
@@ -350,14 +409,20 @@ class OnnxClassifier(OutsideClassifier):
                 given = self._processor(list(inputs), return_tensors="np")["pixel_values"]
                 return np.asarray(given, dtype=np.float32)
             last = about.shape[3] == 3
-            sides = [side for side in (about.shape[1:3] if last else about.shape[2:4]) if isinstance(side, int)]
+            sides = [
+                side
+                for side in (about.shape[1:3] if last else about.shape[2:4])
+                if isinstance(side, int)
+            ]
             pixels = in_one_size(inputs, (sides[0], sides[-1])) if sides else inputs
             array = np.asarray(pixels, dtype=np.float32) / 255
             return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
         wanted = about.shape[1]
         if isinstance(wanted, int) and columns.shape[1] != wanted:
             remedy = "name the columns in their order with --input"
-            raise InputError(f"{wanted} columns", got=str(columns.shape[1]), file=self.name, remedy=remedy)
+            raise InputError(
+                f"{wanted} columns", got=str(columns.shape[1]), file=self.name, remedy=remedy
+            )
         return columns
 
     def _run(self, feeds: Mapping[str, Array]) -> Array:
@@ -367,5 +432,10 @@ class OnnxClassifier(OutsideClassifier):
             raise WorkError(f"{self.name} failed: {' '.join(str(error).split())[:300]}") from error
         if not isinstance(outputs, np.ndarray):
             remedy = "export it without ZipMap (options={'zipmap': False})"
-            raise InputError("an output that is an array", got=type(outputs).__name__, file=self.name, remedy=remedy)
+            raise InputError(
+                "an output that is an array",
+                got=type(outputs).__name__,
+                file=self.name,
+                remedy=remedy,
+            )
         return outputs

@@ -67,20 +67,36 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
     """Dialogues that can be ranked: a context of at least one turn, two candidates or more, all of them texts."""
     dialogues = list(inputs) if not isinstance(inputs, (str, bytes)) else []
     if not dialogues:
-        raise InputError("dialogues", got="none", remedy="give at least one context with its candidates")
+        raise InputError(
+            "dialogues", got="none", remedy="give at least one context with its candidates"
+        )
     for row, dialogue in enumerate(dialogues, 1):
         if not isinstance(dialogue, Dialogue):
             got = repr(dialogue)[:40]
-            raise InputError("a Dialogue, turns and candidates", got=got, remedy="make one of each row", row=row)
+            raise InputError(
+                "a Dialogue, turns and candidates", got=got, remedy="make one of each row", row=row
+            )
         for column, least in (("context", 1), ("candidates", 2)):
             texts: Any = getattr(dialogue, column)
             odd = next((text for text in texts if not isinstance(text, str)), None)
             if odd is not None or isinstance(texts, str):
-                raise InputError("texts", got=repr(odd or texts)[:40], remedy="clean the texts", row=row, column=column)
+                raise InputError(
+                    "texts",
+                    got=repr(odd or texts)[:40],
+                    remedy="clean the texts",
+                    row=row,
+                    column=column,
+                )
             if len(texts) < least:
                 expected = "at least one turn" if least == 1 else "at least 2 candidates"
-                remedy = "drop the row" if least == 1 else "a choice needs two: add the others, or drop the row"
-                raise InputError(expected, got=str(len(texts)), remedy=remedy, row=row, column=column)
+                remedy = (
+                    "drop the row"
+                    if least == 1
+                    else "a choice needs two: add the others, or drop the row"
+                )
+                raise InputError(
+                    expected, got=str(len(texts)), remedy=remedy, row=row, column=column
+                )
     return dialogues
 
 
@@ -90,9 +106,18 @@ def positions_of(data: Dataset) -> Array:
     for row, (dialogue, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
         plain = target.item() if hasattr(target, "item") else target
         if not is_whole(plain, 0) or plain >= len(dialogue.candidates):
-            expected = f"a position from 0 to {len(dialogue.candidates) - 1}, that of the true candidate"
+            expected = (
+                f"a position from 0 to {len(dialogue.candidates) - 1}, that of the true candidate"
+            )
             got, remedy = repr(plain)[:40], "positions count from 0"
-            raise InputError(expected, got=got, remedy=remedy, row=row + 1, column="label", file=data.source or None)
+            raise InputError(
+                expected,
+                got=got,
+                remedy=remedy,
+                row=row + 1,
+                column="label",
+                file=data.source or None,
+            )
         out[row] = plain
     return out
 
@@ -109,11 +134,17 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
     middle = next(at for at in range(behind, len(whole)) if whole[at : at + len(other)] == other)
     before, between, after = whole[:begin], whole[behind:middle], whole[middle + len(other) :]
     room = max_length - len(before) - len(between) - len(after)
-    different = list(dict.fromkeys(text for row in dialogues for text in (*row.context, *row.candidates)))
+    different = list(
+        dict.fromkeys(text for row in dialogues for text in (*row.context, *row.candidates))
+    )
     ids_of: dict[str, list[int]] = {}
-    for start in range(0, len(different), _AT_ONCE):  # each text once, however often it stands there
+    for start in range(
+        0, len(different), _AT_ONCE
+    ):  # each text once, however often it stands there
         part = different[start : start + _AT_ONCE]
-        encoded = tokenizer(part, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        encoded = tokenizer(
+            part, add_special_tokens=False, return_attention_mask=False, verbose=False
+        )["input_ids"]
         ids_of |= dict(zip(part, encoded, strict=True))
     turn_end = [] if tokenizer.sep_token_id is None else [int(tokenizer.sep_token_id)]
     rows: list[list[int]] = []
@@ -129,7 +160,9 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
             shown = reply[: max(room // 2, room - len(context))]
             left = room - len(shown)
             cut |= len(shown) < len(reply) or left < len(context)
-            rows.append([*before, *context[max(0, len(context) - left) :], *between, *shown, *after])
+            rows.append(
+                [*before, *context[max(0, len(context) - left) :], *between, *shown, *after]
+            )
             second.append(len(shown) + len(after))
         truncated += cut
     candidates = np.array([len(dialogue.candidates) for dialogue in dialogues], dtype=np.int64)
@@ -203,15 +236,23 @@ class ResponseRanker(TransformerClassifier):
         device: str | None = None,
     ) -> None:
         training = training or TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-5)
-        sizes: dict[str, Any] = {"config": config, "vocab_size": vocab_size, "max_length": max_length}
+        sizes: dict[str, Any] = {
+            "config": config,
+            "vocab_size": vocab_size,
+            "max_length": max_length,
+        }
         super().__init__(source, **sizes, tokenizer=tokenizer, training=training, device=device)
         if head not in HEADS:
             raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
         self.head, self.layers = head, layers
-        self._difference = False  # of two outputs: a network that was made to say "relevant" or "not"
+        self._difference = (
+            False  # of two outputs: a network that was made to say "relevant" or "not"
+        )
 
     @classmethod
-    def from_pretrained(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
+    def from_pretrained(
+        cls, source: str, *, max_length: int | None = None, device: str | None = None
+    ) -> Self:
         """A ranker that exists already, by folder or hub name: a classifier of pairs with one output, or with two.
 
         Of two outputs (not relevant, relevant) the score is z_1 - z_0. Raises `InputError` for more.
@@ -220,7 +261,12 @@ class ResponseRanker(TransformerClassifier):
         outputs = len(model.classes)
         if outputs > 2:
             remedy = "train its encoder to rank (ResponseRanker.fit)"
-            raise InputError("a ranker, with one output or two", got=f"{outputs} outputs", remedy=remedy, file=source)
+            raise InputError(
+                "a ranker, with one output or two",
+                got=f"{outputs} outputs",
+                remedy=remedy,
+                file=source,
+            )
         model.classes, model._difference = (), outputs == 2
         return model
 
@@ -231,7 +277,9 @@ class ResponseRanker(TransformerClassifier):
         return self.net is not None
 
     def _learn(self, inputs: Sequence[Any]) -> None:
-        super()._learn([text for dialogue in inputs for text in (*dialogue.context, *dialogue.candidates)])
+        super()._learn(
+            [text for dialogue in inputs for text in (*dialogue.context, *dialogue.candidates)]
+        )
         self._difference = False
 
     def _outputs(self) -> int:
@@ -244,7 +292,9 @@ class ResponseRanker(TransformerClassifier):
             read_first_token_only(net)
             return net
         torch, net = load_torch(), self._network("AutoModel", **layers)
-        score = torch.nn.Linear(net.config.hidden_size, 1, bias=False)  # softmax takes a constant away again
+        score = torch.nn.Linear(
+            net.config.hidden_size, 1, bias=False
+        )  # softmax takes a constant away again
         torch.nn.init.constant_(score.weight, _SCALE)  # so that the score is 10 times a cosine
         dropout = torch.nn.Dropout(getattr(net.config, "hidden_dropout_prob", 0.1))
         return torch.nn.ModuleDict({"encoder": net, "dropout": dropout, "score": score})
@@ -252,8 +302,13 @@ class ResponseRanker(TransformerClassifier):
     def _loss(self, encoded: Pairs, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
         pairs = encoded.of(batch)
-        parts = self._parts(encoded.ids.lengths[pairs])  # pairs of one length together: less is padded
-        scores = [self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float() for part in parts]
+        parts = self._parts(
+            encoded.ids.lengths[pairs]
+        )  # pairs of one length together: less is padded
+        scores = [
+            self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float()
+            for part in parts
+        ]
         order = torch.from_numpy(np.argsort(np.concatenate(parts))).to(device)
         return _cross_entropy(torch.cat(scores)[order], encoded.candidates[batch], truth[batch])
 
@@ -302,7 +357,9 @@ class ResponseRanker(TransformerClassifier):
             # s = sum_k w_k u_k v_k, u and v the means of the hidden states of both parts, each of length 1
             hidden = net["dropout"](encoder(**given).last_hidden_state)
             context, reply = (
-                load_torch().nn.functional.normalize((hidden * part[..., None]).sum(1), dim=1)  # as the mean points
+                load_torch().nn.functional.normalize(
+                    (hidden * part[..., None]).sum(1), dim=1
+                )  # as the mean points
                 for part in ((real & ~types).to(hidden.dtype), types.to(hidden.dtype))
             )
             return net["score"](context * reply)[:, 0]
@@ -344,7 +401,9 @@ def _cross_entropy(scores: Any, candidates: Array, truth: Any) -> Any:
         matrix = scores.reshape(len(candidates), most)
     else:
         real = torch.from_numpy(np.arange(most) < candidates[:, None]).to(scores.device)
-        matrix = torch.full(real.shape, -torch.inf, device=scores.device).masked_scatter(real, scores)
+        matrix = torch.full(real.shape, -torch.inf, device=scores.device).masked_scatter(
+            real, scores
+        )
     return torch.nn.functional.cross_entropy(matrix, truth)
 
 
@@ -408,14 +467,22 @@ class FrozenRanker(TorchClassifier):
         device: str | None = None,
     ) -> None:
         super().__init__(training=training or TrainingConfig(), device=device)
-        self.source, self.turns, self.hidden, self.dropout, self.max_length = source, turns, hidden, dropout, max_length
+        self.source, self.turns, self.hidden, self.dropout, self.max_length = (
+            source,
+            turns,
+            hidden,
+            dropout,
+            max_length,
+        )
         self.memory: dict[str, Array] = {}
 
     @cached_property
     def _encoder(self) -> FrozenEncoder:
         return FrozenEncoder(self.source, max_length=self.max_length, device=self.device)
 
-    def vectors(self, texts: Sequence[str], *, checkpoint: Any = None, progress: Progress | None = None) -> Array:
+    def vectors(
+        self, texts: Sequence[str], *, checkpoint: Any = None, progress: Progress | None = None
+    ) -> Array:
         """The vector of each text, float32, shape (text, dimension); a checkpoint as for `FrozenEncoder.states`."""
         states = self._encoder.states(texts, checkpoint=checkpoint, progress=progress)
         return np.asarray(states / np.linalg.norm(states, axis=1, keepdims=True))
@@ -452,11 +519,15 @@ class FrozenRanker(TorchClassifier):
             self.memory.update(zip(new, self.vectors(new), strict=True))
         numbers = {text: i for i, text in enumerate(texts)}
         turns = np.full((len(inputs), self.turns), -1, dtype=np.int64)
-        replies = np.full((len(inputs), max(len(dialogue.candidates) for dialogue in inputs)), -1, dtype=np.int64)
+        replies = np.full(
+            (len(inputs), max(len(dialogue.candidates) for dialogue in inputs)), -1, dtype=np.int64
+        )
         for row, dialogue in enumerate(inputs):
             shown = dialogue.context[: -self.turns - 1 : -1]
             turns[row, : len(shown)] = [numbers[text] for text in shown]
-            replies[row, : len(dialogue.candidates)] = [numbers[text] for text in dialogue.candidates]
+            replies[row, : len(dialogue.candidates)] = [
+                numbers[text] for text in dialogue.candidates
+            ]
         cut = sum(len(dialogue.context) > self.turns for dialogue in inputs)
         vectors = np.array([self.memory[text] for text in texts], dtype=np.float32)
         return Sentences(np.vstack([vectors, 0 * vectors[:1]]), turns, replies, cut)
@@ -473,7 +544,9 @@ class FrozenRanker(TorchClassifier):
 
         def layers(parts: int) -> Any:
             first, last = nn.Linear(parts * size, self.hidden), nn.Linear(self.hidden, size)
-            return nn.Sequential(nn.Dropout(self.dropout), first, nn.GELU(), nn.Dropout(self.dropout), last)
+            return nn.Sequential(
+                nn.Dropout(self.dropout), first, nn.GELU(), nn.Dropout(self.dropout), last
+            )
 
         # Logarithms: a turn starts with half the weight of the one behind it.
         numbers = {"turns": -0.7 * torch.arange(float(self.turns)), "scale": torch.tensor(20.0)}
@@ -498,7 +571,11 @@ class FrozenRanker(TorchClassifier):
         return scores.masked_fill(which < 0, -float("inf"))
 
     def _answers(self, encoded: Sentences, fields: dict[str, Any]) -> Answers:
-        return Answers(tuple(range(encoded.replies.shape[1])), candidates=(encoded.replies >= 0).sum(1), **fields)
+        return Answers(
+            tuple(range(encoded.replies.shape[1])),
+            candidates=(encoded.replies >= 0).sum(1),
+            **fields,
+        )
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Any]:
         only_shift(augmentation, "dialogues")
@@ -517,35 +594,69 @@ class FrozenRanker(TorchClassifier):
         """
         torch, out, at_once = load_torch(), [], 32
         self._encoder._open()
-        tokenizer, encoder = self._encoder.tokenizer, self._encoder.net.to("cpu").requires_grad_(False)
-        how = {"truncation": True, "max_length": self.max_length, "padding": True, "return_tensors": "pt"}
-        whole, target, net = self._encode(self._inputs(data)), torch.from_numpy(positions_of(data)), self.net.to("cpu")
+        tokenizer, encoder = (
+            self._encoder.tokenizer,
+            self._encoder.net.to("cpu").requires_grad_(False),
+        )
+        how = {
+            "truncation": True,
+            "max_length": self.max_length,
+            "padding": True,
+            "return_tensors": "pt",
+        }
+        whole, target, net = (
+            self._encode(self._inputs(data)),
+            torch.from_numpy(positions_of(data)),
+            self.net.to("cpu"),
+        )
         for start in range(0, len(data), at_once):
             contexts = [dialogue.context for dialogue in data.inputs[start : start + at_once]]
-            places = [(row, at) for row, turns in enumerate(contexts) for at in range(min(self.turns, len(turns)))]
-            places.sort(key=lambda place: len(contexts[place[0]][-1 - place[1]]))  # so that less is padded
+            places = [
+                (row, at)
+                for row, turns in enumerate(contexts)
+                for at in range(min(self.turns, len(turns)))
+            ]
+            places.sort(
+                key=lambda place: len(contexts[place[0]][-1 - place[1]])
+            )  # so that less is padded
             texts = [contexts[row][-1 - at] for row, at in places]
             pieces, states, spans = [], [], []
             for first in range(0, len(texts), 16):
                 given = tokenizer(texts[first : first + 16], return_offsets_mapping=True, **how)
                 spans += list(given["offset_mapping"].numpy())
-                pieces.append(encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_())
+                pieces.append(
+                    encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_()
+                )
                 mask = given["attention_mask"]
                 hidden = encoder(inputs_embeds=pieces[-1], attention_mask=mask).last_hidden_state
-                states.append(torch.nn.functional.normalize((hidden * mask[..., None]).sum(1), dim=-1))
-            turns, replies, which = self._tensors(whole, np.arange(start, start + len(contexts)), "cpu")
-            turns = torch.zeros_like(turns).index_put(tuple(torch.tensor(places).T), torch.cat(states))
+                states.append(
+                    torch.nn.functional.normalize((hidden * mask[..., None]).sum(1), dim=-1)
+                )
+            turns, replies, which = self._tensors(
+                whole, np.arange(start, start + len(contexts)), "cpu"
+            )
+            turns = torch.zeros_like(turns).index_put(
+                tuple(torch.tensor(places).T), torch.cat(states)
+            )
             logits = self._scores(net, turns, replies, which)
-            loss = torch.nn.functional.cross_entropy(logits, target[start : start + at_once], reduction="sum")
+            loss = torch.nn.functional.cross_entropy(
+                logits, target[start : start + at_once], reduction="sum"
+            )
             slopes = zip(torch.autograd.grad(loss, pieces), pieces, strict=True)
             effects = [
-                effect.numpy() for slope, piece in slopes for effect in (slope * piece).sum(-1).detach().double()
+                effect.numpy()
+                for slope, piece in slopes
+                for effect in (slope * piece).sum(-1).detach().double()
             ]
             weights = [[np.zeros(len(words_of(turn))) for turn in context] for context in contexts]
             for (row, back), text, span, effect in zip(places, texts, spans, effects, strict=True):
                 words, real = words_of(text), span[:, 1] > span[:, 0]  # not the special tokens
-                owners = np.searchsorted([word.start for word in words], span[real, 0], side="right") - 1
-                weights[row][-1 - back] = np.abs(np.bincount(owners, effect[real], minlength=len(words)))
+                owners = (
+                    np.searchsorted([word.start for word in words], span[real, 0], side="right") - 1
+                )
+                weights[row][-1 - back] = np.abs(
+                    np.bincount(owners, effect[real], minlength=len(words))
+                )
             out += [np.concatenate(each) for each in weights]
             if progress is not None:
                 progress(len(out), len(data))

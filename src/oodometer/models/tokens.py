@@ -43,7 +43,9 @@ class Vocabulary:
         return len(self.words) + 2
 
     @classmethod
-    def learn(cls, texts: Iterable[Sequence[str]], *, most: int = 30_000, least_count: int = 1) -> Vocabulary:
+    def learn(
+        cls, texts: Iterable[Sequence[str]], *, most: int = 30_000, least_count: int = 1
+    ) -> Vocabulary:
         """The ``most`` frequent words that occur at least ``least_count`` times; equal counts by the alphabet."""
         counts = Counter(chain.from_iterable(texts))
         order = sorted((-count, word) for word, count in counts.items() if count >= least_count)
@@ -89,7 +91,9 @@ def train_byte_pieces(
     inner.pre_tokenizer, inner.decoder = before, decoders.ByteLevel()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     how: dict[str, Any] = {"vocab_size": size, "min_frequency": min_frequency}
-    trainer = trainers.BpeTrainer(**how, special_tokens=list(special), initial_alphabet=letters, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        **how, special_tokens=list(special), initial_alphabet=letters, show_progress=False
+    )
     inner.train_from_iterator(texts, trainer)
     return inner
 
@@ -97,7 +101,9 @@ def train_byte_pieces(
 def with_marks(inner: Any, max_length: int) -> Any:
     """The tokenizer as transformers' own; a text becomes [CLS] text [SEP], a pair [CLS] text [SEP] other [SEP]."""
     marks: dict[str, Any] = {f"{mark[1:-1].lower()}_token": mark for mark in MARKS}
-    return wrapped(inner, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", model_max_length=max_length, **marks)
+    return wrapped(
+        inner, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", model_max_length=max_length, **marks
+    )
 
 
 def wrapped(inner: Any, single: str, pair: str, **options: Any) -> Any:
@@ -106,7 +112,9 @@ def wrapped(inner: Any, single: str, pair: str, **options: Any) -> Any:
 
     ends = [part for part in single.split() if part != "$A"]
     marks = [(name, inner.token_to_id(name)) for name in ends]
-    inner.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=marks)
+    inner.post_processor = processors.TemplateProcessing(
+        single=single, pair=pair, special_tokens=marks
+    )
     return load_transformers().PreTrainedTokenizerFast(tokenizer_object=inner, **options)
 
 
@@ -151,7 +159,9 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
     load_transformers()
     from tokenizers import pre_tokenizers
 
-    return _wrapped(train_byte_pieces(texts, size, SPECIAL, pre_tokenizers.ByteLevel(add_prefix_space=False)))
+    return _wrapped(
+        train_byte_pieces(texts, size, SPECIAL, pre_tokenizers.ByteLevel(add_prefix_space=False))
+    )
 
 
 def _wrapped(inner: Any) -> Any:
@@ -175,12 +185,23 @@ def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
     inner.decoder = decoders.WordPiece()
     # The trainer numbers the single letters in the order of a hash, which changes from run to run, and breaks ties by
     # number; letters that are named beforehand keep their order, so the same texts give the same pieces.
-    seen = {letter for text in plain for letter in inner.normalizer.normalize_str(text) if letter.strip()}
+    seen = {
+        letter
+        for text in plain
+        for letter in inner.normalizer.normalize_str(text)
+        if letter.strip()
+    }
     letters_used = sorted(seen)[:MOST_LETTERS]
     named = [*MARKS, *letters_used, *(f"##{letter}" for letter in letters_used)]
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
     inner.train_from_iterator(plain, trainer)
-    pieces = Tokenizer(models.WordPiece(inner.get_vocab(), unk_token="[UNK]"))  # the letters are not special there
-    pieces.normalizer, pieces.pre_tokenizer, pieces.decoder = inner.normalizer, inner.pre_tokenizer, inner.decoder
+    pieces = Tokenizer(
+        models.WordPiece(inner.get_vocab(), unk_token="[UNK]")
+    )  # the letters are not special there
+    pieces.normalizer, pieces.pre_tokenizer, pieces.decoder = (
+        inner.normalizer,
+        inner.pre_tokenizer,
+        inner.decoder,
+    )
     pieces.add_special_tokens(list(MARKS))
     return with_marks(pieces, max_length)

@@ -26,7 +26,9 @@ class OfOneModel(Classifier):
 
     def __init__(self, model: Classifier) -> None:
         if not isinstance(model, Classifier):
-            raise UsageError(f"expected a classifier, got {type(model).__name__}; open_classifier makes one of many")
+            raise UsageError(
+                f"expected a classifier, got {type(model).__name__}; open_classifier makes one of many"
+            )
         model._must_be_fitted()
         self.model = model
         self.reads, self.classes, self.by_position = model.reads, model.classes, model.by_position
@@ -41,7 +43,9 @@ class OfOneModel(Classifier):
         """Of the model."""
         return self.model.parameters
 
-    def _fit(self, data: Dataset, truth: Array, dev: Any, checkpoint: Any, progress: Progress | None) -> None:
+    def _fit(
+        self, data: Dataset, truth: Array, dev: Any, checkpoint: Any, progress: Progress | None
+    ) -> None:
         raise UsageError(f"train the model before it is given to {self.kind}")
 
     def _checked(self, inputs: Any) -> Any:
@@ -113,7 +117,9 @@ class TemperatureScaling(OfOneModel):
     def _fitted(self) -> bool:
         return self.temperature is not None
 
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """The model's answers with logits divided by T. `UsageError` before `fit`, and for passes with dropout."""
         self._must_be_fitted()
         if request is not None and request.dropout:
@@ -147,7 +153,9 @@ class MonteCarloDropout(OfOneModel):
             raise UsageError(f"expected at least 2 passes, got {passes}; one has no variance")
         self.passes, self.seed = passes, seed
 
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """Mean and variance of the passes; with views, which cannot be asked beside dropout, those of the model."""
         request = request or Request()
         if not request.views:

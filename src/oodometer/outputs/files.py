@@ -27,8 +27,14 @@ def json_text(result: Mapping[str, Any]) -> str:
 
 
 ENDINGS = {
-    ".csv": "csv", ".parquet": "parquet", ".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".md": "md",
-}  # fmt: skip
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".pdf": "pdf",
+    ".md": "md",
+}
 PAGES = {ending: form for ending, form in ENDINGS.items() if form in ("html", "pdf")}
 
 
@@ -41,10 +47,14 @@ def form_of(path: str | os.PathLike[str], endings: Mapping[str, str] = ENDINGS) 
     if file.exists() and not file.is_file() and not file.is_dir():
         return "html"
     *most, last = (ending for ending in endings if ending != ".htm")
-    raise UsageError(f"cannot write {path}: expected a name that ends in {', '.join(most)} or {last}")
+    raise UsageError(
+        f"cannot write {path}: expected a name that ends in {', '.join(most)} or {last}"
+    )
 
 
-def check_outputs(paths: Iterable[str | os.PathLike[str]], endings: Mapping[str, str] = ENDINGS) -> None:
+def check_outputs(
+    paths: Iterable[str | os.PathLike[str]], endings: Mapping[str, str] = ENDINGS
+) -> None:
     """Say before the work that a file could not be written after it: its ending, an absent library or browser."""
     for form in sorted({form_of(path, endings) for path in paths}):
         if form in PAGES.values():
@@ -58,7 +68,11 @@ def check_outputs(paths: Iterable[str | os.PathLike[str]], endings: Mapping[str,
 
 
 def save(
-    result: Any, path: str | os.PathLike[str], *, what: str | None = None, mapping: Mapping[str, Any] | None = None
+    result: Any,
+    path: str | os.PathLike[str],
+    *,
+    what: str | None = None,
+    mapping: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a result by the ending of the file, whole or not at all; see `Shown.save`.
 
@@ -68,7 +82,9 @@ def save(
 
     form = form_of(path)
     if what is not None and form not in ("csv", "parquet"):
-        raise UsageError(f"cannot write {path}: a table is chosen (what={what!r}) in .csv and .parquet alone")
+        raise UsageError(
+            f"cannot write {path}: a table is chosen (what={what!r}) in .csv and .parquet alone"
+        )
     mapping = result.to_dict() if mapping is None else mapping
     from ..reports.page import inputs_of
 
@@ -117,9 +133,15 @@ def _write_table(form: str, table: Any, file: Any) -> None:
         def safe(column: Any) -> Any:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
                 return column
-            return pa.array([None if cell is None else guarded(cell) for cell in column.to_pylist()], column.type)
+            return pa.array(
+                [None if cell is None else guarded(cell) for cell in column.to_pylist()],
+                column.type,
+            )
 
-        csv.write_csv(pa.table(list(map(safe, table.columns)), names=list(map(guarded, table.column_names))), file)
+        csv.write_csv(
+            pa.table(list(map(safe, table.columns)), names=list(map(guarded, table.column_names))),
+            file,
+        )
     else:
         from pyarrow import parquet
 

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def frame_of(result: Any, what: str | None = None, library: str | None = None, wide: bool = True) -> Any:
+def frame_of(
+    result: Any, what: str | None = None, library: str | None = None, wide: bool = True
+) -> Any:
     """One table of a result as a frame; see `Shown.to_frame`."""
     if library is not None and library not in LIBRARIES:
-        raise UsageError(f"expected library to be one of {', '.join(LIBRARIES)} or None, got {library!r}")
+        raise UsageError(
+            f"expected library to be one of {', '.join(LIBRARIES)} or None, got {library!r}"
+        )
     # without a name the library that the program already uses, else the one that is installed; pandas before polars
     used = next((name for name in LIBRARIES[:2] if name in sys.modules), None)
     name: Any = library or used or next((name for name in LIBRARIES[:2] if _there(name)), None)
@@ -35,7 +39,9 @@ def frame_of(result: Any, what: str | None = None, library: str | None = None, w
     import narwhals as nw
 
     frame: Any = nw.from_arrow(table, backend=name).to_native()
-    if name == "pandas":  # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
+    if (
+        name == "pandas"
+    ):  # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
         truths = [field.name for field in table.schema if str(field.type) == "bool"]
         frame = frame.astype(dict.fromkeys(truths, "boolean"))
     return frame
@@ -63,7 +69,9 @@ def table_of(result: Any, what: str | None = None) -> Table:
     makers: dict[str, Maker] = result.frames()
     name = next(iter(makers), "numbers") if what is None else what
     if name not in makers:
-        raise UsageError(f"{type(result).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}")
+        raise UsageError(
+            f"{type(result).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}"
+        )
     return makers[name]()
 
 
@@ -81,11 +89,21 @@ def typed(table: Table) -> pa.Table:
             whole = all(time is None or time.microsecond == 0 for time in times)
             arrays[name] = pa.array(times, pa.timestamp("s" if whole else "us"))
         elif kind in ("real", "whole", "truth"):
-            arrays[name] = pa.array(cells, {"real": pa.float64(), "whole": pa.int64(), "truth": pa.bool_()}[kind])
-        elif len(kinds := {type(cell) for cell in cells if cell is not None}) == 1 and kinds <= {int, float, bool}:
-            arrays[name] = pa.array(cells)  # names of slices and classes keep the type that they have in the data
+            arrays[name] = pa.array(
+                cells, {"real": pa.float64(), "whole": pa.int64(), "truth": pa.bool_()}[kind]
+            )
+        elif len(kinds := {type(cell) for cell in cells if cell is not None}) == 1 and kinds <= {
+            int,
+            float,
+            bool,
+        }:
+            arrays[name] = pa.array(
+                cells
+            )  # names of slices and classes keep the type that they have in the data
         else:
-            arrays[name] = pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+            arrays[name] = pa.array(
+                [None if cell is None else str(cell) for cell in cells], pa.string()
+            )
     return pa.table(arrays)
 
 
@@ -94,6 +112,9 @@ def _times(cells: list[Any]) -> Any:
     if not all(cell is None or isinstance(cell, str) for cell in cells):
         return None
     try:
-        return [None if cell is None else datetime.fromisoformat(cell).replace(tzinfo=None) for cell in cells]
+        return [
+            None if cell is None else datetime.fromisoformat(cell).replace(tzinfo=None)
+            for cell in cells
+        ]
     except ValueError:
         return None

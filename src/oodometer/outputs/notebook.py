@@ -41,7 +41,12 @@ def sparkline(view: View) -> str:
         parts.append(rule(line, '.55" stroke-dasharray="4 4', f"{view.line_name} {percent(line)}"))
     truths, names = [], []
     for i, item in enumerate(points):
-        at, value, lower, upper = _LEFT + step * (i + 0.5), y(item.value), y(item.lower), y(item.upper)
+        at, value, lower, upper = (
+            _LEFT + step * (i + 0.5),
+            y(item.value),
+            y(item.lower),
+            y(item.upper),
+        )
         colour, alarm = (_RED, "; ALARM") if item.alarm else (_BLUE, "")
         text = f"{item.name}: {percent(item.value)} ({percent(item.lower)} to {percent(item.upper)}){alarm}"
         parts.append(
@@ -50,7 +55,10 @@ def sparkline(view: View) -> str:
             f'<circle cx="{at:.1f}" cy="{value:.1f}" r="3.5" fill="{colour}"/></g>'
         )
         if item.truth is not None:
-            path, text = f"M{at:.1f} {y(item.truth) - 5:.1f}l5 5-5 5-5-5z", f"{item.name}: truth {percent(item.truth)}"
+            path, text = (
+                f"M{at:.1f} {y(item.truth) - 5:.1f}l5 5-5 5-5-5z",
+                f"{item.name}: truth {percent(item.truth)}",
+            )
             look = f'fill="none" stroke="{_GREEN}" stroke-width="2"'
             truths.append(f'<path d="{path}" {look}><title>{escape(text)}</title></path>')
         names += [] if i % every else [words(at, _HEIGHT - 6, item.name[:12], "middle")]
@@ -95,7 +103,9 @@ def render(view: View) -> str:
 
 
 def _list(sentences: Sequence[str]) -> str:
-    lines = "".join(f"<li>{escape(_capital(sentence))}</li>" for sentence in sentences if sentence.strip())
+    lines = "".join(
+        f"<li>{escape(_capital(sentence))}</li>" for sentence in sentences if sentence.strip()
+    )
     return f"<ul>{lines}</ul>" if lines else ""
 
 
@@ -107,10 +117,14 @@ def _capital(text: str) -> str:
 def _grid(grid: Grid) -> str:
     def cells(row: Any, tag: str) -> str:
         kinds = ("" if number else 'class="oo-word"' for number in grid.numeric)
-        return "".join(f"<{tag} {kind}>{escape(str(item))}</{tag}>" for item, kind in zip(row, kinds, strict=True))
+        return "".join(
+            f"<{tag} {kind}>{escape(str(item))}</{tag}>"
+            for item, kind in zip(row, kinds, strict=True)
+        )
 
     body = "".join(
-        f"<tr{' class=oo-alarm' if i in grid.marked else ''}>{cells(row, 'td')}</tr>" for i, row in enumerate(grid.rows)
+        f"<tr{' class=oo-alarm' if i in grid.marked else ''}>{cells(row, 'td')}</tr>"
+        for i, row in enumerate(grid.rows)
     )
     table = f"<thead><tr>{cells(grid.columns, 'th')}</tr></thead><tbody>{body}</tbody>"
     table = f'<div class="oo-scroll"><table>{table}</table></div>'
@@ -123,7 +137,9 @@ def _grid(grid: Grid) -> str:
 def page_of(result: Any) -> str:
     """The view as a page of its own, for a result that has no larger one; light or dark as the system is."""
     style = "color-scheme:light dark;max-width:920px;margin:24px auto;padding:0 16px"
-    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+    )
     page = f'<!doctype html><html lang="en" style="color-scheme:light dark"><head>{head}<title>oodometer</title></head>'
     foot = f'<p style="font:12px system-ui">What the words mean: {WORDS_PAGE}</p>'
     return f'{page}<body style="{style}">{html_of(result)}{foot}</body></html>\n'

@@ -20,7 +20,11 @@ _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "
 MOST_WARNINGS = 3  # that are shown before somebody asks for all
-_SCREEN, _TIMES, _ROWS = 24, 40, 8  # lines of an answer, of one with times, and rows that a long table keeps
+_SCREEN, _TIMES, _ROWS = (
+    24,
+    40,
+    8,
+)  # lines of an answer, of one with times, and rows that a long table keeps
 _COMMAND = re.compile(r"`[^`]{1,40}`")
 _NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -48,7 +52,11 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
     """
     shown = view if full else fitted(view, across)[0]
     lines = _lines(shown, across, colour)
-    lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
+    lines += (
+        [f"Seed of folds, samples and draws: {view.seed}"]
+        if view.seed or (full and view.seed is not None)
+        else []
+    )
     lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
     return list(map(_coloured, lines)) if colour else lines
 
@@ -62,20 +70,40 @@ def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
     read = [warning for warning in view.warnings if warning.endswith(READ)]
     others = [warning for warning in view.warnings if warning not in read]
     left, cut, notes, wholes = Counter[str](), Counter[int](), list(view.notes), list(view.grids)
-    most = (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)  # without the line on what is left out
+    most = (
+        (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)
+    )  # without the line on what is left out
     while True:
-        shown = {i: grid for i, whole in enumerate(wholes) if (grid := whole.shown(False)) is not None and grid.rows}
-        bare = [grid for whole in wholes if not whole.rows and whole.notes and (grid := whole.shown(False)) is not None]
+        shown = {
+            i: grid
+            for i, whole in enumerate(wholes)
+            if (grid := whole.shown(False)) is not None and grid.rows
+        }
+        bare = [
+            grid
+            for whole in wholes
+            if not whole.rows and whole.notes and (grid := whole.shown(False)) is not None
+        ]
         warnings = (*read, *others[:MOST_WARNINGS])
-        out = replace(view, grids=(*shown.values(), *bare), details=(), notes=tuple(notes), warnings=warnings)
+        out = replace(
+            view, grids=(*shown.values(), *bare), details=(), notes=tuple(notes), warnings=warnings
+        )
         over = len(_lines(out, across, colour=False)) - most
         i = max(shown, key=lambda i: len(shown[i].rows) * (wholes[i].noun != "row"), default=None)
         if over <= 0 or i is None:
             break
         whole, rows, last = wholes[i], len(shown[i].rows), max(shown)
-        least = _ROWS if len(notes) > 1 or (len(shown) > 1 and wholes[last].noun != "row") else _ROWS // 2
+        least = (
+            _ROWS
+            if len(notes) > 1 or (len(shown) > 1 and wholes[last].noun != "row")
+            else _ROWS // 2
+        )
         kept = list(range(len(whole.rows)) if whole.few is None else whole.few)
-        drop = [row for row in (kept if whole.noun in ("chunk", "run") else kept[::-1]) if row not in whole.marked]
+        drop = [
+            row
+            for row in (kept if whole.noun in ("chunk", "run") else kept[::-1])
+            if row not in whole.marked
+        ]
         drop.sort(key={row for row, _ in whole.bold}.__contains__)  # what stands out stays
         drop = drop[: max(min(over, rows - least), 0) * (whole.noun != "row")]
         if drop:
@@ -91,7 +119,9 @@ def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
         left.update((after if after.detail else before).left_out())
         if cut[i] and not after.detail:
             left[after.noun if after.noun not in ("", "table") else after.columns[0]] += cut[i]
-    left["note"] = len(view.notes) - len(notes) + len(view.details) + len(others) - len(others[:MOST_WARNINGS])
+    left["note"] = (
+        len(view.notes) - len(notes) + len(view.details) + len(others) - len(others[:MOST_WARNINGS])
+    )
     return out, left
 
 
@@ -104,7 +134,9 @@ def _lines(view: View, across: int, colour: bool) -> list[str]:
         if grid.rows:
             rows = [[visible(cell) for cell in row] for row in grid.rows]
             lines += ["", *_sentences([grid.title], across)]
-            lines += table_lines([*map(visible, grid.columns)], rows, across, bold=grid.bold, colour=colour)
+            lines += table_lines(
+                [*map(visible, grid.columns)], rows, across, bold=grid.bold, colour=colour
+            )
         lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
@@ -149,7 +181,11 @@ def _coloured(text: str) -> str:
 def wrapped(line: str, across: int) -> list[str]:
     """A sentence in lines of at most so many characters, the later ones set in by two more."""
     inset = line[: len(line) - len(line.lstrip())]
-    look: dict[str, Any] = {"initial_indent": inset, "subsequent_indent": f"{inset}  ", "break_long_words": False}
+    look: dict[str, Any] = {
+        "initial_indent": inset,
+        "subsequent_indent": f"{inset}  ",
+        "break_long_words": False,
+    }
     whole = len(line) <= across or "  oodometer " in line  # a command is copied as a whole
     return [line] if whole else _folded(line.strip(), across, **look)
 
@@ -173,7 +209,10 @@ def table_lines(
     # columns that stand beside each other, the first of all in each block
     blocks: list[list[int]] = [[0]]
     for j in range(1, len(least)):
-        if len(blocks[-1]) > 1 and sum(least[k] for k in blocks[-1]) + least[j] + len(_GAP) * len(blocks[-1]) > across:
+        if (
+            len(blocks[-1]) > 1
+            and sum(least[k] for k in blocks[-1]) + least[j] + len(_GAP) * len(blocks[-1]) > across
+        ):
             blocks.append([0])
         blocks[-1].append(j)
     out: list[str] = []
@@ -199,22 +238,33 @@ def _cells(text: str) -> int:
     """Places on the screen: two for a wide letter, none for a mark on another."""
     if text.isascii():
         return len(text)
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
 
 
 def _least(index: int, cells: Sequence[str], natural: int) -> int:
     """How narrow a column may become: names in the first one are folded last."""
     word = max((_cells(word) for cell in cells for word in cell.split()), default=0)
-    return min(natural, max(_LEAST, min(word, 2 * _LEAST)) if index else max(_LEAST, min(natural, 2 * _LEAST)))
+    return min(
+        natural,
+        max(_LEAST, min(word, 2 * _LEAST)) if index else max(_LEAST, min(natural, 2 * _LEAST)),
+    )
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], styles: Sequence[str]) -> list[str]:
+def _row(
+    cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], styles: Sequence[str]
+) -> list[str]:
     folded, out = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)], []
     for k in range(max(map(len, folded))):
         line = []
         for some, width, to_the_right, style in zip(folded, widths, right, styles, strict=True):
             text = some[k] if k < len(some) else ""
-            blank, shown = " " * (width - _cells(text)), f"{style}{text}{_PLAIN}" if style and text else text
+            blank, shown = (
+                " " * (width - _cells(text)),
+                f"{style}{text}{_PLAIN}" if style and text else text,
+            )
             line.append(blank + shown if to_the_right else shown + blank)
         out.append(_GAP.join(line).rstrip())
     return out
@@ -224,7 +274,9 @@ def _folded(text: str, across: int, **look: Any) -> list[str]:
     """Text in lines; a number and its sign of percent, and a short command in backticks, stay on one line."""
     if not look and _cells(text) <= across:
         return [text]
-    text = _COMMAND.sub(lambda result: result[0].replace(" ", _NO_BREAK), text.replace(" %", f"{_NO_BREAK}%"))
+    text = _COMMAND.sub(
+        lambda result: result[0].replace(" ", _NO_BREAK), text.replace(" %", f"{_NO_BREAK}%")
+    )
     lines = textwrap.wrap(text, across, break_on_hyphens=False, **look)
     return [line.replace(_NO_BREAK, " ") for line in lines] or [""]
 

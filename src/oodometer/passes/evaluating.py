@@ -17,7 +17,14 @@ from ..audits.joining import KEY
 from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
 from ..fields import check_on_scale
-from ..inference.clusters import CLUSTER, Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
+from ..inference.clusters import (
+    CLUSTER,
+    Clusters,
+    cluster_keys,
+    clustered_share,
+    effective_rows,
+    student_quantile,
+)
 from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
@@ -25,7 +32,16 @@ from ..metrics.confusion import Confusion
 from ..metrics.mean_score import on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
-from ..registry import FAILURES, Failed, create, guarded, is_foreign, merged, unless_failed, why_failed
+from ..registry import (
+    FAILURES,
+    Failed,
+    create,
+    guarded,
+    is_foreign,
+    merged,
+    unless_failed,
+    why_failed,
+)
 from ..results import Interval, Skipped
 from ..results.evaluation import Evaluation, Slice
 from ..store import Source
@@ -52,19 +68,27 @@ def clusters_said(clusters: Clusters, column: str, asked: bool) -> str:
 def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) -> N:
     """An interval with arms that are sqrt(effect) times as long, inside its bounds; at 0 and 1 as of rows / effect."""
     effect = max(effect, 1.0)
-    low, high = (made.value + (end - made.value) * math.sqrt(effect) for end in (made.lower, made.upper))
+    low, high = (
+        made.value + (end - made.value) * math.sqrt(effect) for end in (made.lower, made.upper)
+    )
     if made.kind == "exact" and bounds == (0.0, 1.0):
         low = made.lower**effect if made.value == 1 else low
         high = 1 - (1 - made.upper) ** effect if made.value == 0 else high
     low, high = min(max(low, bounds[0]), made.value), max(min(high, bounds[1]), made.value)
-    return replace(made, lower=low, upper=high, kind="asymptotic" if made.kind == "exact" else made.kind)
+    return replace(
+        made, lower=low, upper=high, kind="asymptotic" if made.kind == "exact" else made.kind
+    )
 
 
 class GroupedClusters:
     """What chance among clusters does to an evaluation; ``groups`` are states of whole clusters."""
 
     def __init__(
-        self, clusters: Clusters, groups: Sequence[Mapping[str, Any]], plan: EvaluationPlan, rows: int
+        self,
+        clusters: Clusters,
+        groups: Sequence[Mapping[str, Any]],
+        plan: EvaluationPlan,
+        rows: int,
     ) -> None:
         self.clusters, self.groups, self.plan, self.rows = clusters, groups, plan, rows
         self.effect = clusters.effect(plan.level)  # of the accuracy
@@ -77,8 +101,15 @@ class GroupedClusters:
         for name, maker in _makers(self.plan.resampled).items():
             join = partial(merged, maker.name, maker, maker.merge)
             each = [group[name] for group in self.groups]
-            ahead, behind = list(accumulate(each[:-1], join)), list(accumulate(each[:0:-1], join))[::-1]
-            out[name] = [behind[0], *(join(a, b) for a, b in zip(ahead, behind[1:], strict=False)), ahead[-1]]
+            ahead, behind = (
+                list(accumulate(each[:-1], join)),
+                list(accumulate(each[:0:-1], join))[::-1],
+            )
+            out[name] = [
+                behind[0],
+                *(join(a, b) for a, b in zip(ahead, behind[1:], strict=False)),
+                ahead[-1],
+            ]
         return out
 
     def of_clusters(self, metric: Metric[Any, Any], made: Any) -> Any:
@@ -86,14 +117,18 @@ class GroupedClusters:
         if metric.clustered:
             return made
         if metric.gives == "curve":
-            ends = ((end - made.y) * math.sqrt(self.effect) + made.y for end in (made.lower, made.upper))
+            ends = (
+                (end - made.y) * math.sqrt(self.effect) + made.y for end in (made.lower, made.upper)
+            )
             lower, upper = (np.clip(end, 0, 1) for end in ends)
             return replace(made, lower=lower, upper=upper, kind="asymptotic")
         if isinstance(metric, Confidences):  # it knows the clusters
             return made
         if metric.gives == "table":
             if metric.name not in _TABLES:
-                raise NotApplicable("its proofs and intervals hold of independent rows alone, not of clusters")
+                raise NotApplicable(
+                    "its proofs and intervals hold of independent rows alone, not of clusters"
+                )
             return _each(made, lambda interval: widened(interval, self.effect))
         out = self._of_number(metric, made)
         self._effects[metric.name] = (out.width / made.width) ** 2 if made.width else 1.0
@@ -106,27 +141,43 @@ class GroupedClusters:
             ends = clustered_share(self.clusters, rows, value, level)
             return replace(made, lower=ends[0], upper=ends[1], kind="asymptotic")
         try:
-            own = len(self.groups) > 1 and metric.name not in _CALIBRATION  # though others share their state
+            own = (
+                len(self.groups) > 1 and metric.name not in _CALIBRATION
+            )  # though others share their state
             states = self._without.get(metric.state_key, []) if own else []
-            left = np.array([metric.finish(unless_failed(state), level, seed).value for state in states])
+            left = np.array(
+                [metric.finish(unless_failed(state), level, seed).value for state in states]
+            )
         except FAILURES:
             left = np.zeros(0)
-        variance = float((len(left) - 1) / len(left) * np.square(left - value).sum()) if len(left) else math.nan
+        variance = (
+            float((len(left) - 1) / len(left) * np.square(left - value).sum())
+            if len(left)
+            else math.nan
+        )
         if math.isnan(variance):
             return widened(made, self.effect, metric.bounds)
         sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
-        clusters = min(float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth)  # Kish's number of groups
+        clusters = min(
+            float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth
+        )  # Kish's number of groups
         if made.kind == "exact" and metric.bounds == (0.0, 1.0):
             worth = effective_rows(rows, clusters, value * (1 - value), variance, level)
             low, high = clopper_pearson(value * worth, worth, level)
-            return replace(made, lower=min(low, made.lower), upper=max(high, made.upper), kind="asymptotic")
+            return replace(
+                made, lower=min(low, made.lower), upper=max(high, made.upper), kind="asymptotic"
+            )
         half = student_quantile(level, clusters - 1) * math.sqrt(variance)
         effect = (2 * half / made.width) ** 2 if variance and made.width else rows / clusters
         return widened(made, effect, metric.bounds)
 
     def of_slice(self, metric: Metric[Any, Any], made: N) -> N:
         """The number of a slice, its interval as much wider as that of all rows is."""
-        return made if metric.clustered else widened(made, self._effects.get(metric.name, self.effect), metric.bounds)
+        return (
+            made
+            if metric.clustered
+            else widened(made, self._effects.get(metric.name, self.effect), metric.bounds)
+        )
 
 
 def _each(plain: Any, change: Any) -> Any:
@@ -138,14 +189,36 @@ def _each(plain: Any, change: Any) -> Any:
 
 
 _FEW_ROWS = 30
-_MOST_GROUPS = 64  # of clusters, left out one by one; a key of a single cluster is almost surely larger
+_MOST_GROUPS = (
+    64  # of clusters, left out one by one; a key of a single cluster is almost surely larger
+)
 # Their values on parts of the rows are ruled by the noise of bins: they take the design effect of the accuracy.
 _CALIBRATION = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error")
 _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
-_SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "average_precision", "balanced_accuracy",
-           "mcc", "cohen_kappa", "expected_value", "brier", "nll", "ece", "auc_coverage", "aurc", "e_aurc", "augrc",
-           "disca", "macro_f1", "mean_score")  # fmt: skip
+_SLICED = (
+    "accuracy",
+    "f1",
+    "precision",
+    "recall",
+    "roc_auc",
+    "specificity",
+    "average_precision",
+    "balanced_accuracy",
+    "mcc",
+    "cohen_kappa",
+    "expected_value",
+    "brier",
+    "nll",
+    "ece",
+    "auc_coverage",
+    "aurc",
+    "e_aurc",
+    "augrc",
+    "disca",
+    "macro_f1",
+    "mean_score",
+)
 
 
 @dataclass(frozen=True)
@@ -226,7 +299,10 @@ class EvaluationPlan(Pass):
                     distinct, at = np.unique(_coarse(keys), return_inverse=True)
                 for i, group in enumerate(distinct.tolist()):
                     index = np.flatnonzero(at == i)
-                    out["cluster", group] = {"rows": len(index), **_states(self.resampled, known.take(index))}
+                    out["cluster", group] = {
+                        "rows": len(index),
+                        **_states(self.resampled, known.take(index)),
+                    }
         return out
 
     def _kept(self, batch: Predictions, known: Predictions, keys: Array | None) -> KeptRows:
@@ -242,7 +318,11 @@ class EvaluationPlan(Pass):
     @property
     def resampled(self) -> list[Metric[Any, Any]]:
         """The metrics whose spread over clusters is seen by leaving out groups of them."""
-        return [m for m in self.metrics if m.gives == "number" and m.name not in _CALIBRATION and not m.clustered]
+        return [
+            m
+            for m in self.metrics
+            if m.gives == "number" and m.name not in _CALIBRATION and not m.clustered
+        ]
 
     def merge(self, a: State, b: State) -> State:
         """Two states as one; clusters are put into fewer groups where they become too many."""
@@ -253,7 +333,11 @@ class EvaluationPlan(Pass):
         for state in (a, b):
             out: State = {key: states for key, states in state.items() if key[0] != "cluster"}
             for key in sorted(state.keys() - out.keys()):
-                group = key[1] if key[1] < _MOST_GROUPS else int(_coarse(np.array([key[1]], dtype=np.uint64))[0])
+                group = (
+                    key[1]
+                    if key[1] < _MOST_GROUPS
+                    else int(_coarse(np.array([key[1]], dtype=np.uint64))[0])
+                )
                 out = super().merge(out, {("cluster", group): state[key]})
             grouped.append(out)
         return super().merge(*grouped)
@@ -301,7 +385,9 @@ def plan_evaluation(
     """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
     read = {name for alternatives in needs for group in alternatives for name in group}
-    for score in {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}:
+    for score in {
+        score for metric in chosen if (score := getattr(metric, "score", None)) is not None
+    }:
         read |= {name for need in create("score", score).needs for name in need.split("|")}
     read |= {name for metric in chosen for name in getattr(metric, "reads", ())}
     read |= {"logits", "prediction", *(name for name in (by, cluster) if name in FIELDS)}
@@ -312,7 +398,9 @@ def plan_evaluation(
     used, skipped = [], []
 
     def why_not(metric: Metric[Any, Any]) -> str | None:
-        if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
+        if metric.gives not in ("number", "curve", "table") or not isinstance(
+            metric.state_key, str
+        ):
             raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
         if metric.name == "pass_at_k" and cluster is not None:
             return "its questions are told by `id`; leave --cluster out"
@@ -323,11 +411,18 @@ def plan_evaluation(
     for metric in chosen if scale is None else on_scale(chosen, scale, False):
         reason = guarded(metric.name, metric, partial(why_not, metric))
         why = reason.why if isinstance(reason, Failed) else reason
-        if why is None and metric.name == "confusion" and not asked and first.num_classes > _MOST_CLASSES:
+        if (
+            why is None
+            and metric.name == "confusion"
+            and not asked
+            and first.num_classes > _MOST_CLASSES
+        ):
             why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
             used.append(metric)
-        elif asked or (not metric.quiet and first.can_be_judged):  # of scores alone nothing else is expected
+        elif asked or (
+            not metric.quiet and first.can_be_judged
+        ):  # of scores alone nothing else is expected
             skipped.append(Skipped(metric.name, why))
     sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)
@@ -336,10 +431,14 @@ def plan_evaluation(
     for metric in (metric for metric in used if isinstance(metric, Confidences)):
         metric.cluster = about[0]
     how |= {"scale": scale, "asked": asked}
-    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, *about, **how), skipped
+    return EvaluationPlan(
+        tuple(used), tuple(sliced) if by else (), by, fields, rows, *about, **how
+    ), skipped
 
 
-def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
+def read_evaluation(
+    source: Source, plan: EvaluationPlan, execution: Execution
+) -> tuple[EvaluationPlan, State]:
     """The state of all rows in one pass, or in two where ids repeat, with the plan of that pass."""
     parts = source.parts(each=execution.each)
     try:
@@ -354,7 +453,9 @@ def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) 
     return plan, state
 
 
-def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skipped: Sequence[Skipped]) -> Evaluation:
+def finish_evaluation(
+    source: Source, plan: EvaluationPlan, state: State, skipped: Sequence[Skipped]
+) -> Evaluation:
     """The result from the state of all rows; `InputError` where no row is labelled or no metric can answer."""
     whole = state.get(WHOLE, {"read": 0, "rows": 0})
     if not whole["rows"]:
@@ -362,9 +463,15 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
     clusters = whole.get("clusters") if plan.grouped else None
     if clusters is not None and clusters.count == 1 and not plan.by_id:
         remedy = "give --cluster a column that tells several groups of dependent rows apart, or leave it out"
-        raise UsageError(f"{source.name}: column {plan.cluster} holds one value in all rows; {remedy}")
+        raise UsageError(
+            f"{source.name}: column {plan.cluster} holds one value in all rows; {remedy}"
+        )
     pairs = whole.get("confusion")
-    if isinstance(pairs, Confusion) and "probabilities" not in source.fields and "logits" not in source.fields:
+    if (
+        isinstance(pairs, Confusion)
+        and "probabilities" not in source.fields
+        and "logits" not in source.fields
+    ):
         check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
     notes = []
     graded: Any = whole.get("mean_score", whole.get("macro_mean"))
@@ -375,13 +482,17 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
                 f"no scale is given: scores are taken to lie between {low:g} and {high:g}, the lowest and the highest "
                 "here; name theirs with --scale LOW,HIGH"
             )
-        metrics, sliced = (on_scale(some, (low, high), guessed) for some in (plan.metrics, plan.sliced))
+        metrics, sliced = (
+            on_scale(some, (low, high), guessed) for some in (plan.metrics, plan.sliced)
+        )
         plan = replace(plan, metrics=metrics, sliced=sliced)
     spread = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
         spread = GroupedClusters(clusters, groups, plan, whole["rows"])
-    made, unable = _finished(plan, plan.metrics, whole, None if spread is None else spread.of_clusters)
+    made, unable = _finished(
+        plan, plan.metrics, whole, None if spread is None else spread.of_clusters
+    )
     results: dict[str, dict[str, Any]] = {
         gives: {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}
         for gives in ("number", "curve", "table")
@@ -390,11 +501,18 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
     if not made:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         got, remedy = f"none applies ({reasons})", "ask for other metrics"
-        raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
+        raise InputError(
+            "data that at least one metric can use", got=got, file=source.name, remedy=remedy
+        )
     of_slice = None if spread is None else spread.of_slice
     # why a metric says nothing of a slice stands where the whole is skipped, or is this slice's alone
     slices = tuple(
-        Slice(str(plan.by), key[1], state[key]["rows"], _finished(plan, plan.sliced, state[key], of_slice)[0])
+        Slice(
+            str(plan.by),
+            key[1],
+            state[key]["rows"],
+            _finished(plan, plan.sliced, state[key], of_slice)[0],
+        )
         for key in in_natural_order([key for key in state if key[0] == "by"])
     )
     truth = "score" if "accuracy" not in made and "mean_score" in made else "truth"
@@ -407,25 +525,48 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
     accuracy = results["number"].get("accuracy")
     if accuracy is not None:  # read again only where it is low
-        warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
-    about: dict[str, Any] = {"name": source.name, "rows": whole["rows"], "level": plan.level, "seed": plan.seed}
-    about |= {"metrics": results["number"], "curves": results["curve"], "tables": results["table"], "slices": slices}
-    about |= {"unlabelled": whole["read"] - whole["rows"], "skipped": tuple(skipped), "warnings": tuple(warnings)}
+        warnings += label_warnings(
+            "these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value
+        )
+    about: dict[str, Any] = {
+        "name": source.name,
+        "rows": whole["rows"],
+        "level": plan.level,
+        "seed": plan.seed,
+    }
+    about |= {
+        "metrics": results["number"],
+        "curves": results["curve"],
+        "tables": results["table"],
+        "slices": slices,
+    }
+    about |= {
+        "unlabelled": whole["read"] - whole["rows"],
+        "skipped": tuple(skipped),
+        "warnings": tuple(warnings),
+    }
     return Evaluation(**about)
 
 
 def _finished(
-    plan: EvaluationPlan, metrics: Sequence[Metric[Any, Any]], states: Mapping[str, Any], change: Any
+    plan: EvaluationPlan,
+    metrics: Sequence[Metric[Any, Any]],
+    states: Mapping[str, Any],
+    change: Any,
 ) -> tuple[dict[str, Any], list[Skipped]]:
     """What each metric says of these states, after the ``change`` that clusters make of it; and why others do not."""
     out, skipped = {}, []
     for metric in metrics:
         try:
             made = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
-            out[metric.name] = checked_metric(metric, made if change is None else change(metric, made))
+            out[metric.name] = checked_metric(
+                metric, made if change is None else change(metric, made)
+            )
         except FAILURES as error:
             silent = isinstance(metric, Confidences) or metric.name in ("macro_mean", "pass_at_k")
-            if plan.asked or not silent:  # several confidences, tasks or answers to a question are seldom there
+            if (
+                plan.asked or not silent
+            ):  # several confidences, tasks or answers to a question are seldom there
                 skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
     return out, skipped
 
@@ -434,16 +575,24 @@ def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval], truth: 
     warnings = []
     rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
     if unlabelled:
-        warnings.append(f"{unlabelled} of {whole['read']} rows have no known {truth} and were left out")
+        warnings.append(
+            f"{unlabelled} of {whole['read']} rows have no known {truth} and were left out"
+        )
     if rows < _FEW_ROWS:
         warnings.append(f"only {rows} labelled rows; intervals are wide")
     if whole.get("decided"):
         warnings.append(decided_warning(whole["decided"] / rows, "the"))
-    warnings += [rounding(int(key.split()[-1]), "the") for key in sorted(whole) if key.startswith("rounded to ")]
+    warnings += [
+        rounding(int(key.split()[-1]), "the")
+        for key in sorted(whole)
+        if key.startswith("rounded to ")
+    ]
     accuracy = numbers.get("accuracy")
     if accuracy is not None and accuracy.value in (0, 1):
         kind = "correct" if accuracy.value else "wrong"
-        warnings.append(f"every row is {kind}: how well confidence tells right from wrong cannot be seen")
+        warnings.append(
+            f"every row is {kind}: how well confidence tells right from wrong cannot be seen"
+        )
     if any("rounding" in getattr(number, "extras", {}) for number in numbers.values()):
         rounded = "`rounding` bounds what that may have cost"
         warnings.append(f"so many rows that ranks were read from a fine histogram; {rounded}")

@@ -53,16 +53,26 @@ class Execution:
     @cached_property
     def runner(self) -> Engine:
         """The engine, one for all passes: a cluster is started once."""
-        return create("engine", self.engine, workers=self.workers) if isinstance(self.engine, str) else self.engine
+        return (
+            create("engine", self.engine, workers=self.workers)
+            if isinstance(self.engine, str)
+            else self.engine
+        )
 
     @property
     def is_plain(self) -> bool:
         """Whether threads of this process read, and no state is kept: then a pass need not go part by part."""
-        return self.folder is None and (self.engine == LocalEngine.name or self.runner.name == LocalEngine.name)
+        return self.folder is None and (
+            self.engine == LocalEngine.name or self.runner.name == LocalEngine.name
+        )
 
     def heard_by(self, progress: Progress | None) -> Execution:
         """The same on the same engine, which is not started twice, of which somebody else hears, or nobody."""
-        return replace(self, engine=self.engine if self.engine == LocalEngine.name else self.runner, progress=progress)
+        return replace(
+            self,
+            engine=self.engine if self.engine == LocalEngine.name else self.runner,
+            progress=progress,
+        )
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """What small work, such as counting, gives for each item: on the machines of a cluster, or in threads."""

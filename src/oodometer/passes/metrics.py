@@ -82,8 +82,12 @@ class MetricPlan:
             missing = [at]
         if not missing:
             return None
-        names = ", ".join(repr(self.classes[k]) for k in missing[:3]) + (", ..." if len(missing) > 3 else "")
-        return f"no labelled reference row is of class {names}; add some, or leave {metric.name} out"
+        names = ", ".join(repr(self.classes[k]) for k in missing[:3]) + (
+            ", ..." if len(missing) > 3 else ""
+        )
+        return (
+            f"no labelled reference row is of class {names}; add some, or leave {metric.name} out"
+        )
 
     def settled(self, metric: ClassMetric, predicted: Array) -> tuple[float, str] | None:
         """The value, and why, where the predicted classes of a target settle it, whatever the labels are."""
@@ -91,7 +95,10 @@ class MetricPlan:
         taken = np.flatnonzero(predicted)
         if at is None and metric.base in ("mcc", "cohen_kappa") and len(taken) == 1:
             only = repr(self.classes[taken[0]])
-            return 0.0, f"every row is predicted as {only}: no better than chance, which counts as 0"
+            return (
+                0.0,
+                f"every row is predicted as {only}: no better than chance, which counts as 0",
+            )
         if at is None or metric.needs_scores or not len(taken):
             return None
         name = repr(self.classes[at])
@@ -106,7 +113,9 @@ class MetricPlan:
     def only(self, names: Sequence[str]) -> MetricPlan:
         """Some of the metrics that were fitted."""
         wanted = {metric_name(name) for name in names}
-        return replace(self, metrics=tuple(metric for metric in self.metrics if metric.name in wanted))
+        return replace(
+            self, metrics=tuple(metric for metric in self.metrics if metric.name in wanted)
+        )
 
     def of_methods(self, names: Sequence[str]) -> MetricPlan | None:
         """By some of the methods that were fitted; None where none of them tells metrics."""
@@ -120,10 +129,16 @@ class MetricPlan:
 
     def restricted_to(self, batch: Predictions) -> MetricPlan:
         """Without the methods that a target like this batch cannot feed."""
-        methods = {n: m for n, m in self.methods.items() if guarded(n, m, partial(m.why_not, batch)) is None}
+        methods = {
+            n: m
+            for n, m in self.methods.items()
+            if guarded(n, m, partial(m.why_not, batch)) is None
+        }
         return replace(self, methods=methods)
 
-    def summarize(self, own: Predictions, calibrated: Predictions, others: Mapping[str, Any]) -> dict[str, Any]:
+    def summarize(
+        self, own: Predictions, calibrated: Predictions, others: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """States of a batch: the class counts, and those of methods that ``others`` do not hold anyway."""
         out: dict[str, Any] = {COUNTS: guarded(COUNTS, self, partial(count_classes, own), Sums)}
         losses = [metric.name for metric in self.metrics if metric.is_loss]
@@ -132,10 +147,14 @@ class MetricPlan:
             out |= known_losses(losses, own)
         for name, method in self.methods.items():
             if name not in others:
-                out[f"metrics:{name}"] = guarded(name, method, partial(method.summarize, calibrated), Sums)
+                out[f"metrics:{name}"] = guarded(
+                    name, method, partial(method.summarize, calibrated), Sums
+                )
         return out
 
-    def estimates(self, states: Mapping[str, Any]) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
+    def estimates(
+        self, states: Mapping[str, Any]
+    ) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
         expected: dict[str, Expectation] = {}  # by method
         skipped: list[Skipped] = []
@@ -147,9 +166,15 @@ class MetricPlan:
             hits, support, guessed = expected.margins
             if np.count_nonzero(predicted) == 1:
                 total = support.sum(axis=-1, keepdims=True)
-                hits, guessed = np.where(predicted > 0, support, 0.0), np.where(predicted > 0, total, 0.0)
+                hits, guessed = (
+                    np.where(predicted > 0, support, 0.0),
+                    np.where(predicted > 0, total, 0.0),
+                )
             elif not predicted.all():
-                hits, guessed = np.where(predicted > 0, hits, 0.0), np.where(predicted > 0, guessed, 0.0)
+                hits, guessed = (
+                    np.where(predicted > 0, hits, 0.0),
+                    np.where(predicted > 0, guessed, 0.0),
+                )
             if said is not None and expected.own is not None:
                 expected = expected._replace(cells=ScoreCells.of(said, expected.own[0].shape[-1]))
             return expected._replace(margins=Margins(hits, support, guessed))
@@ -160,7 +185,9 @@ class MetricPlan:
                 continue  # it was left out
             try:
                 made = method.expect(unless_failed(state), counts, _DRAWS)
-                expected[name] = made._replace(expected=as_predicted(made.expected), drawn=as_predicted(made.drawn))
+                expected[name] = made._replace(
+                    expected=as_predicted(made.expected), drawn=as_predicted(made.drawn)
+                )
             except FAILURES as error:
                 skipped.append(Skipped(name, why_failed(name, method, error)))
         out: dict[str, list[Estimate]] = {metric.name: [] for metric in self.metrics}
@@ -171,11 +198,16 @@ class MetricPlan:
             if why is not None:
                 skipped.append(Skipped(metric.name, why))
                 continue
-            estimates = (self._estimate(name, metric, value, int(counts["rows"])) for name, value in expected.items())
+            estimates = (
+                self._estimate(name, metric, value, int(counts["rows"]))
+                for name, value in expected.items()
+            )
             out[metric.name] = [estimate for estimate in estimates if estimate is not None]
         return out, [*self.skipped, *skipped]
 
-    def _estimate(self, name: str, metric: ClassMetric, made: Expectation, rows: int) -> Estimate | None:
+    def _estimate(
+        self, name: str, metric: ClassMetric, made: Expectation, rows: int
+    ) -> Estimate | None:
         value = values_of([metric], made.expected, self.positive).get(metric.name)
         if value is None or not (np.isfinite(value) or metric.zero_over_zero):
             return None
@@ -186,16 +218,27 @@ class MetricPlan:
         wider *= _CAREFUL * (1 + (normal_quantile(self.level) ** 2 + 1) / (4 * (_DRAWS - 1)))
         centre = float(np.nanmean(draws)) if np.isfinite(draws).any() else float(value)
         if np.isfinite(value):
-            lower, upper = from_spread(centre + (draws - centre) * wider, float(value), self.level, *metric.bounds)
+            lower, upper = from_spread(
+                centre + (draws - centre) * wider, float(value), self.level, *metric.bounds
+            )
             low, high = self._least_doubt(metric, made.expected.margins)
             lower, upper = min(lower, low), max(upper, high)
         else:
             value, (lower, upper) = np.zeros(()), metric.bounds
         method = self.methods[name]
         return Estimate(
-            method.name, float(value), lower, upper, self.level, "conditional", method.assumes, method.citation,
-            rows=rows, details=made.details, warnings=made.warnings,
-        )  # fmt: skip
+            method.name,
+            float(value),
+            lower,
+            upper,
+            self.level,
+            "conditional",
+            method.assumes,
+            method.citation,
+            rows=rows,
+            details=made.details,
+            warnings=made.warnings,
+        )
 
     def _least_doubt(self, metric: ClassMetric, margins: Margins) -> tuple[float, float]:
         """Ends that a rate's interval reaches at least where all trials, or none, are hits: redrawn they are alike."""
@@ -207,17 +250,30 @@ class MetricPlan:
             return metric.bounds[::-1]
         support, labelled = float(margins.support[at]), float(self.support[at])
         if metric.base == "specificity":
-            support, labelled = float(margins.support.sum()) - support, float(sum(self.support)) - labelled
+            support, labelled = (
+                float(margins.support.sum()) - support,
+                float(sum(self.support)) - labelled,
+            )
         n = min(support, labelled)
         if metric.base in ("precision", "f1"):
-            n = float(margins.predicted[at]) if metric.base == "precision" else max(n, float(margins.predicted[at]))
+            n = (
+                float(margins.predicted[at])
+                if metric.base == "precision"
+                else max(n, float(margins.predicted[at]))
+            )
         low, high = clopper_pearson(share * n, n, self.level)
         return (2 * low / (1 + low), 2 * high / (1 + high)) if metric.base == "f1" else (low, high)
 
     def truth(self, states: Mapping[str, Any]) -> dict[str, Interval]:
         """Metric -> what the labelled rows of a target say of it; empty without any."""
-        losses = {metric.name: states[_LOSS + metric.name] for metric in self.metrics if _LOSS + metric.name in states}
-        return measured_metrics(self.metrics, states[COUNTS], self.positive, self.level, self.seed, losses)
+        losses = {
+            metric.name: states[_LOSS + metric.name]
+            for metric in self.metrics
+            if _LOSS + metric.name in states
+        }
+        return measured_metrics(
+            self.metrics, states[COUNTS], self.positive, self.level, self.seed, losses
+        )
 
 
 def predicted_of(states: Mapping[str, Any]) -> Array:
@@ -235,13 +291,20 @@ def known_losses(names: Sequence[str], own: Predictions) -> dict[str, Any]:
         return {}
     known = own.known()
     made = ((name, create("metric", name)) for name in names)
-    return {_LOSS + name: guarded(name, metric, partial(metric.summarize, known)) for name, metric in made}
+    return {
+        _LOSS + name: guarded(name, metric, partial(metric.summarize, known))
+        for name, metric in made
+    }
 
 
 def impossible(expected: Sequence[ExpectedClasses]) -> str | None:
     """Why the log loss is infinite: rows of a class that got probability 0; None where less than half a row is."""
     sides = [(one.positives, one.cells) for one in expected]
-    rows = [impossible_rows(positives, cells) for positives, cells in sides if positives is not None and cells]
+    rows = [
+        impossible_rows(positives, cells)
+        for positives, cells in sides
+        if positives is not None and cells
+    ]
     if not rows or rows[0] < _HALF_A_ROW:
         return None
     many = counted(max(round(rows[0]), 1), "target row")
@@ -263,12 +326,17 @@ def measured_metrics(
     """
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
-    drawn, expected = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])), known_classes(counts)
+    drawn, expected = (
+        drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])),
+        known_classes(counts),
+    )
     out = {}
     for metric in metrics:
         if metric.is_loss:
             try:
-                seen = create("metric", metric.base).finish(unless_failed((losses or {})[metric.name]), level, seed)
+                seen = create("metric", metric.base).finish(
+                    unless_failed((losses or {})[metric.name]), level, seed
+                )
             except (KeyError, *FAILURES):
                 continue
             out[metric.name] = Interval(seen.value, seen.lower, seen.upper, level, seen.kind)
@@ -320,8 +388,14 @@ def fit_metrics(
     losses = known_losses([metric.name for metric in asked.metrics if metric.is_loss], own)
     losses = {name.removeprefix(_LOSS): state for name, state in losses.items()}
     reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed, losses)
-    support = () if isinstance(counts, Failed) or "pairs" not in counts else counts["pairs"].sum(axis=1).tolist()
+    support = (
+        ()
+        if isinstance(counts, Failed) or "pairs" not in counts
+        else counts["pairs"].sum(axis=1).tolist()
+    )
     same = measured_metrics(asked.metrics, counts, asked.positive, _LEVEL_OF_ERRORS, seed, losses)
-    errors = {name: value.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, value in same.items()}
+    errors = {
+        name: value.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, value in same.items()
+    }
     about = (asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))
     return MetricPlan(*about, errors, own.classes or (), tuple(support))

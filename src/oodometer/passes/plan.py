@@ -44,12 +44,17 @@ from .slicing import WHOLE, Chunks, Key, TimeChunks, check_slices, column_of, ro
 
 # What stands beside the answer of the model; everything else may be what confidence, predicted class or truth are
 # made of, and is always read.
-SPARED = frozenset(("members", "member_probabilities", "views", "votes", "features", "time", "group"))
+SPARED = frozenset(
+    ("members", "member_probabilities", "views", "votes", "features", "time", "group")
+)
 
 
 def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ...] | None:
     """Names of the fields that a plan reads of a target that begins so; None for all, where a plugin may read any."""
-    methods = [*plan.methods.values(), *(() if plan.metrics is None else plan.metrics.methods.values())]
+    methods = [
+        *plan.methods.values(),
+        *(() if plan.metrics is None else plan.metrics.methods.values()),
+    ]
     if any(map(is_foreign, methods)):
         return None
     named = {name for method in methods for need in _needs(method) for name in need.split("|")}
@@ -60,7 +65,11 @@ def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ..
     if plan.every is not None and plan.every.timed:
         named.add("time")
     named |= {plan.by} if plan.by is not None else set()
-    return tuple(name for name, field in FIELDS.items() if not field.on_request and name not in SPARED - named)
+    return tuple(
+        name
+        for name, field in FIELDS.items()
+        if not field.on_request and name not in SPARED - named
+    )
 
 
 def _needs(method: Any) -> Iterator[str]:
@@ -87,16 +96,22 @@ def check_rule(batch: Predictions, is_argmax: bool) -> None:
         return
     if not is_argmax and batch.prediction is None:
         expected = (
-            "`prediction` as in the reference, whose predictions are decisions, not the class of highest probability"
+            "`prediction` as in the reference, whose predictions are "
+            "decisions, not the class of highest probability"
         )
         remedy = "add the column to the target, or leave it out of the reference to judge the argmax of both"
         raise InputError(expected, got="probabilities alone", file=batch.source, remedy=remedy)
     if is_argmax and not batch.is_argmax:
         row = int(np.argmax(batch.own_probability < batch.top.first - 1e-6))
         remedy = "give the decisions of the reference, too, or leave `prediction` out to judge the argmax of both"
-        got, where = f"a decision for one of {batch.own_probability[row]:.4g}", batch.first_row + row + 1
+        got, where = (
+            f"a decision for one of {batch.own_probability[row]:.4g}",
+            batch.first_row + row + 1,
+        )
         about: dict[str, Any] = {"file": batch.source, "row": where, "column": "prediction"}
-        raise InputError("the class of highest probability, as in the reference", got=got, remedy=remedy, **about)
+        raise InputError(
+            "the class of highest probability, as in the reference", got=got, remedy=remedy, **about
+        )
 
 
 def decisions_said(record: Predictions, whose: str) -> list[str]:
@@ -106,7 +121,10 @@ def decisions_said(record: Predictions, whose: str) -> list[str]:
     text = decided_warning(rows_decided(record) / record.rows, f"the {whose}'s")
     if record.num_classes == 2:
         p, yes = record.probabilities[:, 1], record.prediction == 1
-        low, high = (float(p[~yes].max()) if not yes.all() else 0.0), (float(p[yes].min()) if yes.any() else 1.0)
+        low, high = (
+            (float(p[~yes].max()) if not yes.all() else 0.0),
+            (float(p[yes].min()) if yes.any() else 1.0),
+        )
         name = (record.classes or (0, 1))[1]
         if low < high:
             text += f"; a threshold of {low:.3g} to {high:.3g} on the probability of class {name} explains it"
@@ -123,7 +141,9 @@ def checked_estimate(method: Any, estimate: Any) -> Estimate:
     if is_foreign(method):
         texts: list[Any] = [estimate.assumes, estimate.citation, estimate.method]
         if not all(isinstance(text, str) for text in texts):
-            raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
+            raise TypeError(
+                "`method`, `assumes` or `citation` of its estimate is not what it should be"
+            )
         json.dumps(estimate.to_dict(), allow_nan=False)
     return estimate
 
@@ -144,7 +164,9 @@ def _check_order(interval: Estimate | Interval, bounds: tuple[float, float]) -> 
     if not all(map(math.isfinite, (low, value, high))):
         raise ValueError(f"gave {interval.value} in [{interval.lower}, {interval.upper}]")
     if not bounds[0] <= low <= value <= high <= bounds[1]:
-        raise ValueError(f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order")
+        raise ValueError(
+            f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order"
+        )
 
 
 State = dict[Key, dict[str, Any]]
@@ -199,8 +221,12 @@ class Pass(ABC):
 
 
 MOST_CHUNKS = 1000
-CONFIDENCE_BINS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
-_VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough that threads seldom meet
+CONFIDENCE_BINS = (
+    60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
+)
+_VALUES_A_BATCH = (
+    10 << 16
+)  # probabilities in flight: few megabytes, and enough that threads seldom meet
 
 
 def batch_rows(classes: int) -> int:
@@ -233,9 +259,23 @@ class EstimationPlan(Pass):
 
     def lighter(self) -> EstimationPlan:
         """Values alone, without intervals of the metrics: what a trial needs."""
-        light = {name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()}
-        methods = {name: self.methods[name] if isinstance(value, Failed) else value for name, value in light.items()}
-        names = ("curve", "confidence", "shift_statistics", "diagnostician", "by", "every", "metrics")
+        light = {
+            name: guarded(name, method, method.lighter, Estimator)
+            for name, method in self.methods.items()
+        }
+        methods = {
+            name: self.methods[name] if isinstance(value, Failed) else value
+            for name, value in light.items()
+        }
+        names = (
+            "curve",
+            "confidence",
+            "shift_statistics",
+            "diagnostician",
+            "by",
+            "every",
+            "metrics",
+        )
         without: dict[str, Any] = dict.fromkeys(names)
         return replace(self, methods=methods, **without)
 
@@ -247,11 +287,15 @@ class EstimationPlan(Pass):
             if why is None:
                 methods[name] = method
             else:
-                skipped.append(Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)"))
+                skipped.append(
+                    Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)")
+                )
         plan = replace(self, methods=methods)
         if self.confidence is None or self.confidence.why_not(batch) is not None:
             plan = replace(plan, curve=None, confidence=None)
-        return plan if self.metrics is None else replace(plan, metrics=self.metrics.restricted_to(batch)), skipped
+        return plan if self.metrics is None else replace(
+            plan, metrics=self.metrics.restricted_to(batch)
+        ), skipped
 
     @property
     def makers(self) -> Mapping[str, Estimator]:
@@ -262,18 +306,24 @@ class EstimationPlan(Pass):
         """A bounded number of slices or chunks; `UsageError` says what to do about too many."""
         super().check_slices(keys)
         if len(keys) > MOST_CHUNKS:
-            raise UsageError(f"--every makes more than {MOST_CHUNKS} chunks of these rows; take longer ones")
+            raise UsageError(
+                f"--every makes more than {MOST_CHUNKS} chunks of these rows; take longer ones"
+            )
 
     def read(self, parts: Sequence[Any], execution: Execution, file: str | None = None) -> State:
         """The state of a target's parts; `InputError` where they hold no row."""
         state = execution.fold(self, parts, self.merge)
         if WHOLE not in state:
-            raise InputError("at least one row", got="none", remedy="check what wrote it", file=file)
+            raise InputError(
+                "at least one row", got="none", remedy="check what wrote it", file=file
+            )
         return state
 
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice or chunk."""
-        noted = {n: rows for n, rows in batch.noted.items() if self.labels is None or n == "no answer"}
+        noted = {
+            n: rows for n, rows in batch.noted.items() if self.labels is None or n == "no answer"
+        }
         if self.labels is not None:
             batch = self.with_labels(batch)
         if self.argmax is not None:
@@ -284,7 +334,12 @@ class EstimationPlan(Pass):
 
         def seen(name: str, rows: Predictions, lighter: bool = False) -> Any:
             method = self.methods[name]
-            return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(rows), Sums)
+            return guarded(
+                name,
+                method,
+                lambda: (method.lighter() if lighter else method).summarize(rows),
+                Sums,
+            )
 
         def truth(rows: Predictions) -> Sums:
             if not rows.can_be_judged:
@@ -292,7 +347,12 @@ class EstimationPlan(Pass):
             # new: of classes that the model does not know
             new = 0 if rows.label is None else int(np.sum(rows.label < -1))
             verdicts = rows.verdicts
-            return Sums(rows=rows.rows, known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)
+            return Sums(
+                rows=rows.rows,
+                known=int(np.sum(verdicts >= 0)),
+                correct=int(np.sum(verdicts == 1)),
+                new=new,
+            )
 
         whole = {name: seen(name, calibrated) for name in self.methods}
         whole["truth"] = truth(batch)
@@ -301,7 +361,9 @@ class EstimationPlan(Pass):
         if noted:
             whole["noted"] = Counter(noted)
         if self.curve is not None:
-            whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
+            whole["risk_coverage"] = self.curve.summarize(
+                batch
+            )  # thresholds are for the model's own scale
         if self.confidence is not None:
             counts = np.zeros(CONFIDENCE_BINS, dtype=np.int64)
             with suppress(NotApplicable):
@@ -311,7 +373,9 @@ class EstimationPlan(Pass):
         if self.shift_statistics is not None:
             whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
         if self.diagnostician is not None:
-            whole["diagnosis"] = self.diagnostician.summarize(calibrated, whole.get("shift_statistics"))
+            whole["diagnosis"] = self.diagnostician.summarize(
+                calibrated, whole.get("shift_statistics")
+            )
         if self.metrics is not None:
             whole |= self.metrics.summarize(batch, calibrated, whole)
         out: State = {WHOLE: whole}
@@ -328,7 +392,11 @@ class EstimationPlan(Pass):
         self.check_slices(keys)
         for key, index in zip(keys, rows, strict=True):
             piece = calibrated.take(index)
-            states = {name: seen(name, piece, lighter=True) for name, m in self.methods.items() if not m.traits.heavy}
+            states = {
+                name: seen(name, piece, lighter=True)
+                for name, m in self.methods.items()
+                if not m.traits.heavy
+            }
             states["truth"] = truth(piece)
             if "labelled" in whole:
                 states["labelled"] = self._labelled(batch.take(index), piece)
@@ -354,7 +422,9 @@ class EstimationPlan(Pass):
         if self.labels is not None and len(self.labels) != rows:
             expected, got = f"as many labels as target rows ({least}{rows})", str(len(self.labels))
             remedy = "give one for each, null where unknown, or a column `row` that counts target rows from 0"
-            raise InputError(expected, got=got, remedy=remedy, file=self.labels.source, column="label")
+            raise InputError(
+                expected, got=got, remedy=remedy, file=self.labels.source, column="label"
+            )
 
     def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:
         """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class."""
@@ -363,15 +433,23 @@ class EstimationPlan(Pass):
         if self.confidence is not None and self.confidence.why_not(calibrated) is None:
             cell = bins_of_confidence(self.confidence, calibrated)[1]
         predicted = batch.predicted if classes and batch.has_prediction else cell * 0
-        label = np.zeros(0, dtype=np.int64) if batch.label is None else batch.label[labelled & (batch.label >= 0)]
+        label = (
+            np.zeros(0, dtype=np.int64)
+            if batch.label is None
+            else batch.label[labelled & (batch.label >= 0)]
+        )
 
         def counts(codes: Array, cells: int) -> Array:
-            return np.stack([np.bincount(codes[rows], minlength=cells) for rows in (labelled, ~labelled)])
+            return np.stack(
+                [np.bincount(codes[rows], minlength=cells) for rows in (labelled, ~labelled)]
+            )
 
         return Sums(
             confidence=counts(cell, CONFIDENCE_BINS),
             said=counts(predicted, max(classes, 1)),
-            labels=np.bincount(label, minlength=max(classes, 1)) if classes else np.zeros(1, dtype=np.int64),
+            labels=np.bincount(label, minlength=max(classes, 1))
+            if classes
+            else np.zeros(1, dtype=np.int64),
         )
 
 
@@ -387,7 +465,9 @@ def rounding(digits: int, whose: str) -> str:
     return f"{whose} probabilities are rounded to {digits} decimal digits; {moved}"
 
 
-_LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
+_LONG = frozenset(
+    {"atc-entropy", "threshold-classwise", "cbpe"}
+)  # fits that take longest on many rows
 _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 
 
@@ -395,7 +475,11 @@ def default_methods() -> list[str]:
     """Names of the methods that `estimate` runs when none is asked for, in the order that they state."""
     names("estimator")  # with the plugins
     runs_as = {cls.name: cls.traits.runs_as for cls in classes_of("estimator")}
-    return [method for name, several in runs_as.items() for method in ((name,) if several is None else several)]
+    return [
+        method
+        for name, several in runs_as.items()
+        for method in ((name,) if several is None else several)
+    ]
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
@@ -432,14 +516,22 @@ def fit_plan(
     choice = choose(record, calibrator, seed)
     calibrated = choice.apply(record)
     # worked out once, before several threads ask for them
-    _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
+    _ = (
+        record.verdicts,
+        calibrated.verdicts,
+        calibrated.probabilities is not None and calibrated.top,
+    )
     names_wanted = list(methods or default_methods())
-    names_asked = list(dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())]))
+    names_asked = list(
+        dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())])
+    )
 
     def fit_curve() -> RiskCoverage | None:
         with suppress(NotApplicable):  # no confidence, no curve: the report leaves the section out
             if target_accuracies is not None:
-                return RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed).fit(record)
+                return RiskCoverage(
+                    level=level, target_accuracies=tuple(target_accuracies), seed=seed
+                ).fit(record)
         return None
 
     def fit_method(name: str) -> Estimator | Skipped:
@@ -455,22 +547,33 @@ def fit_plan(
             return Skipped(name, why_failed(name, made, error))
         return method
 
-    jobs: list[Callable[[], Any]] = [fit_curve, *(partial(fit_method, name) for name in names_asked)]
+    jobs: list[Callable[[], Any]] = [
+        fit_curve,
+        *(partial(fit_method, name) for name in names_asked),
+    ]
     # the long ones first, so that no core waits for one that began last
     order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
     threads = record.rows >= _THREADED_ROWS
     done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
     fitted_curve, results = done[0], {name: done[i] for i, name in enumerate(names_asked, 1)}
     fitted = {name: result for name, result in results.items() if isinstance(result, Estimator)}
-    skipped = [result for name, result in results.items() if isinstance(result, Skipped) and name in names_wanted]
+    skipped = [
+        result
+        for name, result in results.items()
+        if isinstance(result, Skipped) and name in names_wanted
+    ]
     metric_plan = None
     if metrics is not None:
         metric_plan = fit_metrics(metrics, fitted, calibrated, record, level=level, seed=seed)
         fitted |= {n: m for n, m in metric_plan.methods.items() if n in fitted}
     fitted = {n: m for n, m in fitted.items() if n in names_wanted}
     confidence: Score | None = natural_confidence(record) if fitted_curve is not None else None
-    plan = EstimationPlan(choice, fitted, fitted_curve, confidence, rows=batch_rows(record.num_classes))
+    plan = EstimationPlan(
+        choice, fitted, fitted_curve, confidence, rows=batch_rows(record.num_classes)
+    )
     if diagnostician is not None:
         statistics = ShiftStatistics().fit(calibrated)
-        plan = replace(plan, shift_statistics=statistics, diagnostician=diagnostician.fit(calibrated))
+        plan = replace(
+            plan, shift_statistics=statistics, diagnostician=diagnostician.fit(calibrated)
+        )
     return replace(plan, metrics=metric_plan), skipped

@@ -15,7 +15,14 @@ from ..arrays import Array, Ragged
 from ..classes import DETOUR
 from ..errors import InputError, MissingColumnsError
 from ..fields import FIELDS
-from ..inference.row_sample import LAST_KEY, content_keys, counted_keys, key_bound, often_keys, seeded_keys
+from ..inference.row_sample import (
+    LAST_KEY,
+    content_keys,
+    counted_keys,
+    key_bound,
+    often_keys,
+    seeded_keys,
+)
 from ..kernels import mix
 from ..predictions import Predictions
 from ..results import percent
@@ -65,10 +72,14 @@ def check_classes(record: Predictions, file: str | None) -> None:
     ):
         return
     labelled = record.label >= 0
-    check_numbers(record.classes or (), record.label[labelled], record.predicted[labelled], None, file)
+    check_numbers(
+        record.classes or (), record.label[labelled], record.predicted[labelled], None, file
+    )
 
 
-def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: Array | None, file: str | None) -> None:
+def check_numbers(
+    classes: Sequence[Any], label: Array, predicted: Array, rows: Array | None, file: str | None
+) -> None:
     """`InputError` for a regression: numbers that predictions miss by little; (cell,) positions in ``classes``."""
     if not classes or isinstance(classes[0], str):
         return
@@ -81,7 +92,11 @@ def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: 
     accuracy = 1 - weight[wrong].sum() / weight.sum()
     if accuracy >= SUSPECT and len(different) * 10 < weight.sum():
         return
-    true, guess, w = label[wrong], predicted[wrong], weight[wrong] / weight[wrong].sum()  # positions are ranks
+    true, guess, w = (
+        label[wrong],
+        predicted[wrong],
+        weight[wrong] / weight[wrong].sum(),
+    )  # positions are ranks
     true, guess = true - w @ true, guess - w @ guess
     spread = float(np.sqrt((w @ true**2) * (w @ guess**2)))
     gaps = np.ptp(names[different]) + 1 >= 2 * len(different)
@@ -136,7 +151,9 @@ def _shuffled(counts: Array) -> tuple[float, float]:
     n = float(counts.sum())
     labels, predicted = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)
     both = float(labels @ predicted)
-    square = both - float(labels @ predicted**2) / n - float(predicted @ labels**2) / n + (both / n) ** 2
+    square = (
+        both - float(labels @ predicted**2) / n - float(predicted @ labels**2) / n + (both / n) ** 2
+    )
     return both / n, math.sqrt(max(square, 0.0) / max(n - 1, 1.0))
 
 
@@ -158,10 +175,18 @@ def _explained(counts: Array, classes: Sequence[Any], floor: float) -> tuple[str
         if share >= best - _AS_GOOD:
             if k == 2:
                 return "with the two classes of the labels exchanged", share
-            what = "after the last class comes the first" if step == 1 else "before the first class comes the last"
+            what = (
+                "after the last class comes the first"
+                if step == 1
+                else "before the first class comes the last"
+            )
             return f"with {text} in place of label ({what})", share
     share = float(counts[index, chosen].sum()) / n
-    moved = [int(i) for i in np.argsort(-counts.sum(axis=1), kind="stable") if chosen[i] != i and counts[i].any()]
+    moved = [
+        int(i)
+        for i in np.argsort(-counts.sum(axis=1), kind="stable")
+        if chosen[i] != i and counts[i].any()
+    ]
     if len(moved) == 2 and chosen[moved[0]] == moved[1]:
         a, b = sorted(moved)
         return f"with the labels {classes[a]!r} and {classes[b]!r} exchanged", share
@@ -299,17 +324,29 @@ def read_reference(
         return source.reference
     execution = Execution() if execution is None else execution
     in_memory = isinstance(source, RecordSource)
-    names, bounds, rows = None if fields is None else tuple(fields), (most_rows, most_values), source.rows
+    names, bounds, rows = (
+        None if fields is None else tuple(fields),
+        (most_rows, most_values),
+        source.rows,
+    )
     state: dict[str, Any] | None = None
     whole: Predictions | None = None
     if isinstance(source, RecordSource) and source.record.can_be_judged:
         labelled = source.record.known()
         if 0 < labelled.rows <= most(labelled, *bounds):  # it need not be cut
-            counts: dict[str, Any] = {"rows": labelled.rows, "correct": int(labelled.verdicts.sum())}
+            counts: dict[str, Any] = {
+                "rows": labelled.rows,
+                "correct": int(labelled.verdicts.sum()),
+            }
             counts |= {"verdicts": verdicts_by(labelled, by)}
             state = {**counts, "unlabelled": source.record.rows - labelled.rows}
             whole = labelled
-    if state is None and not in_memory and (in_parts or rows is not None) and not execution.is_plain:
+    if (
+        state is None
+        and not in_memory
+        and (in_parts or rows is not None)
+        and not execution.is_plain
+    ):
         parts = source.parts(_PART_ROWS, execution.each)
         limit = next((most(batch, *bounds) for part in parts for batch in part.batches(names)), 1)
         if in_parts or (rows or 0) > limit:
@@ -328,7 +365,9 @@ def read_reference(
         state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
         whole = None if state["unlabelled"] else together.whole()
     if not state["rows"]:
-        expected = "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`"
+        expected = (
+            "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`"
+        )
         got = f"{state['unlabelled']} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}"
         remedy = "give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours"
         raise MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
@@ -370,7 +409,10 @@ class _Share:
             limit = limit or most(batch, *self.bounds)
             if self.together is not None:
                 # what the truth of its rows needs is worked out here, on this core; joining records keeps it
-                _ = batch.probabilities is not None and batch.top, batch.can_be_judged and batch.verdicts
+                _ = (
+                    batch.probabilities is not None and batch.top,
+                    batch.can_be_judged and batch.verdicts,
+                )
                 batch = self.together.put(batch)
             there, labelled = labelled_rows(batch)
             unlabelled += batch.rows - labelled.rows
@@ -383,14 +425,21 @@ class _Share:
                 continue
             # by what they hold, so that order, batches, files and machines give the same sample
             keys = seeded_keys(content_keys(labelled), self.seed)
-            parts.append(below(_apart(keys, batch.first_row + np.flatnonzero(there)), labelled, bound))
+            parts.append(
+                below(_apart(keys, batch.first_row + np.flatnonzero(there)), labelled, bound)
+            )
             if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit, bound)
         if parts and parts[0][0] is not None:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
             numbers = [keys for keys, _ in parts if keys is not None]
             parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
-        counts = {"rows": rows, "correct": correct, "unlabelled": unlabelled, "verdicts": added(verdicts)}
+        counts = {
+            "rows": rows,
+            "correct": correct,
+            "unlabelled": unlabelled,
+            "verdicts": added(verdicts),
+        }
         return {"kept": parts, **counts, "limit": limit, "bound": bound}
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
@@ -408,7 +457,11 @@ def _apart(keys: Array, places: Array) -> Array:
     """The keys, but each row's own where a content fills a thousandth of the rows: all of them or none would be no fair
     sample, and which of them are kept shows in their labels alone.
     """
-    often = often_keys(keys, counted_keys(keys), len(keys)) if len(keys) >= _ENOUGH_TO_SEE else np.zeros(1, dtype=bool)
+    often = (
+        often_keys(keys, counted_keys(keys), len(keys))
+        if len(keys) >= _ENOUGH_TO_SEE
+        else np.zeros(1, dtype=bool)
+    )
     return np.where(often, mix(keys ^ mix(places)), keys) if often.any() else keys
 
 

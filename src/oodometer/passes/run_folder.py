@@ -27,7 +27,9 @@ PARTS = "parts"
 FACTS = "files.json"
 _ENDING = ".state"
 _DRAFT = "draft"  # a state that is being written
-_EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
+_EFFORT = (
+    1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def pack_state(state: Any) -> Any:
         tree = encoder.encode(state, "the state")
     except NotKept:
         return state
-    return PackedState(zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT))
+    return PackedState(
+        zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT)
+    )
 
 
 class RunFolder(Kept):
@@ -106,7 +110,9 @@ class RunFolder(Kept):
         """As `Engine.fold`; only parts whose state is not here are worked on."""
         if self.facts is not None:
             self.facts.save()  # a run that is killed later need not look at the files again
-        kept: dict[str, list[int]] = {}  # what states are of, and the scales at which they were made
+        kept: dict[
+            str, list[int]
+        ] = {}  # what states are of, and the scales at which they were made
         for path in (self.path / PARTS).glob(f"*{_ENDING}"):
             base, _, made = path.name.removesuffix(_ENDING).partition("-")
             if not made or made.isdecimal():
@@ -195,7 +201,9 @@ class RunFolder(Kept):
 
 
 @contextmanager
-def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) -> Iterator[RunFolder | None]:
+def run_folder(
+    path: str | os.PathLike[str] | None, about: Mapping[str, str]
+) -> Iterator[RunFolder | None]:
     """The folder of a run, locked while it is in use, or None; `UsageError` where it is in use or of another run."""
     if path is None:
         yield None
@@ -205,37 +213,55 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = error.strerror or error
-        raise UsageError(f"--run-folder needs a folder that can be written, {folder}: {why}") from None
+        raise UsageError(
+            f"--run-folder needs a folder that can be written, {folder}: {why}"
+        ) from None
     if not (folder / MANIFEST).exists() and any(_foreign(folder)):
-        raise UsageError(f"{folder} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
+        raise UsageError(
+            f"{folder} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder"
+        )
     with running(RunFolder(folder, about)) as run, knowing(folder / FACTS) as run.facts:
         yield run
 
 
 def _foreign(folder: Path) -> Iterator[Path]:
     """What no run folder holds, such as the results of `stress`, whose folder has a manifest, too."""
-    return (path for path in folder.iterdir() if path.name not in (LOCK, MANIFEST, PARTS, FACTS, _DRAFT))
+    return (
+        path for path in folder.iterdir() if path.name not in (LOCK, MANIFEST, PARTS, FACTS, _DRAFT)
+    )
 
 
 def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     """The name of each part's state; None for parts in memory, and for works that cannot be told from others."""
     labels: Predictions | None = getattr(work, "labels", None)
     bare: Any = work  # of a pass its fields: what kind of pass it is, the name of its class tells
-    if is_dataclass(work) and not isinstance(work, type):  # labels count part by part, the number of rows by its scale
+    if is_dataclass(work) and not isinstance(
+        work, type
+    ):  # labels count part by part, the number of rows by its scale
         own = [f.name for f in fields(work) if f.init]
-        bare = {name: None if name in ("labels", "rows_in_all") else getattr(work, name) for name in own}
+        bare = {
+            name: None if name in ("labels", "rows_in_all") else getattr(work, name) for name in own
+        }
     encoder = Encoder()
     try:
         tree = encoder.encode(bare, "the work")
     except (NotKept, *FAILURES):
         yield from (None for _ in parts)
         return
-    base = checksum(__version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays)
+    base = checksum(
+        __version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays
+    )
     for part in parts:
         identity, truth = part.identity() if hasattr(part, "identity") else None, ""
-        if identity is not None and labels is not None:  # of the part's rows; of all where nobody knows which these are
+        if (
+            identity is not None and labels is not None
+        ):  # of the part's rows; of all where nobody knows which these are
             rows = part.span()
-            some = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
+            some = (
+                labels
+                if rows is None
+                else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
+            )
             truth = checksum_of_truth(some)
         yield None if identity is None else checksum(base, identity, truth)
 

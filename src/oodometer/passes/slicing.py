@@ -31,7 +31,9 @@ def rows_by_value(values: Array) -> tuple[list[Any], Iterator[Array]]:
         names = [slice_name(value) for value in distinct]
     else:
         index: dict[Any, int] = {}
-        codes = np.array([index.setdefault(slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp)
+        codes = np.array(
+            [index.setdefault(slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp
+        )
         names = list(index)
     order = np.argsort(codes, kind="stable")
     edges = np.searchsorted(codes[order], np.arange(len(names) + 1))
@@ -45,7 +47,9 @@ def column_of(batch: Predictions, name: str) -> Array:
     codes = batch.predicted if name == "prediction" else batch.label if name == "label" else None
     if codes is not None:
         names = batch.classes if batch.has_classes else range(int(codes.max(initial=-1)) + 1)
-        return np.array([*(names or ()), None], dtype=object)[codes]  # an unknown label, -1, is the last
+        return np.array([*(names or ()), None], dtype=object)[
+            codes
+        ]  # an unknown label, -1, is the last
     value = getattr(batch, name, None)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value
@@ -55,7 +59,11 @@ def column_of(batch: Predictions, name: str) -> Array:
 def slice_name(value: Any) -> Any:
     """What a slice is called: a string, a number or a truth value, so that batches and JSON agree on it."""
     if isinstance(value, np.datetime64):
-        return MISSING if np.isnat(value) else str(value).removesuffix(".000000").removesuffix("T00:00:00")
+        return (
+            MISSING
+            if np.isnat(value)
+            else str(value).removesuffix(".000000").removesuffix("T00:00:00")
+        )
     value = value.item() if isinstance(value, np.generic) else value
     if is_null(value):
         return MISSING
@@ -95,7 +103,12 @@ def check_slices(keys: Collection[Key], by: str) -> None:
 
 CALENDAR = ("day", "week", "month", "quarter", "year")
 PARTIAL = " (partial)"
-_STEPS = {"day": ("D", 1), "month": ("M", 1), "quarter": ("M", 3), "year": ("Y", 1)}  # numpy's unit, and how many
+_STEPS = {
+    "day": ("D", 1),
+    "month": ("M", 1),
+    "quarter": ("M", 3),
+    "year": ("Y", 1),
+}  # numpy's unit, and how many
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAY = 86_400
 _LONGEST = 100 * 366 * _DAY  # a century
@@ -130,7 +143,9 @@ class TimeChunks:
     def numbers(self, batch: Predictions, first_row: int) -> Array:
         """The number of the chunk of each row, shape (sample,); `UsageError` without times."""
         if batch.time is None:
-            raise UnknownColumnError("time", "--every needs the column `time`; rename yours with --map theirs=time")
+            raise UnknownColumnError(
+                "time", "--every needs the column `time`; rename yours with --map theirs=time"
+            )
         return self.at(batch.time)
 
     def latest(self, time: Array) -> Latest:
@@ -153,7 +168,10 @@ class TimeChunks:
         place: dict[str, Any] = {"name": self.name(number), "start": self._shown(begin, unit)}
         place |= {"end": self._shown(end, unit)}
         place |= {"timezone": self.zone} if self.zone else {}
-        if latest is not None and end - latest.time - np.timedelta64(latest.step, "s") > (end - begin) / _REST:
+        if (
+            latest is not None
+            and end - latest.time - np.timedelta64(latest.step, "s") > (end - begin) / _REST
+        ):
             place |= {"name": place["name"] + PARTIAL, "open": True, "partial": True}
         return place
 
@@ -165,7 +183,9 @@ class TimeChunks:
             code, many = _STEPS[self.unit]
             return np.asarray(time.astype(f"datetime64[{code}]").astype(np.int64) // many)
         first = _FIRST_MONDAY if self._days else instants(_FIRST_MONDAY, self.zone)
-        return np.asarray((time - first).astype(np.int64) // ((self.seconds or _SECONDS["w"]) * 1_000_000))
+        return np.asarray(
+            (time - first).astype(np.int64) // ((self.seconds or _SECONDS["w"]) * 1_000_000)
+        )
 
     def begins(self, number: int) -> np.datetime64:
         """The instant at which the chunk of this number begins."""
@@ -196,7 +216,11 @@ class TimeChunks:
         """An instant in ISO 8601 to a unit of numpy, by the clock of the zone and with its offset if there is one."""
         wall = clock(np.array([instant]), self.zone)[0]
         minutes = int((wall - instant) // np.timedelta64(60, "s"))
-        offset = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" if self.zone else ""
+        offset = (
+            f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+            if self.zone
+            else ""
+        )
         return f"{wall.astype(f'datetime64[{unit}]')}{offset}"
 
 
@@ -209,14 +233,21 @@ class RowChunks:
 
     def numbers(self, batch: Predictions, first_row: int) -> Array:
         """The number of the chunk of each row; ``first_row`` is the target's own first row."""
-        return np.asarray((np.arange(len(batch), dtype=np.int64) + batch.first_row - first_row) // self.count)
+        return np.asarray(
+            (np.arange(len(batch), dtype=np.int64) + batch.first_row - first_row) // self.count
+        )
 
     def place(self, number: int, rows: int, latest: Latest | None) -> Mapping[str, Any]:
         """Named by the rows, counted from 1 as in messages; ``start`` and ``end`` count from 0 as the column `row`."""
         start = number * self.count
         unfinished = rows < self.count
-        place = {"name": f"rows {start + 1} to {start + rows}{PARTIAL * unfinished}", "start": start}
-        return place | {"end": start + rows} | ({"open": True, "partial": True} if unfinished else {})
+        place = {
+            "name": f"rows {start + 1} to {start + rows}{PARTIAL * unfinished}",
+            "start": start,
+        }
+        return (
+            place | {"end": start + rows} | ({"open": True, "partial": True} if unfinished else {})
+        )
 
 
 Chunks = TimeChunks | RowChunks
@@ -227,7 +258,9 @@ def parse_chunks(text: str, zone: str = "") -> Chunks:
     asked = text.strip()
     if asked.lower() in CALENDAR:
         return TimeChunks(asked.lower(), zone=zone)
-    match = re.fullmatch(r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked)  # 1M is a month elsewhere, and no minute here
+    match = re.fullmatch(
+        r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked
+    )  # 1M is a month elsewhere, and no minute here
     if match is not None:
         count, unit = int(match[1]), match[2].lower()
         if unit.startswith("row") and 0 < count <= _MOST_ROWS:

@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from .archive import ENDING, FORMAT, Archive, Damaged, Encoder, NotKept, archive_of, decoded, write_archive
+from .archive import (
+    ENDING,
+    FORMAT,
+    Archive,
+    Damaged,
+    Encoder,
+    NotKept,
+    archive_of,
+    decoded,
+    write_archive,
+)
 
-__all__ = ["ENDING", "FORMAT", "Archive", "Damaged", "Encoder", "NotKept", "archive_of", "decoded", "write_archive"]
+__all__ = [
+    "ENDING",
+    "FORMAT",
+    "Archive",
+    "Damaged",
+    "Encoder",
+    "NotKept",
+    "archive_of",
+    "decoded",
+    "write_archive",
+]

@@ -39,7 +39,10 @@ _FAULTS = (
 
 
 _MOST_BLANK = 1 << 16
-_TIMES, _MORE = 16, 64 << 20  # arrays that are alike are kept once: bytes that may be made of those that are there
+_TIMES, _MORE = (
+    16,
+    64 << 20,
+)  # arrays that are alike are kept once: bytes that may be made of those that are there
 
 
 class Damaged(ValueError):
@@ -70,9 +73,15 @@ def read_array(content: bytes) -> Array:
     start, size = file.tell(), math.prod(shape)
     if min(shape, default=0) < 0 or size * dtype.itemsize != len(content) - start:
         raise Damaged("an array of another length")
-    if not dtype.itemsize and size > _MOST_BLANK:  # empty texts, of which numpy makes some with a letter each
+    if (
+        not dtype.itemsize and size > _MOST_BLANK
+    ):  # empty texts, of which numpy makes some with a letter each
         raise Damaged(f"an array of {size} empty texts")
-    flat = np.frombuffer(content, dtype, size, start) if size * dtype.itemsize else np.empty(size, dtype)
+    flat = (
+        np.frombuffer(content, dtype, size, start)
+        if size * dtype.itemsize
+        else np.empty(size, dtype)
+    )
     return flat.copy().reshape(shape, order="F" if fortran else "C")
 
 
@@ -142,7 +151,9 @@ class _Decoder:
         cls: Any = class_named(tree["c"])
         if issubclass(cls, tuple):
             raise Damaged(f"{tree['c']} is a tuple")
-        made: Any = (dict if issubclass(cls, dict) else object).__new__(cls)  # nothing of the class is run
+        made: Any = (dict if issubclass(cls, dict) else object).__new__(
+            cls
+        )  # nothing of the class is run
         self._seen.append(made)
         state = tree["v"]
         own = attributes_of(cls)
@@ -166,7 +177,9 @@ def _index(value: Any) -> int:
 
 
 ENDING = ".oodo"
-FORMAT = 5  # raise it when a file of before can no longer be read, or what it holds means something else
+FORMAT = (
+    5  # raise it when a file of before can no longer be read, or what it holds means something else
+)
 _HEADER = "oodometer.json"
 _SIGN = b"oodometer blake2b "
 _DIGEST = 20  # bytes
@@ -175,13 +188,18 @@ _REMEDY = "write it again with `oodometer fit REFERENCE --out FILE.oodo`"
 
 
 def write_archive(
-    path: str | PathLike[str], about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]
+    path: str | PathLike[str],
+    about: Mapping[str, Any],
+    sections: Mapping[str, Any],
+    arrays: Sequence[bytes],
 ) -> Path:
     """Write `archive_of` these to a file. Raises `WorkError` where it cannot be written."""
     return write_result(path, archive_of(about, sections, arrays))
 
 
-def archive_of(about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]) -> bytes:
+def archive_of(
+    about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]
+) -> bytes:
     """The bytes of a fitted file: what it is ``about``, sections of JSON, arrays as `.npy`; the zip's comment is a
     checksum.
     """
@@ -190,7 +208,11 @@ def archive_of(about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Se
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         _add(archive, _HEADER, (json.dumps(header, indent=2, allow_nan=False) + "\n").encode())
         for name, section in sections.items():
-            _add(archive, f"{name}.json", json.dumps(section, allow_nan=False, separators=(",", ":")).encode())
+            _add(
+                archive,
+                f"{name}.json",
+                json.dumps(section, allow_nan=False, separators=(",", ":")).encode(),
+            )
         for i, content in enumerate(arrays):
             _add(archive, _array_name(i), content)
         archive.comment = _SIGN + bytes(2 * _DIGEST)
@@ -220,11 +242,15 @@ class Archive:
         self.name, self._content = name, content
         self._entries: dict[str, tuple[int, int]] = {}
         if not content.startswith(b"PK\x03\x04"):
-            raise InputError("a fitted file", got="other bytes at the start", remedy=_REMEDY, file=self.name)
+            raise InputError(
+                "a fitted file", got="other bytes at the start", remedy=_REMEDY, file=self.name
+            )
         body, checksum = memoryview(content)[: -2 * _DIGEST], content[-2 * _DIGEST :]
         if bytes(body[-len(_SIGN) :]) != _SIGN or _checksum(body) != checksum:
             if f"{_HEADER}".encode() not in content[:80]:
-                raise InputError("a fitted file", got="another zip file", remedy=_REMEDY, file=self.name)
+                raise InputError(
+                    "a fitted file", got="another zip file", remedy=_REMEDY, file=self.name
+                )
             raise self.damaged()
         try:
             with zipfile.ZipFile(BytesIO(content)) as archive:
@@ -237,11 +263,22 @@ class Archive:
                         or len(head) < 30
                     ):
                         raise Damaged(f"{member.filename} is packed")
-                    start += 30 + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
+                    start += (
+                        30
+                        + int.from_bytes(head[26:28], "little")
+                        + int.from_bytes(head[28:30], "little")
+                    )
                     if start + member.file_size > len(self._content):
                         raise Damaged(f"{member.filename} is cut off")
                     self._entries[member.filename] = start, start + member.file_size
-        except (zipfile.BadZipFile, ValueError, LookupError, NotImplementedError, EOFError, OSError) as error:
+        except (
+            zipfile.BadZipFile,
+            ValueError,
+            LookupError,
+            NotImplementedError,
+            EOFError,
+            OSError,
+        ) as error:
             raise self.damaged(error) from None
         header = self.section(_HEADER.removesuffix(".json"))
         if not isinstance(header, dict) or type(header.get("arrays")) is not int:
@@ -265,7 +302,9 @@ class Archive:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             remedy = "check the path, or " + _REMEDY
-            raise InputError("a file that can be read", got=reason, remedy=remedy, file=str(path)) from None
+            raise InputError(
+                "a file that can be read", got=reason, remedy=remedy, file=str(path)
+            ) from None
 
     def section(self, name: str) -> Any:
         """The JSON of a section; `InputError` where it is none."""
@@ -276,7 +315,9 @@ class Archive:
 
     def damaged(self, error: Exception | None = None) -> InputError:
         """The error for a file that is not what was written."""
-        got = "one that is cut off or damaged" + (f" ({' '.join(str(error).split())[:200]})" if error else "")
+        got = "one that is cut off or damaged" + (
+            f" ({' '.join(str(error).split())[:200]})" if error else ""
+        )
         return InputError("a whole fitted file", got=got, remedy=_REMEDY, file=self.name)
 
     def _entry(self, name: str) -> bytes:
@@ -302,7 +343,9 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: list[bytes] = []
         self._indices: dict[bytes, int] = {}  # content of an array -> its place in the file
-        self._seen: dict[int, tuple[Any, int]] = {}  # holds what it has seen, so that no id is given twice
+        self._seen: dict[
+            int, tuple[Any, int]
+        ] = {}  # holds what it has seen, so that no id is given twice
         self._way: list[str] = []
 
     def encode(self, value: Any, name: str = "") -> Any:
@@ -325,11 +368,19 @@ class Encoder:
         if kind is tuple:
             return {TAG: "tuple", "v": self._entries(value)}
         if kind in (set, frozenset):
-            return {TAG: kind.__name__, "v": self._entries(sorted(value, key=lambda entry: (str(type(entry)), entry)))}
+            return {
+                TAG: kind.__name__,
+                "v": self._entries(sorted(value, key=lambda entry: (str(type(entry)), entry))),
+            }
         if kind is dict:
             if all(type(key) is str for key in value) and TAG not in value:
                 return {key: self._under(key, entry) for key, entry in value.items()}
-            return {TAG: "map", "v": [[self._of(key), self._under(str(key), entry)] for key, entry in value.items()]}
+            return {
+                TAG: "map",
+                "v": [
+                    [self._of(key), self._under(str(key), entry)] for key, entry in value.items()
+                ],
+            }
         if isinstance(value, np.generic):
             return {TAG: "scalar", "v": self._array(np.asarray(value))}
         if is_named_tuple(kind):
@@ -340,7 +391,11 @@ class Encoder:
         self._seen[id(value)] = (value, number)
         if type(value) is np.ndarray:
             if value.dtype.kind == "O":
-                return {TAG: "objects", "s": list(value.shape), "v": self._entries(value.ravel().tolist())}
+                return {
+                    TAG: "objects",
+                    "s": list(value.shape),
+                    "v": self._entries(value.ravel().tolist()),
+                }
             return {TAG: "array", "v": self._array(value)}
         cls: Any = type(value)
         out: dict[str, Any] = {TAG: "object", "c": name_of(cls)}
@@ -348,12 +403,18 @@ class Encoder:
         if own is None:
             if not isinstance(getattr(value, "__dict__", None), dict):
                 raise NotKept(f"a {cls.__qualname__} without attributes of its own")
-            own = tuple(n for n in value.__dict__ if not isinstance(getattr(cls, n, None), cached_property))
+            own = tuple(
+                n for n in value.__dict__ if not isinstance(getattr(cls, n, None), cached_property)
+            )
         out["v"] = {name: self._under(name, getattr(value, name)) for name in own}
         if isinstance(value, dict):
-            out["d"] = [[self._of(key), self._under(str(key), entry)] for key, entry in value.items()]
+            out["d"] = [
+                [self._of(key), self._under(str(key), entry)] for key, entry in value.items()
+            ]
         elif isinstance(value, (list, tuple, set, str, int, float)):
-            raise NotKept(f"a {cls.__qualname__}, which is a {cls.__mro__[-2].__name__} at the same time")
+            raise NotKept(
+                f"a {cls.__qualname__}, which is a {cls.__mro__[-2].__name__} at the same time"
+            )
         return out
 
     def _entries(self, values: Any) -> list[Any]:
@@ -382,10 +443,27 @@ _PACKAGE = __name__.partition(".")[0]
 
 # Floors of values and of arithmetic: no class there opens a file, a process or a connection.
 FLOORS = (
-    "arrays", "audits.proxy", "calibrators", "diagnoses", "estimators", "headline.metric_shifts",
-    "headline.natural_shifts", "headline.own_history", "inference", "metrics", "passes.evaluating", "passes.metrics",
-    "passes.plan", "passes.slicing", "predictions", "registry", "results", "scores", "store.base", "store.encoding",
-)  # fmt: skip
+    "arrays",
+    "audits.proxy",
+    "calibrators",
+    "diagnoses",
+    "estimators",
+    "headline.metric_shifts",
+    "headline.natural_shifts",
+    "headline.own_history",
+    "inference",
+    "metrics",
+    "passes.evaluating",
+    "passes.metrics",
+    "passes.plan",
+    "passes.slicing",
+    "predictions",
+    "registry",
+    "results",
+    "scores",
+    "store.base",
+    "store.encoding",
+)
 _OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
 _PLUGIN = "plugin"  # plugin:<kind>:<name>, found in the registry
 
@@ -400,7 +478,9 @@ def name_of(cls: type) -> str:
     name = f"{module}:{cls.__qualname__}"
     if package == _PACKAGE and _on_floor(module) and _OWN.fullmatch(name):
         return name
-    own: Iterable[registry.MethodKind] = registry.METHOD_KINDS if isinstance(getattr(cls, "name", None), str) else ()
+    own: Iterable[registry.MethodKind] = (
+        registry.METHOD_KINDS if isinstance(getattr(cls, "name", None), str) else ()
+    )
     kind = next((kind for kind in own if registry.holds(kind, cls)), None)
     if kind is not None:
         return f"{_PLUGIN}:{kind}:{cls.name}"  # type: ignore[attr-defined]
@@ -425,7 +505,11 @@ def class_named(name: str) -> type:
         cls = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), member, None)
     except ImportError:
         cls = None
-    if not isinstance(cls, type) or cls.__module__ != f"{_PACKAGE}.{module}" or issubclass(cls, BaseException):
+    if (
+        not isinstance(cls, type)
+        or cls.__module__ != f"{_PACKAGE}.{module}"
+        or issubclass(cls, BaseException)
+    ):
         raise LookupError(name)
     return cls
 

@@ -26,14 +26,36 @@ from .few_shot import (
     random_order,
     scored,
     suite_of,
-)  # fmt: skip
+)
 from .pool import PoolEvidence, agreement_values, pool_evidence
 from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label
 
 __all__ = [
-    "FewShot", "Method", "PairedTest", "PoolEvidence", "Posterior", "Rule", "Settling", "Suite",
-    "agreement_values", "baseline_methods", "class_posterior", "draw_rows", "drawn_scores",
-    "draws_test", "few_shot_evaluation", "fixed", "guess", "guess_accuracy", "labels_to_settle",
-    "model_accuracies", "pool_evidence", "posterior", "posterior_by_pattern", "random_order", "rows_to_label",
-    "scored", "suite_of",
-]  # fmt: skip
+    "FewShot",
+    "Method",
+    "PairedTest",
+    "PoolEvidence",
+    "Posterior",
+    "Rule",
+    "Settling",
+    "Suite",
+    "agreement_values",
+    "baseline_methods",
+    "class_posterior",
+    "draw_rows",
+    "drawn_scores",
+    "draws_test",
+    "few_shot_evaluation",
+    "fixed",
+    "guess",
+    "guess_accuracy",
+    "labels_to_settle",
+    "model_accuracies",
+    "pool_evidence",
+    "posterior",
+    "posterior_by_pattern",
+    "random_order",
+    "rows_to_label",
+    "scored",
+    "suite_of",
+]

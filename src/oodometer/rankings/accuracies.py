@@ -31,7 +31,12 @@ MOST_CLASSES = 2_000  # what is fitted grows with their square
 
 
 def model_accuracies(
-    probabilities: Any, labels: Any, rows: Any, *, reference: tuple[Any, Any] | None = None, level: float = 0.95
+    probabilities: Any,
+    labels: Any,
+    rows: Any,
+    *,
+    reference: tuple[Any, Any] | None = None,
+    level: float = 0.95,
 ) -> tuple[Interval, ...]:
     """Accuracy of each model on rows like these, from a few labels and what all models say of all rows.
 
@@ -53,16 +58,22 @@ def model_accuracies(
     """
     level = check_level(level)
     if not np.size(labels):
-        raise InputError("labelled rows", got="none", remedy="label a few rows drawn at random; ten already help")
+        raise InputError(
+            "labelled rows", got="none", remedy="label a few rows drawn at random; ten already help"
+        )
     return intervals_of(*class_posterior(probabilities, labels, rows, reference=reference), level)
 
 
-def intervals_of(mean: Array, covariance: Array, alone: Array, level: float) -> tuple[Interval, ...]:
+def intervals_of(
+    mean: Array, covariance: Array, alone: Array, level: float
+) -> tuple[Interval, ...]:
     """Intervals of beta distributions with the means and variances of `class_posterior`."""
     center = np.clip(mean, 0.005, 0.995)
     variance = np.diag(covariance) + alone
     out, tail = [], (1 - level) / 2
-    for value, part in zip(center.tolist(), np.minimum(variance / (center * (1 - center)), 0.9).tolist(), strict=True):
+    for value, part in zip(
+        center.tolist(), np.minimum(variance / (center * (1 - center)), 0.9).tolist(), strict=True
+    ):
         size = 1 / part - 1
         ends = [beta_quantile(value * size, (1 - value) * size, at) for at in (tail, 1 - tail)]
         out.append(Interval(value, min(ends[0], value), max(ends[1], value), level, "conditional"))
@@ -100,20 +111,40 @@ def class_posterior(
     given = np.asarray(probabilities)
     if truth.ndim != 1 or truth.shape != rows.shape or given.ndim not in (2, 3):
         shapes = f"{given.shape}, {truth.shape} and {rows.shape}"
-        raise UsageError(f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}")
-    known, answers = (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
-    coded = [truth, answers, *(array for array in (given, known) if array is not None and array.ndim == 2)]
-    classes = given.shape[2] if given.ndim == 3 else max(2, *(int(codes.max(initial=0)) + 1 for codes in coded))
+        raise UsageError(
+            f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}"
+        )
+    known, answers = (
+        (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
+    )
+    coded = [
+        truth,
+        answers,
+        *(array for array in (given, known) if array is not None and array.ndim == 2),
+    ]
+    classes = (
+        given.shape[2]
+        if given.ndim == 3
+        else max(2, *(int(codes.max(initial=0)) + 1 for codes in coded))
+    )
     bounds = ("classes", np.concatenate([truth, answers]), classes), ("rows", rows, given.shape[1])
     for what, positions, most in bounds:
         if len(positions) and (positions.min() < 0 or positions.max() >= most):
-            raise UsageError(f"expected positions among {most} {what}, got {positions.min()} to {positions.max()}")
-    if known is not None and (known.ndim != given.ndim or known.shape != (len(given), len(answers), *given.shape[2:])):
-        raise UsageError(f"expected a reference of the same models and classes, a label a row, got shape {known.shape}")
+            raise UsageError(
+                f"expected positions among {most} {what}, got {positions.min()} to {positions.max()}"
+            )
+    if known is not None and (
+        known.ndim != given.ndim or known.shape != (len(given), len(answers), *given.shape[2:])
+    ):
+        raise UsageError(
+            f"expected a reference of the same models and classes, a label a row, got shape {known.shape}"
+        )
     models, few = len(given), len(truth)
     rest = np.delete(np.arange(given.shape[1]), rows)
     most = max(500, _NUMBERS // (models * classes))
-    predicted, logs, base = _features(given[:, np.concatenate([rows, _spaced(rest, most)])], classes)
+    predicted, logs, base = _features(
+        given[:, np.concatenate([rows, _spaced(rest, most)])], classes
+    )
     weight = _WEIGHT_ALONE
     if known is not None:
         some, weight = _spaced(np.arange(len(answers)), most), _WEIGHT
@@ -127,7 +158,9 @@ def class_posterior(
         prior = np.repeat((scale, weight, shift), (1, models, classes))
         theta, covariance, loss = _fit(base[:few], logs[:few], truth, prior)
         # what the labels say for this prior, by Laplace's approximation
-        chances.append(np.log(chance) - loss + np.linalg.slogdet(covariance)[1] / 2 - np.log(prior).sum())
+        chances.append(
+            np.log(chance) - loss + np.linalg.slogdet(covariance)[1] / 2 - np.log(prior).sum()
+        )
         value, gradient, square = _means(base, logs, theta, predicted)
         share, moved, away = np.zeros(models), gradient, np.zeros(models)
         if few:
@@ -152,9 +185,13 @@ def _spaced(positions: Array, most: int) -> Array:
 def _features(given: Array, classes: int) -> tuple[Array, Array, Array]:
     """Predicted classes, shape (model, row); g and each l_m, shape (row, class, 1 + model); g, shape (row, class)."""
     if given.ndim == 2:
-        given = np.where(np.arange(classes) == given[:, :, None], _SAID, (1 - _SAID) / (classes - 1))
+        given = np.where(
+            np.arange(classes) == given[:, :, None], _SAID, (1 - _SAID) / (classes - 1)
+        )
     if not np.isfinite(given).all():
-        raise InputError("probabilities", got="nan or inf", remedy="give a number for each class of each row")
+        raise InputError(
+            "probabilities", got="nan or inf", remedy="give a number for each class of each row"
+        )
     p = np.maximum(given, _FLOOR, dtype=np.float64)
     logs = np.log(np.concatenate([(p / p.sum(axis=2, keepdims=True)).mean(axis=0)[None], p]))
     logs = np.moveaxis(logs - logs.mean(axis=2, keepdims=True), 0, 2)
@@ -166,7 +203,9 @@ def _softmax(scores: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Array) -> tuple[Array, Array, float]:
+def _fit(
+    base: Array, features: Array, truth: Array, prior: Sequence[float] | Array
+) -> tuple[Array, Array, float]:
     """Weights of the features and shifts of the classes at the mode, their covariance, the loss; by Newton."""
     many, rows = features.shape[2], np.arange(len(truth))
     precision = 1 / np.square(prior)
@@ -182,7 +221,9 @@ def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Ar
         weighted = features * q[:, :, None]
         mean, off = weighted.sum(axis=1), q.copy()
         off[rows, truth] -= 1
-        slope = np.concatenate([np.tensordot(off, features, 2), off.sum(axis=0)]) + precision * theta
+        slope = (
+            np.concatenate([np.tensordot(off, features, 2), off.sum(axis=0)]) + precision * theta
+        )
         bend = np.diag(precision)
         bend[:many, :many] += np.tensordot(weighted, features, ((0, 1), (0, 1))) - mean.T @ mean
         bend[:many, many:] += weighted.sum(axis=0).T - mean.T @ q
@@ -199,7 +240,9 @@ def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Ar
     return theta, np.linalg.inv(bend), before
 
 
-def _means(base: Array, features: Array, theta: Array, predicted: Array) -> tuple[Array, Array, Array]:
+def _means(
+    base: Array, features: Array, theta: Array, predicted: Array
+) -> tuple[Array, Array, Array]:
     """Of p(predicted class) over rows: mean, its gradient, and mean square, with the model as the first axis."""
     many, rows = features.shape[2], np.arange(len(base))
     q = _softmax(base + features @ theta[:many] + theta[many:])

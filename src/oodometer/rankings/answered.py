@@ -84,7 +84,9 @@ class Answered:
         """Shape (model, row, class); None where some model gives classes alone."""
         if any(record.probabilities is None for record in self.records):
             return None
-        return np.stack([np.asarray(record.probabilities, dtype=np.float64) for record in self.records])
+        return np.stack(
+            [np.asarray(record.probabilities, dtype=np.float64) for record in self.records]
+        )
 
     @cached_property
     def correct(self) -> Array:
@@ -94,8 +96,13 @@ class Answered:
     def check(self) -> None:
         """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no row at all."""
         if len(self.classes) < 2:
-            got, remedy = f"{len(self.classes)} ({shown(self.classes)})", "name all classes with --classes a,b"
-            raise InputError("models of at least two classes", got=got, remedy=remedy, file=self.sources[0])
+            got, remedy = (
+                f"{len(self.classes)} ({shown(self.classes)})",
+                "name all classes with --classes a,b",
+            )
+            raise InputError(
+                "models of at least two classes", got=got, remedy=remedy, file=self.sources[0]
+            )
         if not self.ids:
             remedy = "check what wrote it"
             raise InputError("at least one row", got="none", remedy=remedy, file=self.sources[0])
@@ -136,4 +143,6 @@ def shown(names: Sequence[int | str], most: int = 8) -> str:
     >>> shown(["a", "b", "c"], 2)
     'a, b, ... (3 in all)'
     """
-    return ", ".join(map(str, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+    return ", ".join(map(str, names[:most])) + (
+        f", ... ({len(names)} in all)" if len(names) > most else ""
+    )

@@ -50,7 +50,11 @@ class CameTrue:
 
     def measured(self, referenced: bool, group: str) -> list[int]:
         """The numbers of labels that a curve is of, ascending."""
-        return sorted(labels for with_one, labels, name in self.curves if (with_one, name) == (referenced, group))
+        return sorted(
+            labels
+            for with_one, labels, name in self.curves
+            if (with_one, name) == (referenced, group)
+        )
 
     def of(self, said: float, *, labels: int, models: int, referenced: bool) -> float:
         """How often a leader of this P(best) was the best, at most P(best) itself.
@@ -90,7 +94,9 @@ def packaged() -> CameTrue:
     return CameTrue.from_dict(json.loads(text))
 
 
-def curve_of(said: Sequence[float], true: Sequence[float], sources: Sequence[str]) -> tuple[Array, Array]:
+def curve_of(
+    said: Sequence[float], true: Sequence[float], sources: Sequence[str]
+) -> tuple[Array, Array]:
     """Knots of what came true of P(best) of leaders: by tenths, never falling.
 
     said, true, sources : Of each case P(best) of its leader, whether that was the best, and where it is from.
@@ -150,7 +156,9 @@ def as_came_true(result: Posterior, kept: CameTrue, *, referenced: bool) -> Post
     said = float(chances[leader])
     models = len(np.unique((result.disagreement == 0).argmax(axis=1)))
     true = kept.of(said, labels=result.labels, models=models, referenced=referenced)
-    if result.labels > max(kept.measured(referenced, group_of(models)), default=0) and len(result.by_labels):
+    if result.labels > max(kept.measured(referenced, group_of(models)), default=0) and len(
+        result.by_labels
+    ):
         true = max(true, min(said, float(result.by_labels[leader])))
     others = np.delete(chances, leader)
     second = float(others.max())

@@ -56,7 +56,10 @@ def _content(inputs: Any) -> Iterator[str | bytes]:
     if isinstance(inputs, np.ndarray):
         yield f"array {inputs.dtype} {inputs.shape}"
         if inputs.dtype.kind == "O":
-            cells = [("nan" if isinstance(cell, float) and math.isnan(cell) else cell) for cell in inputs.ravel()]
+            cells = [
+                ("nan" if isinstance(cell, float) and math.isnan(cell) else cell)
+                for cell in inputs.ravel()
+            ]
             yield repr(cells).encode("utf-8", "surrogatepass")
         else:
             yield np.ascontiguousarray(inputs).tobytes()
@@ -90,7 +93,11 @@ def ask_all(
 
     Each part is one call. What a model (as ``sent``) answered to a part is kept in the ``folder`` and not asked again.
     """
-    keys = [name_of_answers(model, part) for model in sent or () for part in parts] if folder is not None else []
+    keys = (
+        [name_of_answers(model, part) for model in sent or () for part in parts]
+        if folder is not None
+        else []
+    )
     there = folder.expect(keys) if folder is not None else []
     sizes = [len(part) for part in parts]
     total = len(models) * sum(sizes)
@@ -112,12 +119,17 @@ def ask_all(
                 rows = 0 if was_there else len(part)
                 given = model.ask(part, progress=partial(tell, rows))
                 stored = {"classes": tuple(given.classes), "truncated": model.truncated}
-                for kind, values in (("logits", given.logits), ("probabilities", given.probabilities)):
+                for kind, values in (
+                    ("logits", given.logits),
+                    ("probabilities", given.probabilities),
+                ):
                     stored[kind] = None if values is None else np.asarray(values)
                 if folder is not None and keys:
                     folder.keep(keys[index], stored)
                 done += rows
-            answers = Answers(stored["classes"], logits=stored["logits"], probabilities=stored["probabilities"])
+            answers = Answers(
+                stored["classes"], logits=stored["logits"], probabilities=stored["probabilities"]
+            )
             own = [str(model_sent) for model_sent in answers.classes]
             order = [own.index(str(model_sent)) for model_sent in classes]
             probabilities.append(np.asarray(answers.distribution)[:, order])
@@ -171,10 +183,16 @@ def attributions_of(
     Texts are explained in the groups of `Attribution.groups_for`, whose numbers do not depend on each other, so that
     neither an engine nor a folder moves a number, but for the threads: tasks have one.
     """
-    groups = [(number, group) for number, model in enumerate(models) for group in method.groups_for(model, texts)]
+    groups = [
+        (number, group)
+        for number, model in enumerate(models)
+        for group in method.groups_for(model, texts)
+    ]
     words = [[texts[at] for at in group] for _, group in groups]
     folder, keys = means.folder, list[str]()
-    if folder is not None and means.sent is not None:  # tasks have one thread, which may move a number
+    if (
+        folder is not None and means.sent is not None
+    ):  # tasks have one thread, which may move a number
         about = json.dumps([method.name, method.options(), means.engine is not None], default=repr)
         for (number, _), own in zip(groups, words, strict=True):
             content = *(repr(text.feature) for text in own), *_content([text.text for text in own])
@@ -183,8 +201,16 @@ def attributions_of(
     for index, there in enumerate(folder.expect(keys) if folder is not None else ()):
         stored = folder.get(keys[index]) if folder is not None and there else None
         if stored is not None:
-            parts = np.split(stored["values"], np.cumsum([len(text.words) for text in words[index]])[:-1])
-            rows = zip(words[index], parts, stored["targets"].tolist(), stored["numbers"].tolist(), strict=True)
+            parts = np.split(
+                stored["values"], np.cumsum([len(text.words) for text in words[index]])[:-1]
+            )
+            rows = zip(
+                words[index],
+                parts,
+                stored["targets"].tolist(),
+                stored["numbers"].tolist(),
+                strict=True,
+            )
             results[index] = [
                 WordAttributions(own, values, separator, target, probability, base, fit)
                 for own, values, target, (separator, probability, base, fit) in rows
@@ -215,12 +241,17 @@ def attributions_of(
     if means.engine is None or means.sent is None:
         for index in rest:
             own = words[index]
-            finished(index, method.explain(models[groups[index][0]], own, progress=partial(tell, len(own))))
+            finished(
+                index,
+                method.explain(models[groups[index][0]], own, progress=partial(tell, len(own))),
+            )
     else:
         items = [(means.sent[groups[index][0]], words[index]) for index in rest]
         order, task = iter(rest), _Task(method, any(model.gpu for model, _ in items))
         with forgetting():
-            run_tasks(means.engine, task, items, on_result=lambda _, new: finished(next(order), new))
+            run_tasks(
+                means.engine, task, items, on_result=lambda _, new: finished(next(order), new)
+            )
     by_text: list[dict[int, WordAttributions]] = [{} for _ in models]
     for index, (number, group) in enumerate(groups):
         by_text[number].update(zip(group, results[index], strict=True))
@@ -246,7 +277,9 @@ class Explained:
         out = []
         for at, row in enumerate(self.rows):
             text, words = suite.inputs[row], self.found[0][at].words
-            spans = tuple((int(part), *span) for part, span in zip(words.parts, words.spans, strict=True))
+            spans = tuple(
+                (int(part), *span) for part, span in zip(words.parts, words.spans, strict=True)
+            )
             models = {}
             for number, name in enumerate(suite.names):
                 attributions = self.found[number][at]
@@ -259,36 +292,55 @@ class Explained:
                     "base": attributions.base,
                     "fit": attributions.fit,
                     "factors": {
-                        factor: {"value": value, "words": words_of(create("factor", factor), attributions)}
+                        factor: {
+                            "value": value,
+                            "words": words_of(create("factor", factor), attributions),
+                        }
                         for factor, value in values.items()
                         if not math.isnan(value)
                     },
                 }
-            parts, label = (text,) if isinstance(text, str) else tuple(text), suite.classes[suite.labels[row]]
+            parts, label = (
+                (text,) if isinstance(text, str) else tuple(text),
+                suite.classes[suite.labels[row]],
+            )
             out.append(ExplainedExample(suite.ids[row], label, parts, words.words, spans, models))
         return tuple(out)
 
 
 def explain_suite(
-    suite: Answered, options: Any, progress: Callable[[int, int], None] | None, means: Means = Means()
+    suite: Answered,
+    options: Any,
+    progress: Callable[[int, int], None] | None,
+    means: Means = Means(),
 ) -> tuple[Explained | None, str]:
     """Attributions of the labelled texts, at most ``options.explain``; None and the reason where not possible."""
     if not suite.classifiers:
-        raise UsageError("predictions files hold answers and no models: attributions and factors need live models")
+        raise UsageError(
+            "predictions files hold answers and no models: attributions and factors need live models"
+        )
     if not suite.inputs:
         words = f"attributions and factors are of texts, and these rows are of the kind {suite.modality}"
         raise UsageError(f"{words}; leave them out")
     pairs = suite.modality == "pair"
-    fitting = (name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
+    fitting = (
+        name for name in names("factor") if pairs or "pair" not in find("factor", name).needs
+    )
     chosen = tuple(options.factors) or tuple(fitting)
-    other = next((name for name in chosen if "pair" in find("factor", name).needs and not pairs), None)
+    other = next(
+        (name for name in chosen if "pair" in find("factor", name).needs and not pairs), None
+    )
     if other is not None:
         remedy = "leave it out, or name both columns of a pair with --input"
-        raise UsageError(f"the factor {other} compares the two texts of a pair, and these are single texts; {remedy}")
+        raise UsageError(
+            f"the factor {other} compares the two texts of a pair, and these are single texts; {remedy}"
+        )
     rows = tuple(range(suite.labelled))
     if suite.labelled > options.explain:
         rng = np.random.default_rng([options.seed, suite.labelled])
-        rows = tuple(sorted(rng.choice(suite.labelled, size=options.explain, replace=False).tolist()))
+        rows = tuple(
+            sorted(rng.choice(suite.labelled, size=options.explain, replace=False).tolist())
+        )
     texts_of = {row: text for row in rows if (text := Words(suite.inputs[row])).words}
     bare, rows, texts = len(rows) - len(texts_of), tuple(texts_of), list(texts_of.values())
     if not rows:
@@ -298,11 +350,15 @@ def explain_suite(
     if options.samples is not None:
         name = next((option for option in ("samples", "steps") if option in takes), None)
         if name is None:
-            raise UsageError(f"the attribution {options.method} takes no number of samples; leave --samples out")
+            raise UsageError(
+                f"the attribution {options.method} takes no number of samples; leave --samples out"
+            )
         more[name] = options.samples
     method = create("attribution", options.method, **more)
     each = attributions_of(suite.classifiers, method, texts, means, progress)
-    attributed = [tuple(normalized(option, options.normalize) for option in explained) for explained in each]
+    attributed = [
+        tuple(normalized(option, options.normalize) for option in explained) for explained in each
+    ]
     values = np.full((len(attributed), len(chosen), len(rows)), np.nan)
     for number, option in enumerate(attributed):
         if chosen:
@@ -333,7 +389,9 @@ def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:
     if value is None:
         return []
     step = _NUDGE * (float(np.abs(attributions.values).max()) or 1.0)
-    least = step / (100 * max(1, len(attributions.values)))  # a mean of n words moves by a share of 1 / n
+    least = step / (
+        100 * max(1, len(attributions.values))
+    )  # a mean of n words moves by a share of 1 / n
     out = []
     for index in range(len(attributions.values)):
         moved = attributions.values.copy()

@@ -47,7 +47,9 @@ def drawn_scores(method: Method, drawn: Array) -> Array:
     if callable(method):
         out = np.asarray(method(drawn), dtype=np.float64)
         if out.ndim != 2 or len(out) != len(drawn):
-            raise UsageError(f"expected scores of shape ({len(drawn)}, model) of a rule, got {out.shape}")
+            raise UsageError(
+                f"expected scores of shape ({len(drawn)}, model) of a rule, got {out.shape}"
+            )
         return out
     values = np.asarray(method, dtype=np.float64)
     if values.ndim != 2:
@@ -119,33 +121,54 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     ([[0, 1], [0, 1]], [[1.0, 0.0], [1.0, 0.0]])
     """
     if len(records) < 2:
-        raise UsageError(f"expected at least two models to rank, got {len(records)}; give name -> predictions")
+        raise UsageError(
+            f"expected at least two models to rank, got {len(records)}; give name -> predictions"
+        )
     first, *_ = records
     base = records[first]
     for name, record in records.items():
         # Complaints about one record that can be made without the others' numbers
         if record.classes is None or not record.has_prediction:
             got = f"a record of {name} without them"
-            raise InputError("predicted classes", got=got, remedy="give probabilities or predictions")
+            raise InputError(
+                "predicted classes", got=got, remedy="give probabilities or predictions"
+            )
         if len(record) != len(base) or not len(record):
-            got, remedy = f"{len(record)} and {len(base)}", "ask all models about the same rows, at least one"
+            got, remedy = (
+                f"{len(record)} and {len(base)}",
+                "ask all models about the same rows, at least one",
+            )
             raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
     # Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
     # all, and must name the same. The order is that of the first record with probabilities, else of the first.
-    named = {name: tuple(str(class_name) for class_name in record.classes or ()) for name, record in records.items()}
-    full = {name: named[name] for name, record in records.items() if record.probabilities is not None}
-    classes = tuple(dict.fromkeys(class_name for some in (*full.values(), *named.values()) for class_name in some))
+    named = {
+        name: tuple(str(class_name) for class_name in record.classes or ())
+        for name, record in records.items()
+    }
+    full = {
+        name: named[name] for name, record in records.items() if record.probabilities is not None
+    }
+    classes = tuple(
+        dict.fromkeys(
+            class_name for some in (*full.values(), *named.values()) for class_name in some
+        )
+    )
     for name, own in full.items():
         lacking = [class_name for class_name in classes if class_name not in own]
         if lacking:
-            got, remedy = f"{name} without {', '.join(lacking[:5])}", "rank models of the same classes"
+            got, remedy = (
+                f"{name} without {', '.join(lacking[:5])}",
+                "rank models of the same classes",
+            )
             raise InputError("the same classes of all models", got=got, remedy=remedy)
     if len(classes) < 2:
         raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")
     truth: Array | None = None
     predicted, probabilities = [], []
     for name, record in records.items():
-        order = np.array([classes.index(str(class_name)) for class_name in record.classes or ()], dtype=np.int64)
+        order = np.array(
+            [classes.index(str(class_name)) for class_name in record.classes or ()], dtype=np.int64
+        )
         predicted.append(order[record.predicted])
         if record.probabilities is not None:
             there = np.empty(record.probabilities.shape)
@@ -156,7 +179,9 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
             if truth is not None and not np.array_equal(truth, label):
                 row = int(np.flatnonzero(truth != label)[0]) + 1
                 got = f"another for {name}"
-                raise InputError("the same labels for all models", got=got, remedy="give the same rows", row=row)
+                raise InputError(
+                    "the same labels for all models", got=got, remedy="give the same rows", row=row
+                )
             truth = label
     return Suite(
         models=tuple(records),
@@ -186,7 +211,9 @@ class PairedTest(Record):
     units: int
 
 
-def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: int = 0) -> PairedTest:
+def draws_test(
+    first: Array, second: Array, *, resamples: int = 10_000, seed: int = 0
+) -> PairedTest:
     """The paper's paired bootstrap test: the draws of rows are drawn again, both methods by the same draws.
 
     p = (1 + #{d* <= 0}) / (1 + resamples), d* the mean difference over pairs and resampled draws. It speaks of this one
@@ -205,9 +232,13 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or not a.size:
-        raise UsageError(f"expected outcomes of the same pairs and draws, got shapes {a.shape} and {b.shape}")
+        raise UsageError(
+            f"expected outcomes of the same pairs and draws, got shapes {a.shape} and {b.shape}"
+        )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise UsageError("expected outcomes that are finite numbers, got nan or inf among them; leave such suites out")
+        raise UsageError(
+            "expected outcomes that are finite numbers, got nan or inf among them; leave such suites out"
+        )
     gap = (a - b).mean(axis=0)
     # how often each distinct difference is drawn says all: a resample is a draw of counts
     values, counts = np.unique(gap, return_counts=True)
@@ -269,7 +300,9 @@ class FewShot:
     def of(self, method: str) -> Array:
         """Outcomes of one method, shape (pair, draw). Raises `UsageError` for an unknown name."""
         if method not in self.methods:
-            raise UsageError(f"expected one of the methods {', '.join(self.methods)}, got {method!r}")
+            raise UsageError(
+                f"expected one of the methods {', '.join(self.methods)}, got {method!r}"
+            )
         return np.asarray(self.outcomes[self.methods.index(method)])
 
     def pair_name(self, pair: int) -> str:
@@ -324,7 +357,9 @@ def few_shot_evaluation(
     """
     accuracies = np.asarray(truth, dtype=np.float64)
     if accuracies.ndim != 1 or len(accuracies) < 2:
-        raise UsageError(f"expected the accuracies of at least two models, got shape {accuracies.shape}")
+        raise UsageError(
+            f"expected the accuracies of at least two models, got shape {accuracies.shape}"
+        )
     if not np.isfinite(accuracies).all():
         got = str(accuracies.tolist())
         raise InputError("an accuracy of each model", got=got, remedy="measure it on labelled rows")
@@ -335,7 +370,9 @@ def few_shot_evaluation(
     shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
     odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
     if odd is not None:
-        raise UsageError(f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`")
+        raise UsageError(
+            f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`"
+        )
     counts = {name: shape[1] for name, shape in shapes.items()}
     if rows is not None:
         counts["rows"] = rows
@@ -351,14 +388,28 @@ def few_shot_evaluation(
     every = [(int(a), int(b)) for i, a in enumerate(order) for b in order[i + 1 :]]
     pairs = tuple((a, b) for a, b in every if accuracies[a] > accuracies[b])
     if not pairs:
-        raise InputError("two models that differ in accuracy", got="equal ones", remedy="rank other models")
+        raise InputError(
+            "two models that differ in accuracy", got="equal ones", remedy="rank other models"
+        )
     better, worse = (scores[:, :, list(side)] for side in zip(*pairs, strict=True))
     # the same values summed in another order are a tie, and so are infinite scores of one sign
     largest = np.maximum(np.abs(better), np.abs(worse))
     slack = ROUNDING * np.where(np.isfinite(largest), largest, 0.0)
     # a score that is not there compares as neither larger nor smaller: a tie
-    outcomes = np.where(better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5)).transpose(0, 2, 1)
-    return FewShot(tuple(methods), names, accuracies, pairs, outcomes, len(every) - len(pairs), population, size, seed)
+    outcomes = np.where(
+        better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5)
+    ).transpose(0, 2, 1)
+    return FewShot(
+        tuple(methods),
+        names,
+        accuracies,
+        pairs,
+        outcomes,
+        len(every) - len(pairs),
+        population,
+        size,
+        seed,
+    )
 
 
 def random_order(models: int, *, seed: int = 0) -> Rule:
@@ -395,10 +446,14 @@ def guess_accuracy(truths: Sequence[Any]) -> Array:
     """
     counts = {len(truth) for truth in truths}
     if len(counts) != 1:
-        raise UsageError(f"expected sets of the same models, got {sorted(counts)} models; give each set's accuracies")
+        raise UsageError(
+            f"expected sets of the same models, got {sorted(counts)} models; give each set's accuracies"
+        )
     models = counts.pop()
     guesses: dict[str, Method] = {str(best): guess(models, best) for best in range(models)}
-    accuracies = [few_shot_evaluation(guesses, truth, rows=1, draws=1, size=1).few_shot for truth in truths]
+    accuracies = [
+        few_shot_evaluation(guesses, truth, rows=1, draws=1, size=1).few_shot for truth in truths
+    ]
     return np.asarray(np.mean(accuracies, axis=0))
 
 
@@ -424,7 +479,9 @@ def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:
         sure = suite.probabilities.max(axis=2)
         out |= {"CONF": sure, "CONF reversed": -sure}
         if len(suite.labelled):
-            own = np.take_along_axis(suite.probabilities, np.maximum(suite.truth, 0)[None, :, None], axis=2)[:, :, 0]
+            own = np.take_along_axis(
+                suite.probabilities, np.maximum(suite.truth, 0)[None, :, None], axis=2
+            )[:, :, 0]
             own = np.where(suite.truth < 0, np.nan, own)
             out |= {"CONF-GT": own, "CONF-GT reversed": -own}
     return {**out, "RANDOM": random_order(len(suite.models), seed=seed)}

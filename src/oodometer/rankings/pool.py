@@ -56,12 +56,16 @@ def agreement_values(predicted: Any) -> tuple[Array, Array]:
     """
     classes = checked_classes(predicted, "predictions")
     # models are compared with each other, not with every class: there may be a thousand of these
-    votes = np.stack([(classes == own).sum(axis=0) for own in classes])  # for what a model says, with its own
+    votes = np.stack(
+        [(classes == own).sum(axis=0) for own in classes]
+    )  # for what a model says, with its own
     plurality = np.empty(classes.shape)
     for i, own in enumerate(classes):
         others = np.delete(votes - (classes == own), i, axis=0)
         most = others.max(axis=0)
-        leading = (others == most).sum(axis=0) / most  # classes of most votes: each is named by as many models
+        leading = (others == most).sum(
+            axis=0
+        ) / most  # classes of most votes: each is named by as many models
         plurality[i] = (votes[i] - 1 == most) / leading
     return plurality, (votes - 1) / (len(classes) - 1)
 
@@ -120,9 +124,14 @@ def pool_evidence(
     suite = suite_of({name: record.without_labels() for name, record in pools.items()})
     if references is not None and set(references) != set(pools):
         odd = ", ".join(sorted(set(references) ^ set(pools)))
-        raise UsageError(f"expected a reference of each model, got pools and references that differ in {odd}")
+        raise UsageError(
+            f"expected a reference of each model, got pools and references that differ in {odd}"
+        )
     plurality, pairwise = agreement_values(suite.predicted)
-    scores: dict[str, Array] = {"plurality": plurality.mean(axis=1), "pairwise agreement": pairwise.mean(axis=1)}
+    scores: dict[str, Array] = {
+        "plurality": plurality.mean(axis=1),
+        "pairwise agreement": pairwise.mean(axis=1),
+    }
     why_not: dict[str, str] = {}
     if suite.probabilities is None:
         why_not["confidence"] = "needs `probabilities` of every model"
@@ -131,21 +140,33 @@ def pool_evidence(
     for name in names("ranker") if proxies is None else proxies:
         proxy: Ranker = create("ranker", name)
         if not proxy.across_models:
-            why_not[name] = "has the scale of one model: it orders data sets of one model, not models"
+            why_not[name] = (
+                "has the scale of one model: it orders data sets of one model, not models"
+            )
             continue
         try:
-            made = {model: answer(proxy, partial(proxy.fit, (references or {}).get(model))) for model in pools}
+            made = {
+                model: answer(proxy, partial(proxy.fit, (references or {}).get(model)))
+                for model in pools
+            }
             states = {}
             for model, record in pools.items():
                 try:
                     states[model] = answer(proxy, partial(made[model].state_of, record))
                 except NotApplicable as error:
                     raise NotApplicable(f"{model}: {error}") from None
-            settled = {model: answer(proxy, partial(made[model].settled, states))[0] for model in pools}
-            scores[name] = np.array([answer(proxy, partial(settled[model].finish, states[model])) for model in pools])
+            settled = {
+                model: answer(proxy, partial(made[model].settled, states))[0] for model in pools
+            }
+            scores[name] = np.array(
+                [answer(proxy, partial(settled[model].finish, states[model])) for model in pools]
+            )
         except NotApplicable as error:
             why_not[name] = str(error)
-    beside, labelled = _with_members(pools), None if references is None else _with_members(references)
+    beside, labelled = (
+        _with_members(pools),
+        None if references is None else _with_members(references),
+    )
     intervals: dict[str, tuple[Interval, ...]] = {}
     for name in estimators:
         estimator, out = create("estimator", name, level=level), list[Interval]()
@@ -154,8 +175,12 @@ def pool_evidence(
             continue
         try:
             for model, pool in beside.items():
-                fitted = answer(estimator, partial(estimator.fit, pool if labelled is None else labelled[model]))
-                out.append(answer(estimator, partial(fitted.estimate, pool.without_labels())).interval)
+                fitted = answer(
+                    estimator, partial(estimator.fit, pool if labelled is None else labelled[model])
+                )
+                out.append(
+                    answer(estimator, partial(fitted.estimate, pool.without_labels())).interval
+                )
         except NotApplicable as error:
             why_not[name] = f"{model}: {error}"
             continue
@@ -175,10 +200,21 @@ def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
             others = np.delete(suite.predicted, i, axis=0)
             theirs = [suite.classes[at] for at in np.unique(others)]
             own = list(map(str, record.classes or ()))
-            own += [cls for cls in theirs if cls not in own]  # which a record of classes alone may lack
-            classes = (*(record.classes or ()), *(named[cls] for cls in own[len(record.classes or ()) :]))
+            own += [
+                cls for cls in theirs if cls not in own
+            ]  # which a record of classes alone may lack
+            classes = (
+                *(record.classes or ()),
+                *(named[cls] for cls in own[len(record.classes or ()) :]),
+            )
             code = np.zeros(len(suite.classes), dtype=np.int32)
             code[[suite.classes.index(cls) for cls in own]] = np.arange(len(own))
-            record = replace(record, classes=classes, prediction=record.predicted, members=code[others], _cache={})
+            record = replace(
+                record,
+                classes=classes,
+                prediction=record.predicted,
+                members=code[others],
+                _cache={},
+            )
         out[name] = record
     return out

@@ -25,18 +25,30 @@ def disagreements(predicted: Array) -> Array:
 def checked_classes(predicted: object, name: str, models: int | None = None) -> Array:
     """Predicted classes as int64, shape (model, row); `UsageError` for another shape, `InputError` for no classes."""
     classes = np.asarray(predicted)
-    if classes.ndim != 2 or (models is not None and len(classes) != models) or (models is None and len(classes) < 2):
+    if (
+        classes.ndim != 2
+        or (models is not None and len(classes) != models)
+        or (models is None and len(classes) < 2)
+    ):
         wanted = "at least two models" if models is None else f"{models} models"
-        raise UsageError(f"expected {name} of {wanted}, shape (model, row), got shape {classes.shape}")
+        raise UsageError(
+            f"expected {name} of {wanted}, shape (model, row), got shape {classes.shape}"
+        )
     if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0):
-        raise InputError(f"positions of classes as {name}", got=str(classes.dtype), remedy="code the classes from 0 on")
+        raise InputError(
+            f"positions of classes as {name}",
+            got=str(classes.dtype),
+            remedy="code the classes from 0 on",
+        )
     return classes.astype(np.int64)
 
 
 PRIOR = 6.0  # imaginary rows for each pair of models; 2 are a uniform prior, too bold (benchmarks/rank_suites.py)
 _DRAWS = 10_000
 _AT_ONCE = 4_000_000  # gamma numbers that are drawn at once
-_IN_ALL = 40_000_000  # beyond which there are fewer draws, though not fewer than _LEAST: some seconds
+_IN_ALL = (
+    40_000_000  # beyond which there are fewer draws, though not fewer than _LEAST: some seconds
+)
 _LEAST = 1000
 
 
@@ -91,7 +103,9 @@ class Posterior:
     def not_excluded(self, level: float = 0.95) -> tuple[int, ...]:
         """The fewest models that hold the best one with this probability, the likeliest first."""
         likeliest = sorted(range(len(self.models)), key=lambda i: -self.p_best[i])
-        return tuple(likeliest[: int(np.searchsorted(np.cumsum(self.p_best[likeliest]), level - 1e-9)) + 1])
+        return tuple(
+            likeliest[: int(np.searchsorted(np.cumsum(self.p_best[likeliest]), level - 1e-9)) + 1]
+        )
 
 
 def posterior(
@@ -151,15 +165,24 @@ def posterior(
         raise UsageError(f"expected a whole number of draws from 1 on, got {draws!r}")
     classes = checked_classes(predicted, "predictions")
     known_truth = checked_truth(truth, classes.shape[1])
-    rest = classes[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(classes))
+    rest = (
+        classes[:, :0]
+        if pool is None
+        else checked_classes(pool, "predictions on the pool", len(classes))
+    )
     everything = np.concatenate([classes, rest], axis=1)
     if not everything.size:
-        raise InputError("at least one row", got="none", remedy="give labelled rows, a pool or both")
+        raise InputError(
+            "at least one row", got="none", remedy="give labelled rows, a pool or both"
+        )
     labelled, true = classes[:, known_truth >= 0], known_truth[known_truth >= 0]
     # the distinct ways in which models disagree about a row; rows on which all agree are left out
     parted = everything[:, (everything != everything[0]).any(axis=0)]
     patterns, counts = np.unique(parted.T, axis=0, return_counts=True)
-    pairs, rows = disagreements(everything), everything.shape[1]  # rows on which two models differ, and all
+    pairs, rows = (
+        disagreements(everything),
+        everything.shape[1],
+    )  # rows on which two models differ, and all
     right, weight = _cells(patterns, counts, pairs, labelled, true, prior)
     hit = labelled == true
     wins = hit.astype(np.int64) @ ~hit.T
@@ -224,24 +247,35 @@ def checked_truth(truth: object, rows: int) -> Array:
     """True classes, shape (row,); `UsageError` for another shape or for no positions of classes."""
     labels = np.asarray(truth)
     if labels.shape != (rows,) or (labels.size and labels.dtype.kind not in "iu"):
-        raise UsageError(f"expected the true class of each of {rows} rows, got {labels.dtype} of shape {labels.shape}")
+        raise UsageError(
+            f"expected the true class of each of {rows} rows, got {labels.dtype} of shape {labels.shape}"
+        )
     return labels
 
 
-def _cells(of: Array, counts: Array, pairs: Array, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
+def _cells(
+    of: Array, counts: Array, pairs: Array, labelled: Array, true: Array, prior: float
+) -> tuple[Array, Array]:
     """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell)."""
     ranked = np.sort(of, axis=1)
-    there = np.ones(of.shape, dtype=bool)  # the first of each class that is predicted: there may be a thousand classes
+    there = np.ones(
+        of.shape, dtype=bool
+    )  # the first of each class that is predicted: there may be a thousand classes
     there[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
     pattern, at = np.nonzero(there)
     label = ranked[pattern, at]
-    least = np.full(len(of), np.inf)  # disagreements of the pair that disagrees least often, of those that do here
+    least = np.full(
+        len(of), np.inf
+    )  # disagreements of the pair that disagrees least often, of those that do here
     for a in range(of.shape[1]):
         for b in range(a):
             least = np.where(of[:, a] != of[:, b], np.minimum(least, pairs[a, b]), least)
     weight = np.zeros((2, len(pattern)))
     weight[0] = (prior * counts / least / 2)[pattern]
-    cell_of = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
+    cell_of = {
+        (row.tobytes(), int(c)): i
+        for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))
+    }
     for row, c in zip(np.ascontiguousarray(labelled.T), true, strict=True):
         cell = cell_of.get((row.tobytes(), int(c)))
         if cell is not None:  # a label that no model predicts is right for none and tells nothing
@@ -283,7 +317,9 @@ def labels_to_settle(
     seed = check_seed(seed)
     a, b = result.leaders if pair is None else pair
     if a == b or not {a, b} <= set(range(len(result.models))):
-        raise UsageError(f"expected the positions of two of {len(result.models)} models, got {a} and {b}")
+        raise UsageError(
+            f"expected the positions of two of {len(result.models)} models, got {a} and {b}"
+        )
     rate, p = float(result.disagreement[a, b]), float(result.p_better[a, b])
     names = (result.models[a], result.models[b])
     if rate == 0:
@@ -320,13 +356,18 @@ def labels_to_settle(
     chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
     there = np.isfinite(needed)
     steps = needed[there].astype(np.int64)
-    for until, each in ((chosen, decides), (rows, rate * decides)):  # numpy's largest mean is below 1e18
+    for until, each in (
+        (chosen, decides),
+        (rows, rate * decides),
+    ):  # numpy's largest mean is below 1e18
         until[there] = steps + rng.negative_binomial(steps, np.clip(each[there], 1e-9, 1.0))
     ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
     ends.append(np.quantile(chosen, 0.5, method="higher"))
     low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
     ahead = int(_MOST / (rate * np.median(decides)))
-    beyond = "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
+    beyond = (
+        "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
+    )
     return Settling(*names, p, level, middle, low, high, few, beyond)
 
 
@@ -504,12 +545,20 @@ def posterior_by_pattern(
     of_models = checked_classes(predicted, "predictions", len(plain.models))
     known_truth = checked_truth(truth, of_models.shape[1])
     given = known_truth >= 0
-    rest = of_models[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(of_models))
+    rest = (
+        of_models[:, :0]
+        if pool is None
+        else checked_classes(pool, "predictions on the pool", len(of_models))
+    )
     everything = np.concatenate([of_models[:, given], of_models[:, ~given], rest], axis=1)
-    known = np.zeros(len(of_models)) if reference is None else np.asarray(reference, dtype=np.float64)
+    known = (
+        np.zeros(len(of_models)) if reference is None else np.asarray(reference, dtype=np.float64)
+    )
     if known.shape != (len(of_models),) or not np.isfinite(known).all():
         count = len(of_models)
-        raise UsageError(f"expected the accuracy of each of {count} models on the reference, got {reference!r}")
+        raise UsageError(
+            f"expected the accuracy of each of {count} models on the reference, got {reference!r}"
+        )
     same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
@@ -525,16 +574,29 @@ def posterior_by_pattern(
     number += number < len(np.union1d(predicted, true))
     centred = np.eye(models) - 1 / models
     share = counts / rows
-    moments = centred @ (patterns[:, :, None] == patterns[:, None]) @ centred / number[:, None, None]
+    moments = (
+        centred @ (patterns[:, :, None] == patterns[:, None]) @ centred / number[:, None, None]
+    )
     size, axes = np.linalg.eigh(np.tensordot(share, moments, 1))
     there = size > 1e-9 * size.max()
-    size, axes = size[there], axes[:, there]  # all that follows is in the directions in which models differ
+    size, axes = (
+        size[there],
+        axes[:, there],
+    )  # all that follows is in the directions in which models differ
     moments = np.swapaxes(axes, 0, 1) @ moments @ axes
     x = axes.T @ np.stack(
-        [-plain.disagreement[np.ix_(alone, alone)].mean(axis=1) * models / (models - 1), known[alone]], axis=1
+        [
+            -plain.disagreement[np.ix_(alone, alone)].mean(axis=1) * models / (models - 1),
+            known[alone],
+        ],
+        axis=1,
     )
     # labels: the mean over those of a pattern, and how many they are worth within and beside the others
-    read = np.full(len(true), bool(classes)) if chosen is None else bool(classes) & ~np.asarray(chosen)[given]
+    read = (
+        np.full(len(true), bool(classes))
+        if chosen is None
+        else bool(classes) & ~np.asarray(chosen)[given]
+    )
     counted = np.where(read, _READ_TWICE, 1.0)
     seen, at = np.unique(which.ravel()[: len(true)], return_inverse=True)
     of_pattern = np.bincount(at, counted)
@@ -555,7 +617,10 @@ def posterior_by_pattern(
     weight, means, variances = [], [], []
     for index, (chance, slope, with_many, deviation, scale) in enumerate(_REGIMES):
         mean = x @ (few * np.array(slope) + (1 - few) * np.array(with_many))
-        before = scale**2 * np.diag(size.sum() * (size / size.sum()) ** _POWER) + (x * np.square(deviation)) @ x.T
+        before = (
+            scale**2 * np.diag(size.sum() * (size / size.sum()) ** _POWER)
+            + (x * np.square(deviation)) @ x.T
+        )
         inverse = np.linalg.inv(open_**2 * before + _FLOOR**2 * np.eye(len(size)))
         after = inverse + precision
         at_mean = np.linalg.solve(after, inverse @ mean + pull)
@@ -564,7 +629,11 @@ def posterior_by_pattern(
         mean, variance = tie @ at_mean + own @ hits, tie @ np.linalg.solve(after, tie.T) + noise
         if classes:
             says, covariance = classes[min(index, len(classes) - 1)]
-            both = variance + axes.T @ covariance[np.ix_(alone, alone)] @ axes + _OWN**2 * np.eye(len(size))
+            both = (
+                variance
+                + axes.T @ covariance[np.ix_(alone, alone)] @ axes
+                + _OWN**2 * np.eye(len(size))
+            )
             away = axes.T @ says[alone] - mean
             if len(true):  # without a label nothing weighs the regimes
                 fit -= away @ np.linalg.solve(both, away) + np.linalg.slogdet(both)[1]
@@ -582,8 +651,12 @@ def posterior_by_pattern(
     ):
         own_variance = np.diag(variance)
         apart = own_variance[:, None] + own_variance - 2 * variance
-        better += part * ndtr((mean[:, None] - mean) * math.sqrt(sharp) / np.sqrt(np.maximum(apart, 1e-12)))
-        noise = rng.multivariate_normal(np.zeros(models), variance, many, method="eigh", check_valid="ignore")
+        better += part * ndtr(
+            (mean[:, None] - mean) * math.sqrt(sharp) / np.sqrt(np.maximum(apart, 1e-12))
+        )
+        noise = rng.multivariate_normal(
+            np.zeros(models), variance, many, method="eigh", check_valid="ignore"
+        )
         near.append(mean + noise / math.sqrt(sharp))
         wide.append(mean + noise * math.sqrt(_WIDE))
     position = np.searchsorted(alone, first)
@@ -592,7 +665,9 @@ def posterior_by_pattern(
     times **= 1 - (1 - _BEST) * few
     p_best = (times / times.sum())[position] / same.sum(axis=1)
     expected = (weights @ np.array(means))[position]
-    order = tuple(sorted(range(len(of_models)), key=lambda i: (-expected[i].round(12), -p_best[i], i)))
+    order = tuple(
+        sorted(range(len(of_models)), key=lambda i: (-expected[i].round(12), -p_best[i], i))
+    )
     return replace(
         plain,
         order=order,

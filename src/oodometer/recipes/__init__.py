@@ -5,4 +5,13 @@ from __future__ import annotations
 from .base import Recipe, Report, Step, Workspace
 from .reproduce import RECIPES, Reproduction, find_recipe, reproduce
 
-__all__ = ["RECIPES", "Recipe", "Report", "Reproduction", "Step", "Workspace", "find_recipe", "reproduce"]
+__all__ = [
+    "RECIPES",
+    "Recipe",
+    "Report",
+    "Reproduction",
+    "Step",
+    "Workspace",
+    "find_recipe",
+    "reproduce",
+]

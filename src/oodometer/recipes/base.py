@@ -32,9 +32,18 @@ def check_all(needs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
     if len(errors) == 1:
         raise errors[0]
     if errors:
-        entries = [f"({i}) {', '.join(names)}: {said}" for i, (said, (_, names)) in enumerate(found.items(), 1)]
-        whole = InputError("all that the run needs", got=f"{len(errors)} things missing: {' '.join(entries)}")
-        raise WorkError(str(whole)) if any(isinstance(error, WorkError) for error in errors) else whole
+        entries = [
+            f"({i}) {', '.join(names)}: {said}"
+            for i, (said, (_, names)) in enumerate(found.items(), 1)
+        ]
+        whole = InputError(
+            "all that the run needs", got=f"{len(errors)} things missing: {' '.join(entries)}"
+        )
+        raise (
+            WorkError(str(whole))
+            if any(isinstance(error, WorkError) for error in errors)
+            else whole
+        )
 
 
 Report = Callable[[str, float], None]
@@ -71,7 +80,9 @@ class Workspace:
 
     def write_json(self, name: str, value: Any) -> Path:
         """Write a value as JSON, whole or not at all."""
-        return write_atomic(self / name, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        return write_atomic(
+            self / name, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        )
 
     def read_json(self, name: str) -> Any:
         """Read it back."""
@@ -116,7 +127,11 @@ class StepRun:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {**asdict(self), "seconds": round(self.seconds, 1), "cpu_seconds": round(self.cpu_seconds, 1)}
+        return {
+            **asdict(self),
+            "seconds": round(self.seconds, 1),
+            "cpu_seconds": round(self.cpu_seconds, 1),
+        }
 
 
 class Recipe(ABC):
@@ -148,7 +163,11 @@ class Recipe(ABC):
     def scales(self) -> tuple[str, ...]:
         """Those that ``sizes.toml`` beside the recipe has, the usual one first, such as small, tiny and paper."""
         sizes = self.home / "sizes.toml"
-        return tuple(tomllib.loads(sizes.read_text("utf-8"))) if sizes.is_file() else ("small", "paper")
+        return (
+            tuple(tomllib.loads(sizes.read_text("utf-8")))
+            if sizes.is_file()
+            else ("small", "paper")
+        )
 
     def models(self, scale: str) -> tuple[str, ...]:
         """Names of the models that the recipe knows at a scale; none where it has tasks instead."""
@@ -187,7 +206,11 @@ def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
         row |= {"evidence": claim.evidence, "test": claim.test or None}
         if claim.test:
-            p = {"p_for": claim.look.supports, "p_against": claim.look.refutes, "p_all": over_all[claim.name]}
+            p = {
+                "p_for": claim.look.supports,
+                "p_against": claim.look.refutes,
+                "p_all": over_all[claim.name],
+            }
             row |= {"looks": claim.looks, "needed": claim.needed}
             row |= {name: round(value, 6) for name, value in p.items()}
             if claim.verdict == "undecided":

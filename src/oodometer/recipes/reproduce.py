@@ -45,8 +45,17 @@ class Reproduction:
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        out: dict[str, Any] = {"command": "reproduce", "version": __version__, "argv": self.argv, "paper": self.paper}
-        out |= {"scale": self.scale, "folder": str(self.folder), "steps": [one.to_dict() for one in self.steps]}
+        out: dict[str, Any] = {
+            "command": "reproduce",
+            "version": __version__,
+            "argv": self.argv,
+            "paper": self.paper,
+        }
+        out |= {
+            "scale": self.scale,
+            "folder": str(self.folder),
+            "steps": [one.to_dict() for one in self.steps],
+        }
         return out | {"result": dict(self.result)}
 
 
@@ -78,19 +87,27 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
     ):
         unknown = [name for name in named if name not in known]
         if unknown and not known:
-            raise UsageError(f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{option} out")
+            raise UsageError(
+                f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{option} out"
+            )
         if unknown:
-            raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
+            raise UsageError(
+                f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}"
+            )
     for name, value in (("engine", engine), ("workers", workers if workers != 1 else None)):
         if value is not None and not recipe.side_by_side:
             raise UsageError(f"{paper} does its steps one after another; leave --{name} out")
     folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
     if folder.exists() and not folder.is_dir():
-        raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
+        raise InputError(
+            "a folder", got="a file", remedy="name another with --out", file=str(folder)
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
+        raise WorkError(
+            f"cannot make the folder {folder}: {error.strerror}; name another with --out"
+        ) from error
     workspace = Workspace(folder)
     chosen = tuple(dict.fromkeys((*only, *tasks)))
     origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)

@@ -49,7 +49,9 @@ def run_steps(
 
     def finished(step: Step, spent: Spent, before: bool = False) -> None:
         nonlocal done
-        runs[step.name] = StepRun(step.name, before, float(spent["seconds"]), float(spent["cpu_seconds"]))
+        runs[step.name] = StepRun(
+            step.name, before, float(spent["seconds"]), float(spent["cpu_seconds"])
+        )
         done += step.weight
         if kept is not None:
             kept.tell(len(runs), len(steps), int(not before))
@@ -59,7 +61,10 @@ def run_steps(
         stamp = {} if step.always else workspace.stamp(step.name)
         same = stamp.get("mark") == marks[step.name] and _are_there(workspace, step)
         if same and checksum_of_files(workspace.folder, step.files) != stamp["files"]:
-            made_anew(workspace.folder / stamp_of(step.name), f"a file of the step {step.name} has changed since")
+            made_anew(
+                workspace.folder / stamp_of(step.name),
+                f"a file of the step {step.name} has changed since",
+            )
             same = False
         if same:
             finished(step, stamp, before=True)
@@ -72,32 +77,50 @@ def run_steps(
     side_by_side = [step for step in pending if not step.always]
     if workers is not None and side_by_side:
         weights = {step.name: float(step.weight) for step in steps}
-        chains = dict(weights)  # weight of each step and of the heaviest chain of steps that wait for it
+        chains = dict(
+            weights
+        )  # weight of each step and of the heaviest chain of steps that wait for it
         for step in reversed(steps):  # whoever needs a step stands behind it
             for name in step.needs:
                 chains[name] = max(chains[name], weights[name] + chains[step.name])
-        side_by_side.sort(key=lambda step: -chains[step.name])  # the order of the list where chains are as long
+        side_by_side.sort(
+            key=lambda step: -chains[step.name]
+        )  # the order of the list where chains are as long
         indices = {step.name: index for index, step in enumerate(side_by_side)}
-        lost = next((step.name for step in side_by_side if not {*indices, *runs}.issuperset(step.needs)), None)
+        lost = next(
+            (step.name for step in side_by_side if not {*indices, *runs}.issuperset(step.needs)),
+            None,
+        )
         if lost is not None:
             raise WorkError(f"the step {lost} needs one that no run does; report it")
         for step in side_by_side:
             workspace.forget(step.name)  # its files are gone, or are of other settings
-        say(f"{len(side_by_side)} steps on the engine {getattr(workers.engine, 'name', type(workers.engine).__name__)}")
+        say(
+            f"{len(side_by_side)} steps on the engine {getattr(workers.engine, 'name', type(workers.engine).__name__)}"
+        )
 
         def arrived(name: str, _: None) -> None:
             step = side_by_side[indices[name]]
 
             def is_there() -> bool:
-                return workspace.stamp(name).get("mark") == marks[name] and _are_there(workspace, step)
+                return workspace.stamp(name).get("mark") == marks[name] and _are_there(
+                    workspace, step
+                )
 
-            _wait_for(is_there, f"workers did the step {name}, and {workspace.folder} does not hold all its files")
+            _wait_for(
+                is_there,
+                f"workers did the step {name}, and {workspace.folder} does not hold all its files",
+            )
             finished(step, workspace.stamp(name))
             say(step.about)
 
-        workspace.folder.mkdir(parents=True, exist_ok=True)  # a worker that does not see it is on another disk
+        workspace.folder.mkdir(
+            parents=True, exist_ok=True
+        )  # a worker that does not see it is on another disk
         task = Task(workers.origin, workspace.folder.absolute(), marks, workers.threads)
-        awaited = ([indices[name] for name in step.needs if name in indices] for step in side_by_side)
+        awaited = (
+            [indices[name] for name in step.needs if name in indices] for step in side_by_side
+        )
         needs = dict(enumerate(awaited))
         try:
             with workers.origin.known(steps):
@@ -137,7 +160,9 @@ def fingerprints(steps: Sequence[Step]) -> dict[str, str]:
     out: dict[str, str] = {}
     for step in steps:
         needs = [out[name] for name in step.needs]
-        settings = json.dumps([step.name, step.files, dict(step.settings), needs], sort_keys=True, default=str)
+        settings = json.dumps(
+            [step.name, step.files, dict(step.settings), needs], sort_keys=True, default=str
+        )
         out[step.name] = hashlib.sha256(settings.encode()).hexdigest()[:24]
     return out
 
@@ -157,7 +182,9 @@ def _wait_for(is_there: Callable[[], bool], lost: str) -> None:
 
 
 def _not_shared(what: str) -> WorkError:
-    return WorkError(f"{what}: all workers must share the folder; name one of a shared disk with --out")
+    return WorkError(
+        f"{what}: all workers must share the folder; name one of a shared disk with --out"
+    )
 
 
 @final
@@ -234,7 +261,9 @@ class Task:
             while not lock.take():
                 time.sleep(_PAUSE)
             try:
-                if workspace.stamp(name).get("mark") != self.marks[name]:  # else done by whoever held the lock
+                if (
+                    workspace.stamp(name).get("mark") != self.marks[name]
+                ):  # else done by whoever held the lock
                     do_step(steps[name], workspace, self.marks[name], lambda done, of: None)
             except OSError as error:
                 raise WorkError(f"the step {name} failed: {error}") from error

@@ -25,7 +25,13 @@ PERCENT: Spec = {"axis": {"format": "%"}}
 
 def axis(field: str, title: str, scale: Mapping[str, Any] | None = None, **more: Any) -> Spec:
     """A quantitative axis."""
-    return {"field": field, "type": "quantitative", "title": title, "scale": dict(scale or {}), **more}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": dict(scale or {}),
+        **more,
+    }
 
 
 def _field(name: str, **more: Any) -> Spec:
@@ -38,7 +44,13 @@ def _tooltip(*fields: str) -> list[Spec]:
 
 
 def lines(
-    x: Spec, y: Spec, by: str, *, order: Mapping[str, Any] | None = None, few: bool = False, more: Sequence[str] = ()
+    x: Spec,
+    y: Spec,
+    by: str,
+    *,
+    order: Mapping[str, Any] | None = None,
+    few: bool = False,
+    more: Sequence[str] = (),
 ) -> Spec:
     """A line for each value of the field ``by``, its points joined in the order of the field ``order``.
 
@@ -55,7 +67,13 @@ def lines(
 
 def dots(by: str, y: Spec, color: str | None = None, *more: str) -> Spec:
     """A dot for each value of the field ``by``; ``more`` fields are told of it."""
-    mark = {"type": "point", "filled": True, "size": 70, "opacity": 1, **({"color": color} if color else {})}
+    mark = {
+        "type": "point",
+        "filled": True,
+        "size": 70,
+        "opacity": 1,
+        **({"color": color} if color else {}),
+    }
     x = _field(by, type="nominal", sort=None, axis={"labelAngle": -45})
     return {"mark": mark, "encoding": {"x": x, "y": y, "tooltip": _tooltip(by, *more, y["field"])}}
 
@@ -76,13 +94,26 @@ def bounds(by: str, ranges: _Rows, marks: _Rows, kinds: Sequence[str], title: st
     colors = {"domain": kinds, "range": [TRUTH, LINE, *[OTHER] * (len(kinds) - 2)]}
     down = _field(by, type="nominal", sort=None, axis={"labelLimit": 220})
     across = {"type": "quantitative", "scale": {"domain": [0, 1]}, **PERCENT}
-    bar = {"y": down, "x": {"field": "lower", "title": title, **across}, "x2": {"field": "upper"},
-           "tooltip": _tooltip(by, "lower", "upper")}  # fmt: skip
-    mark = {"y": down, "x": {"field": "value", **across}, "shape": _field("what", sort=None, scale=shapes),
-            "color": _field("what", sort=None, scale=colors), "tooltip": _tooltip(by, "what", "value")}  # fmt: skip
+    bar = {
+        "y": down,
+        "x": {"field": "lower", "title": title, **across},
+        "x2": {"field": "upper"},
+        "tooltip": _tooltip(by, "lower", "upper"),
+    }
+    mark = {
+        "y": down,
+        "x": {"field": "value", **across},
+        "shape": _field("what", sort=None, scale=shapes),
+        "color": _field("what", sort=None, scale=colors),
+        "tooltip": _tooltip(by, "what", "value"),
+    }
     dot = {"type": "point", "filled": True, "size": 60, "opacity": 1}
     layers = [
-        {"data": {"values": ranges}, "mark": {"type": "bar", "color": BAR, "height": 12}, "encoding": bar},
+        {
+            "data": {"values": ranges},
+            "mark": {"type": "bar", "color": BAR, "height": 12},
+            "encoding": bar,
+        },
         {"data": {"values": marks}, "mark": dot, "encoding": mark},
     ]
     return {"height": {"step": 26}, "layer": layers}
@@ -93,11 +124,19 @@ def bands(x: Spec, title: str, kinds: Sequence[str]) -> Spec:
     colors = {"domain": kinds, "range": [*[LINE] * (len(kinds) - 1), TRUTH]}
     up = {"type": "quantitative", "scale": {"zero": False}, **PERCENT}
     detail = {"field": "what"}
-    area = {"y": {"field": "lower", "title": title, **up}, "y2": {"field": "upper"}, "detail": detail}
+    area = {
+        "y": {"field": "lower", "title": title, **up},
+        "y2": {"field": "upper"},
+        "detail": detail,
+    }
     line = {"y": {"field": "value", **up}, "detail": detail}
     tooltip = _tooltip("what", x["field"], "value", "lower", "upper")
     return {
-        "encoding": {"x": x, "color": _field("what", scale=colors, legend=None), "tooltip": tooltip},
+        "encoding": {
+            "x": x,
+            "color": _field("what", scale=colors, legend=None),
+            "tooltip": tooltip,
+        },
         "layer": [
             {"mark": {"type": "area", "opacity": 0.15}, "encoding": area},
             {"mark": {"type": "line", "point": {"size": 18}, "strokeWidth": 1.8}, "encoding": line},
@@ -150,10 +189,17 @@ class Drawing:
         [{'title': 'X', 'width': 380, 'height': 280, 'data': {'values': [{'a': 1}]}, 'mark': 'point'}]
         """
         size = {"width": self.width, "height": self.height}
-        charts = [{**({"title": panel.title} if panel.title else {}), **size, **panel.spec} for panel in self.panels]
+        charts = [
+            {**({"title": panel.title} if panel.title else {}), **size, **panel.spec}
+            for panel in self.panels
+        ]
         out: dict[str, Any] = {"$schema": SCHEMA}
         out |= {"title": {"text": self.title, "subtitle": self.caption, "anchor": "start"}}
-        return out | {"description": f"{self.title}. {self.caption}", "columns": self.columns, "concat": charts}
+        return out | {
+            "description": f"{self.title}. {self.caption}",
+            "columns": self.columns,
+            "concat": charts,
+        }
 
     def figure(self, panel: Panel) -> Figure:
         """One panel as a chart of a page, as wide as its place."""
@@ -162,8 +208,13 @@ class Drawing:
         columns = {"expr": "containerSize()[0] < 420 ? 2 : 3"}
         legend = {"orient": "bottom", "labelColor": MUTED, "titleColor": MUTED, "columns": columns}
         frame: dict[str, Any] = {"$schema": SCHEMA, "width": "container", "height": self.height}
-        frame |= {"config": {**CONFIG, "legend": {**legend, "labelLimit": 150}, "mark": {"aria": False}}}
-        frame |= {"autosize": {"type": "fit-x", "contains": "padding"}, "description": f"{title}. {self.caption}"}
+        frame |= {
+            "config": {**CONFIG, "legend": {**legend, "labelLimit": 150}, "mark": {"aria": False}}
+        }
+        frame |= {
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "description": f"{title}. {self.caption}",
+        }
         return Figure(f"{self.name}-{panel.name}", title, self.caption, {**frame, **panel.spec})
 
 

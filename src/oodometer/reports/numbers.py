@@ -12,9 +12,28 @@ from typing import Any
 from ..citations import BIBTEX
 from ..results import percent as in_words
 
-ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
-LETTERS = {"l": "ł", "L": "Ł", "o": "ø", "O": "Ø", "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "aa": "å", "AA": "Å",
-           "i": "i"}  # fmt: skip
+ACCENTS = {
+    "'": "\u0301",
+    "`": "\u0300",
+    "^": "\u0302",
+    '"': "\u0308",
+    "~": "\u0303",
+    "c": "\u0327",
+    "v": "\u030c",
+}
+LETTERS = {
+    "l": "ł",
+    "L": "Ł",
+    "o": "ø",
+    "O": "Ø",
+    "ss": "ß",
+    "ae": "æ",
+    "AE": "Æ",
+    "oe": "œ",
+    "aa": "å",
+    "AA": "Å",
+    "i": "i",
+}
 MOST_AUTHORS = 3
 
 
@@ -33,11 +52,19 @@ def reference(key: str) -> Reference:
     """What stands under a key, of more than three authors the first; a key without an entry comes back bare."""
 
     def field(name: str) -> str:
-        match = re.search(rf"^\s*{name}\s*=\s*\{{(.*)\}},?$", BIBTEX.get(key, ""), flags=re.MULTILINE)
+        match = re.search(
+            rf"^\s*{name}\s*=\s*\{{(.*)\}},?$", BIBTEX.get(key, ""), flags=re.MULTILINE
+        )
         # Accents of LaTeX to letters; braces are dropped.
         text, letters = match[1] if match else "", "|".join(LETTERS)
-        text = re.sub(r"\{?\\(" + letters + r")(?![A-Za-z])\s?\}?", lambda letter: LETTERS[letter[1]], text)
-        text = re.sub(r"\{?\\(['`^\"~cv])\s?\{?([A-Za-z])\}?\}?", lambda sign: sign[2] + ACCENTS[sign[1]], text)
+        text = re.sub(
+            r"\{?\\(" + letters + r")(?![A-Za-z])\s?\}?", lambda letter: LETTERS[letter[1]], text
+        )
+        text = re.sub(
+            r"\{?\\(['`^\"~cv])\s?\{?([A-Za-z])\}?\}?",
+            lambda sign: sign[2] + ACCENTS[sign[1]],
+            text,
+        )
         text = re.sub(r"[{}]", "", unicodedata.normalize("NFC", text))
         return text.replace("\\&", "&").replace("--", "\N{EN DASH}").strip()
 
@@ -158,7 +185,9 @@ def capital(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """Code between backticks as people quote it; a page is no terminal."""
-    return re.sub("`([^`]*)`", "\N{LEFT DOUBLE QUOTATION MARK}\\1\N{RIGHT DOUBLE QUOTATION MARK}", text)
+    return re.sub(
+        "`([^`]*)`", "\N{LEFT DOUBLE QUOTATION MARK}\\1\N{RIGHT DOUBLE QUOTATION MARK}", text
+    )
 
 
 def difference(value: Any, other: Any, name: str) -> str:

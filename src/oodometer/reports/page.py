@@ -28,7 +28,19 @@ from ..store.atomic import refuse_clashes, write_atomic, write_result
 from ..version import __version__
 from . import numbers
 from .charts.base import WORDS, Figure
-from .numbers import DASH, MISSING, SPACE, capital, digits, finite, number, percent, percent_range, sentence, short
+from .numbers import (
+    DASH,
+    MISSING,
+    SPACE,
+    capital,
+    digits,
+    finite,
+    number,
+    percent,
+    percent_range,
+    sentence,
+    short,
+)
 from .pdf import pdf_of
 from .sections import SECTIONS, VIEWS, first_screen, next_step
 
@@ -45,7 +57,9 @@ def runtime() -> str:
     # The address is a key into what vl-convert carries with it; nothing is fetched.
     address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
     wanted = f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
-    of = hashlib.blake2b(f"{version('vl-convert-python')} {wanted}".encode(), digest_size=8).hexdigest()
+    of = hashlib.blake2b(
+        f"{version('vl-convert-python')} {wanted}".encode(), digest_size=8
+    ).hexdigest()
     folder, packed = cache_folder(), b""
     with suppress(OSError, EOFError, zlib.error):
         content = b"" if folder is None else (folder / f"charts-{of}.js.gz").read_bytes()
@@ -93,9 +107,13 @@ FILTERS: dict[str, Any] = {
     "reference": numbers.reference,
     "short": short,
     "basename": numbers.basename,
-    "cell": lambda text, column: short(text, 400 if column else 60).replace(" %", f"{SPACE}%") if text else "",
+    "cell": lambda text, column: (
+        short(text, 400 if column else 60).replace(" %", f"{SPACE}%") if text else ""
+    ),
     "pct": lambda value, decimals=1: _data(value, percent(value, decimals)),
-    "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
+    "pct_of": lambda interval: _data(
+        interval.get("value"), percent(interval.get("value"), digits(interval))
+    ),
     "range": _range,
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
     "ends": _ends,
@@ -130,9 +148,13 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     mapping: Any = result if record is None else record.to_dict()
     file = Path(path)
     ending = file.suffix.lower()
-    if ending not in (".html", ".htm", ".pdf") and (file.is_file() or file.is_dir() or not file.exists()):
+    if ending not in (".html", ".htm", ".pdf") and (
+        file.is_file() or file.is_dir() or not file.exists()
+    ):
         remedy = "a result's own save() has more"
-        raise UsageError(f"cannot write {path}: expected a page that ends in .html or .pdf; {remedy}")
+        raise UsageError(
+            f"cannot write {path}: expected a page that ends in .html or .pdf; {remedy}"
+        )
     refuse_clashes({"the page": path}, inputs_of(mapping))
     page = render(mapping, record)
     write_result(path, pdf_of(page) if ending == ".pdf" else page)
@@ -154,15 +176,29 @@ def render(result: Mapping[str, Any], record: Found | None = None) -> str:
     command = result.get("command")
     if command not in SECTIONS:
         remedy = "pass the mapping that --json writes"
-        raise UsageError(f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; {remedy}")
+        raise UsageError(
+            f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; {remedy}"
+        )
     check_report_libraries()
     drawn, words = SECTIONS[command](result)
-    view = None if command not in VIEWS else VIEWS[command](result) if record is None else record.view()
+    view = (
+        None
+        if command not in VIEWS
+        else VIEWS[command](result)
+        if record is None
+        else record.view()
+    )
     figures = {figure.name: figure for figure in drawn if figure is not None}
     argv = result.get("argv")
-    line = shlex.join(str(part) for part in argv) if isinstance(argv, list | tuple) else str(argv or "")
+    line = (
+        shlex.join(str(part) for part in argv)
+        if isinstance(argv, list | tuple)
+        else str(argv or "")
+    )
     step = next_step(command, result)
-    return _filled(command, figures, result=result, view=view, step=step, command_line=line, **words)
+    return _filled(
+        command, figures, result=result, view=view, step=step, command_line=line, **words
+    )
 
 
 def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = "") -> str:
@@ -177,7 +213,9 @@ def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = 
     figures = {figure.name: figure for row in rows for figure in row}
     if len(figures) < sum(map(len, rows)):
         raise UsageError("two figures of one page have one name; give each its own")
-    return _filled("figures", figures, result={"version": __version__}, title=title, lead=lead, rows=rows)
+    return _filled(
+        "figures", figures, result={"version": __version__}, title=title, lead=lead, rows=rows
+    )
 
 
 def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
@@ -191,18 +229,26 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
         import vl_convert
 
         # What they say about style is the same of all but a few, and stands once.
-        words["specs"] = {name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in drawn.items()}
+        words["specs"] = {
+            name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in drawn.items()
+        }
         shared = next(iter(words["specs"].values())).get("config", {})
         for spec in words["specs"].values():
             spec.pop("$schema", None)  # the library on the page is the one that compiled it
             if spec.get("config") == shared:
                 del spec["config"]
-        words |= {"specs": _json(words["specs"]), "chart_style": _json(shared), "runtime": Markup(runtime())}
+        words |= {
+            "specs": _json(words["specs"]),
+            "chart_style": _json(shared),
+            "runtime": Markup(runtime()),
+        }
     page: str = _environment().get_template(f"{template}.html.j2").render(figures=figures, **words)
     script = f"<script>\n{_asset('tables.js')}\n</script>" if 'class="scroll"' in page else ""
     page = page.replace("<!-- tables -->", script, 1)
     if not drawn:
-        page = page.replace("The chart needs scripts.", "The chart was not drawn: memory was limited.")
+        page = page.replace(
+            "The chart needs scripts.", "The chart was not drawn: memory was limited."
+        )
         page = page.replace("<noscript>", "<p>").replace("</noscript>", "</p>")
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
@@ -232,10 +278,16 @@ def _asset(name: str) -> Markup:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader
 
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters.update(FILTERS)
     environment.globals.update(
-        WORDS, first_screen=first_screen, words_page=WORDS_PAGE, style=_asset("style.css"), script=_asset("charts.js")
+        WORDS,
+        first_screen=first_screen,
+        words_page=WORDS_PAGE,
+        style=_asset("style.css"),
+        script=_asset("charts.js"),
     )
     return environment
 

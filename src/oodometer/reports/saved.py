@@ -67,18 +67,28 @@ def load_result(path: str | os.PathLike[str]) -> SavedResult:
     name = str(path)
     remedy = "name a file that `oodometer estimate ... --json FILE` or another command wrote"
     try:
-        result = json.loads(sys.stdin.read() if name == "-" else Path(path).read_text(encoding="utf-8"))
+        result = json.loads(
+            sys.stdin.read() if name == "-" else Path(path).read_text(encoding="utf-8")
+        )
     except (OSError, ValueError, RecursionError) as error:
-        got = "no such file" if isinstance(error, FileNotFoundError) else " ".join(str(error).split())[:120]
+        got = (
+            "no such file"
+            if isinstance(error, FileNotFoundError)
+            else " ".join(str(error).split())[:120]
+        )
         raise InputError("the JSON of a result", got=got, file=name, remedy=remedy) from None
     command = result.get("command") if isinstance(result, dict) else None
     if not isinstance(command, str) or command not in VIEWS:
         got = "no command" if command is None else f"one of {command!r}"
-        raise InputError(f"a result of {', '.join(sorted(VIEWS))}", got=got, file=name, remedy=remedy)
+        raise InputError(
+            f"a result of {', '.join(sorted(VIEWS))}", got=got, file=name, remedy=remedy
+        )
     lacking = [key for key in _HOLDS.get(command, ()) if key not in result]
     if lacking and "files" not in result:
         got = f"one without {lacking[0]!r}"
-        raise InputError(f"a whole result of {command}", got=got, file=name, remedy="run the command again")
+        raise InputError(
+            f"a whole result of {command}", got=got, file=name, remedy="run the command again"
+        )
     saved = SavedResult(result)
     with shown_whole(name):
         saved.view()
@@ -94,4 +104,6 @@ def shown_whole(file: str) -> Iterator[None]:
         raise
     except Exception as error:  # views and pages trust what commands wrote
         got = f"one that cannot be shown ({type(error).__name__}: {error})"
-        raise InputError("a result as it was written", got=got, file=file, remedy="run the command again") from error
+        raise InputError(
+            "a result as it was written", got=got, file=file, remedy="run the command again"
+        ) from error

@@ -30,7 +30,19 @@ from ..verbs.options import AuditOptions, EstimateOptions
 from .charts import by_category, curves, models, over_time
 from .charts.base import WORDS, Figure, Result
 from .charts.models import DOMAINS, METRICS, names, part, rankings, score
-from .numbers import EQUAL, best, finite, given, number, percent, percent_range, points, reference, rows_text, short
+from .numbers import (
+    EQUAL,
+    best,
+    finite,
+    given,
+    number,
+    percent,
+    percent_range,
+    points,
+    reference,
+    rows_text,
+    short,
+)
 
 Drawn = list[Figure | None]
 
@@ -38,8 +50,17 @@ Drawn = list[Figure | None]
 
 FEW = 10  # rows to label first: enough to refute an estimate
 MORE = 20  # rows to suggest where the curve names no number
-MOST_SENTENCES = 4  # sentences that stand before the fold, where none of them says how far to trust the number
-BARE = ("-v", "--verbose", "-q", "--quiet", "--debug", "--no-config")  # take no value, as all other options do
+MOST_SENTENCES = (
+    4  # sentences that stand before the fold, where none of them says how far to trust the number
+)
+BARE = (
+    "-v",
+    "--verbose",
+    "-q",
+    "--quiet",
+    "--debug",
+    "--no-config",
+)  # take no value, as all other options do
 NEXT: dict[str, str] = WORDS["next"]
 Step = dict[str, str]
 """What to do next: ``text``, and ``line``, the command that does it."""
@@ -47,31 +68,50 @@ Step = dict[str, str]
 
 def first_screen(view: View) -> dict[str, Any]:
     """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits."""
-    sentences = [text.replace(" (`oodometer audit`)", "") for text in view.sentences if text]  # it stands below in full
+    sentences = [
+        text.replace(" (`oodometer audit`)", "") for text in view.sentences if text
+    ]  # it stands below in full
     cut = next((at for at, text in enumerate(sentences) if text.startswith("Trust ")), None)
     why = "" if cut is None else sentences.pop(cut).partition(": ")[2]
     cut = MOST_SENTENCES if cut is None else cut
     parts = [grid for grid in view.grids if grid.title in ("chunks", "slices") and grid.notes]
-    raised = [(grid.notes[0], [grid.rows[at][0] for at in sorted(grid.marked)][-MORE:]) for grid in parts]
-    return {"sentences": sentences[:cut], "why": why, "raised": raised, "more": [*sentences[cut:], *view.details]}
+    raised = [
+        (grid.notes[0], [grid.rows[at][0] for at in sorted(grid.marked)][-MORE:]) for grid in parts
+    ]
+    return {
+        "sentences": sentences[:cut],
+        "why": why,
+        "raised": raised,
+        "more": [*sentences[cut:], *view.details],
+    }
 
 
 def again(result: Result, record: type[Options], name: str, *more: str) -> str:
     """The command that made a result as that of another verb: its files, and of its options those that both have."""
     argv = result.get("argv")
     try:
-        words = [str(word) for word in argv] if isinstance(argv, list | tuple) else shlex.split(str(argv or ""), True)
+        words = (
+            [str(word) for word in argv]
+            if isinstance(argv, list | tuple)
+            else shlex.split(str(argv or ""), True)
+        )
     except ValueError:
         words = []
-    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {*more} | {"--sample"}
-    both -= {"--by"} if name == "audit" and not result.get("judges") else set()  # groups of judged rows alone
+    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {
+        *more
+    } | {"--sample"}
+    both -= (
+        {"--by"} if name == "audit" and not result.get("judges") else set()
+    )  # groups of judged rows alone
     line, rest = list[str](), iter(words[2:])
     for word in rest:
         if not word.startswith("-"):
             line.append(word)
         elif word not in BARE:
             value = [] if "=" in word else [next(rest, "")]
-            of_metric = word.startswith("--fail-") and "=" in "".join(value)  # an audit knows the accuracy alone
+            of_metric = word.startswith("--fail-") and "=" in "".join(
+                value
+            )  # an audit knows the accuracy alone
             taken = word.partition("=")[0] in both and not (name == "audit" and of_metric)
             line += [word, *value] if taken else []
     return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
@@ -83,13 +123,18 @@ def label_rows(result: Result, why: str, many: int = FEW, **values: Any) -> Step
     many = many if rows is None else min(many, int(rows))
     line = again(result, AuditOptions, "audit", "--suggest", str(many), "--out", "rows.html")
     line = line or f'oodometer.audit(reference, target, suggest={many}, out="rows.html")'
-    return {"text": f"{NEXT[why].format(**values)} {NEXT['draw'].format(rows=rows_text(many))}", "line": line}
+    return {
+        "text": f"{NEXT[why].format(**values)} {NEXT['draw'].format(rows=rows_text(many))}",
+        "line": line,
+    }
 
 
 def after_estimate(result: Result) -> Step:
     """Nothing, or a few rows to label, where the number is not to be trusted or an alarm stands."""
     head, fell = result.get("headline") or {}, result.get("fell") or {}
-    parts = [part.get("fell") or {} for name in ("chunks", "slices") for part in result.get(name) or ()]
+    parts = [
+        part.get("fell") or {} for name in ("chunks", "slices") for part in result.get(name) or ()
+    ]
     if (result.get("truth") or {}).get("decides"):
         return {"text": NEXT["labelled"]}
     if (result.get("alarms") or {}).get("raised") or any(part.get("alarm") for part in parts):
@@ -104,8 +149,14 @@ def after_audit(result: Result) -> Step:
         return after_compare(result)
     half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
     if drawn := len(result.get("suggested") or []):
-        width, text = curves.expected(result, labels + drawn), NEXT["drawn"].format(rows=rows_text(drawn))
-        return {"text": text + (f" With all the interval would be about {points(width)} wide." if width else "")}
+        width, text = (
+            curves.expected(result, labels + drawn),
+            NEXT["drawn"].format(rows=rows_text(drawn)),
+        )
+        return {
+            "text": text
+            + (f" With all the interval would be about {points(width)} wide." if width else "")
+        }
     rows = finite((result.get("target") or {}).get("rows")) or MORE
     if result.get("alarms") and result.get("decisions"):  # a rule was asked for
         needed = finite(result.get("needed_labels"))
@@ -120,7 +171,10 @@ def after_audit(result: Result) -> Step:
 
 def after_compare(result: Result) -> Step:
     """Which model to use, or how many rows would decide between the two if their difference stays as it is."""
-    gap, of = interval_of({"kind": "asymptotic", **(result.get("difference") or {})}), result.get("difference") or {}
+    gap, of = (
+        interval_of({"kind": "asymptotic", **(result.get("difference") or {})}),
+        result.get("difference") or {},
+    )
     if gap is None:
         return {}
     if gap.lower > 0 or gap.upper < 0:
@@ -128,8 +182,14 @@ def after_compare(result: Result) -> Step:
     half, rows = max(gap.upper - gap.value, gap.value - gap.lower), finite(of.get("rows"))
     if not rows or abs(gap.value) < EQUAL:
         return {"text": NEXT["either"]}
-    many = float(f"{rows * ((finite(of.get('smallest_visible')) or half) / abs(gap.value)) ** 2:.2g}")
-    return {"text": NEXT["undecided"].format(gap=amount(of, gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
+    many = float(
+        f"{rows * ((finite(of.get('smallest_visible')) or half) / abs(gap.value)) ** 2:.2g}"
+    )
+    return {
+        "text": NEXT["undecided"].format(
+            gap=amount(of, gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}"
+        )
+    }
 
 
 def after_rank(result: Result) -> Step:
@@ -138,29 +198,53 @@ def after_rank(result: Result) -> Step:
     if (result.get("stop") or {}).get("safe") or settling.get("labels") == 0:
         return {"text": NEXT["decided"].format(model=best)}
     many, rows = finite(settling.get("labels")), len(result.get("suggested") or [])
-    text = NEXT["drawn_by_rank"].format(rows=rows_text(rows)) if rows else NEXT["rank"].format(model=best)
+    text = (
+        NEXT["drawn_by_rank"].format(rows=rows_text(rows))
+        if rows
+        else NEXT["rank"].format(model=best)
+    )
     return {"text": text if many is None or rows else NEXT["settle"].format(rows=rows_text(many))}
 
 
 def next_step(command: str, result: Result) -> Step:
     """What to do once this result is read; nothing where the page says so itself."""
-    after = {"estimate": after_estimate, "audit": after_audit, "compare": after_compare, "rank": after_rank}
+    after = {
+        "estimate": after_estimate,
+        "audit": after_audit,
+        "compare": after_compare,
+        "rank": after_rank,
+    }
     if command in after:
         return after[command](result)
     name = str(result.get("name") or (result.get("reference") or {}).get("name") or "REFERENCE")
-    if command == "evaluate" and "accuracy" not in (result.get("metrics") or {"accuracy": None}):  # scores alone
+    if command == "evaluate" and "accuracy" not in (
+        result.get("metrics") or {"accuracy": None}
+    ):  # scores alone
         return {"text": NEXT["graded"], "line": shlex.join(["oodometer", "compare", name, "OTHER"])}
-    line = "" if command == "demo" or result.get("files") else again(result, EstimateOptions, "estimate", "TARGET")
+    line = (
+        ""
+        if command == "demo" or result.get("files")
+        else again(result, EstimateOptions, "estimate", "TARGET")
+    )
     line = line or shlex.join(["oodometer", "estimate", name, "TARGET"])
-    return {"text": NEXT[command], "line": "" if command == "stress" else line} if command in NEXT else {}
+    return (
+        {"text": NEXT[command], "line": "" if command == "stress" else line}
+        if command in NEXT
+        else {}
+    )
 
 
 # ------------------------------------------------------------------------------------------ estimate, demo, backtest
 
 ESTIMATE_CHARTS = (
-    by_category.methods, by_category.votes, curves.risk_coverage, curves.reliability, curves.confidence,
-    over_time.chunks, by_category.slices,
-)  # fmt: skip
+    by_category.methods,
+    by_category.votes,
+    curves.risk_coverage,
+    curves.reliability,
+    curves.confidence,
+    over_time.chunks,
+    by_category.slices,
+)
 
 
 def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -181,7 +265,11 @@ def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The same of the step that is shown in full, and the chart of all steps."""
     inner = result.get("estimate") or {}
     drawn, words = estimate(inner)
-    return [curves.severity(result), *drawn], {"estimate": inner, "inner_view": estimation_view(inner), **words}
+    return [curves.severity(result), *drawn], {
+        "estimate": inner,
+        "inner_view": estimation_view(inner),
+        **words,
+    }
 
 
 def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -238,9 +326,14 @@ MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest conf
 MOST_PAIRS = 20
 MOST_FILES = 3  # shown in full where several were evaluated
 EVALUATE_CHARTS = (
-    curves.risk_coverage, by_category.votes, curves.vote_trade_off, curves.vote_subsets, curves.reliability,
-    by_category.per_class, by_category.slices,
-)  # fmt: skip
+    curves.risk_coverage,
+    by_category.votes,
+    curves.vote_trade_off,
+    curves.vote_subsets,
+    curves.reliability,
+    by_category.per_class,
+    by_category.slices,
+)
 
 
 def meaning(name: str, result: Result) -> str:
@@ -248,9 +341,17 @@ def meaning(name: str, result: Result) -> str:
     if name not in WORDS["metric_words"]:
         return str(result.get("description") or "")
     words = {"risk": "so many", "coverage": "part", "k": str(result.get("k", "few"))}
-    words |= {key: given(result[key]) for key in ("risk", "coverage") if finite(result.get(key)) is not None}
+    words |= {
+        key: given(result[key])
+        for key in ("risk", "coverage")
+        if finite(result.get(key)) is not None
+    }
     text: str = WORDS["metric_words"][name].format(**words)
-    return f"of class {short(result['positive'], 40)}: {text}" if result.get("positive") is not None else text
+    return (
+        f"of class {short(result['positive'], 40)}: {text}"
+        if result.get("positive") is not None
+        else text
+    )
 
 
 def _confusion(result: Result) -> dict[str, Any] | None:
@@ -273,10 +374,17 @@ def _confusion(result: Result) -> dict[str, Any] | None:
         title = f"Most common confusion: {short(worst['truth'], 40)} taken for {short(worst['prediction'], 40)}"
         title += f", {rows_text(worst['count'])} ({percent(worst['share'])} of that class)"
     if len(called) > MOST_CELLS:
-        caption = f"The {min(MOST_PAIRS, len(pairs))} largest confusions among {len(called)} classes."
+        caption = (
+            f"The {min(MOST_PAIRS, len(pairs))} largest confusions among {len(called)} classes."
+        )
         return {"title": title, "caption": caption, "pairs": pairs[:MOST_PAIRS]}
     caption = "Rows by true and predicted class. The stronger the colour, the larger the share of the true class."
-    return {"title": title, "caption": caption, "names": called, "grid": list(zip(called, shares, strict=True))}
+    return {
+        "title": title,
+        "caption": caption,
+        "names": called,
+        "grid": list(zip(called, shares, strict=True)),
+    }
 
 
 def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -288,14 +396,21 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         metrics = item.get("metrics") or {}
         # the accuracy of all rows, and of each slice, stands where an estimate has its headline
         parts = item.get("slices") or []
-        slices = [{**each, "headline": (each.get("metrics") or {}).get("accuracy")} for each in parts]
+        slices = [
+            {**each, "headline": (each.get("metrics") or {}).get("accuracy")} for each in parts
+        ]
         item |= {"command": "evaluate", "headline": metrics.get("accuracy"), "slices": slices}
         mine = {made.name: made for chart in EVALUATE_CHARTS if (made := chart(item)) is not None}
         figures = {name: replace(figure, name=f"{name}-{index}") for name, figure in mine.items()}
         drawn += figures.values()
         classes = by_category.worst_classes(item)[1][:MOST_CLASSES]
         columns = dict.fromkeys(key for each in classes for key in each if key != "class")
-        filled = {key for each in classes for key, value in each.items() if finite(value) is not None or best(value)}
+        filled = {
+            key
+            for each in classes
+            for key, value in each.items()
+            if finite(value) is not None or best(value)
+        }
         sheets.append(
             {
                 "result": item,
@@ -303,7 +418,11 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
                 "votes": votes_grids(item),
                 "view": evaluation_view(item),
                 "accuracy": best(metrics.get("accuracy")),
-                "meanings": [(name, meaning(name, metric)) for name, metric in metrics.items() if best(metric)],
+                "meanings": [
+                    (name, meaning(name, metric))
+                    for name, metric in metrics.items()
+                    if best(metric)
+                ],
                 "class_rows": classes,
                 "class_columns": [name for name in columns if name in filled],
                 "confusion": _confusion(item),
@@ -334,13 +453,23 @@ def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
         kind = str(finding.get("name"))
         if finding.get("domain") != domain or kind not in KINDS:
             continue
-        pair = [score(by_name.get(str(name)) or {}, domain, "coverage_at_risk") for name in finding.get("models") or []]
+        pair = [
+            score(by_name.get(str(name)) or {}, domain, "coverage_at_risk")
+            for name in finding.get("models") or []
+        ]
         # contested: the model that AUC prefers also answers more at the accepted risk
-        if kind == "auc_against_disca" and len(pair) == 2 and all(pair) and pair[0]["value"] > pair[1]["value"]:
+        if (
+            kind == "auc_against_disca"
+            and len(pair) == 2
+            and all(pair)
+            and pair[0]["value"] > pair[1]["value"]
+        ):
             kind = "contested"
         badge, style = KINDS[kind]
         out.append({**finding, "kind": kind, "badge": badge, "style": style})
-    return sorted(out, key=lambda item: (list(KINDS).index(item["kind"]), -(finite(item.get("share")) or 0.0)))
+    return sorted(
+        out, key=lambda item: (list(KINDS).index(item["kind"]), -(finite(item.get("share")) or 0.0))
+    )
 
 
 def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
@@ -352,7 +481,11 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
         for entry, later in zip(cells, [*cells[1:], {}], strict=False):
             spared = later.get("never_below", True)
             entry["style"] = "" if entry.get("never_below") else "edge" if spared else "below"
-        rows += [{"name": called[str(model.get("name"))], "cells": cells, "disca": disca}] if cells else []
+        rows += (
+            [{"name": called[str(model.get("name"))], "cells": cells, "disca": disca}]
+            if cells
+            else []
+        )
     if not rows:
         return None
     heads = [cell.get("tolerance") for cell in rows[0]["cells"]]
@@ -364,13 +497,21 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
             entry["top"] = entry["value"] == top
     grids = list(rows[0]["disca"].get("by_grid") or {})
     chosen = finite((result.get("settings") or {}).get("tolerance"))
-    return {"heads": heads, "rows": rows, "chosen": chosen, "grids": grids, "where": DOMAINS[domain]}
+    return {
+        "heads": heads,
+        "rows": rows,
+        "chosen": chosen,
+        "grids": grids,
+        "where": DOMAINS[domain],
+    }
 
 
 def notes(result: Result) -> list[dict[str, Any]]:
     """What each metric says and where it comes from; only metrics that this result has."""
     settings, every = result.get("settings") or {}, result.get("models") or []
-    ranked = [name for name in COLUMNS if any(name in rankings(result, domain) for domain in DOMAINS)]
+    ranked = [
+        name for name in COLUMNS if any(name in rankings(result, domain) for domain in DOMAINS)
+    ]
     out: list[dict[str, Any]]
     out = [{"name": COLUMNS[name], "key": name, "text": meaning(name, settings)} for name in ranked]
     for name, text in WORDS["noted"].items():
@@ -378,7 +519,9 @@ def notes(result: Result) -> list[dict[str, Any]]:
             out.append({"name": name.replace("_", " "), "key": name, "text": text})
     for item in out:
         try:
-            item["reference"] = reference(OURS.get(item["key"]) or str(find("metric", item["key"]).citation))
+            item["reference"] = reference(
+                OURS.get(item["key"]) or str(find("metric", item["key"]).citation)
+            )
         except UsageError:  # this installation does not know it
             item["reference"] = None
     return out
@@ -401,8 +544,14 @@ def badges(result: Result) -> list[dict[str, str]]:
             holds = away["value"] >= at["accuracy"]
             text = f"Out of its domain the same threshold answers {percent(away['coverage'])}, and "
             text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
-            text += "as required there too, not guaranteed." if holds else "the promise does not carry over."
-            out.append({"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text})
+            text += (
+                "as required there too, not guaranteed."
+                if holds
+                else "the promise does not carry over."
+            )
+            out.append(
+                {"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text}
+            )
     return out
 
 
@@ -411,13 +560,21 @@ def cards(result: Result) -> list[dict[str, Any]]:
     risk = finite((result.get("settings") or {}).get("risk"))
     titles = {"accuracy": "Most accurate on all rows", "mean_score": "Highest mean score"}
     titles |= {"auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
-    titles["coverage_at_risk"] = "Answers most" + ("" if risk is None else f" with {given(risk)} wrong")
+    titles["coverage_at_risk"] = "Answers most" + (
+        "" if risk is None else f" with {given(risk)} wrong"
+    )
     by_metric, called, out = rankings(result), names(result), []
     for metric, title in titles.items():
         if rows := by_metric.get(metric):
             ties = sum(row.get("rank") == 1 for row in rows) - 1
-            about = {"model": called.get(str(rows[0].get("model")), ""), "row": best(rows[0]), "ties": ties}
-            out.append({"title": title, **about, "share": metric in ("accuracy", "coverage_at_risk")})
+            about = {
+                "model": called.get(str(rows[0].get("model")), ""),
+                "row": best(rows[0]),
+                "ties": ties,
+            }
+            out.append(
+                {"title": title, **about, "share": metric in ("accuracy", "coverage_at_risk")}
+            )
     return out
 
 
@@ -426,9 +583,19 @@ def compared(result: Result) -> list[dict[str, Any]]:
     out = []
     for domain, words in DOMAINS.items():
         if paired := (result.get("paired") or {}).get(domain):
-            rows = {finite((model.get(domain) or {}).get("rows")) for model in result.get("models") or []} - {None}
+            rows = {
+                finite((model.get(domain) or {}).get("rows"))
+                for model in result.get("models") or []
+            } - {None}
             many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
-            out.append({"domain": words, "paired": bool(paired.get("paired")), "why": paired.get("why"), "rows": many})
+            out.append(
+                {
+                    "domain": words,
+                    "paired": bool(paired.get("paired")),
+                    "why": paired.get("why"),
+                    "rows": many,
+                }
+            )
     return out
 
 
@@ -436,8 +603,13 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
     drawn: Drawn = [*models.differences(result)]
     drawn += [models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")]
-    drawn += [chart(result, item) for chart in (models.places, models.tolerances) for item in DOMAINS]
-    drawn += [models.first_mistakes(result), *(models.fluctuations(result, item) for item in DOMAINS)]
+    drawn += [
+        chart(result, item) for chart in (models.places, models.tolerances) for item in DOMAINS
+    ]
+    drawn += [
+        models.first_mistakes(result),
+        *(models.fluctuations(result, item) for item in DOMAINS),
+    ]
     shown = {**result, "models": models.drawn(result)}
     return drawn, {
         "styles": models.STYLES,
@@ -459,7 +631,10 @@ def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves for each kind of shift."""
     kinds = [dict(curve) for curve in (result.get("models") or [{}])[0].get("curves") or []]
     drawn = [curves.stress_curves(result, at) for at in range(len(kinds))]
-    pages = [{**kind, "figures": [item.name for item in some]} for kind, some in zip(kinds, drawn, strict=True)]
+    pages = [
+        {**kind, "figures": [item.name for item in some]}
+        for kind, some in zip(kinds, drawn, strict=True)
+    ]
     return [item for some in drawn for item in some], {"stress_kinds": pages}
 
 
@@ -475,10 +650,23 @@ def drawn_examples(result: Result) -> list[dict[str, Any]]:
     out = []
     for example in (result.get("examples") or [])[:MOST_EXAMPLES]:
         every = example.get("models") or {}
-        numbers = [n for model in every.values() for n in (*(model.get("values") or ()), model.get("separator"))]
+        numbers = [
+            n
+            for model in every.values()
+            for n in (*(model.get("values") or ()), model.get("separator"))
+        ]
         largest = max((abs(v) for n in numbers if (v := finite(n)) is not None), default=0.0)
-        lines = [_line(example, name, every[name], largest, factors) for name in order if name in every]
-        out.append({"id": example.get("id"), "label": example.get("label"), "lines": lines, "largest": largest})
+        lines = [
+            _line(example, name, every[name], largest, factors) for name in order if name in every
+        ]
+        out.append(
+            {
+                "id": example.get("id"),
+                "label": example.get("label"),
+                "lines": lines,
+                "largest": largest,
+            }
+        )
     return out
 
 
@@ -492,14 +680,26 @@ def drawn_factors(result: Result) -> list[tuple[str, str]]:
         if factor.get("words")
     }
     every = (result.get("attribution") or {}).get("factors") or []
-    return [(str(item["name"]), str(item.get("heuristic") or "")) for item in every if item.get("name") in seen]
+    return [
+        (str(item["name"]), str(item.get("heuristic") or ""))
+        for item in every
+        if item.get("name") in seen
+    ]
 
 
 def _line(
-    example: Mapping[str, Any], name: str, result: Mapping[str, Any], largest: float, factors: Sequence[str]
+    example: Mapping[str, Any],
+    name: str,
+    result: Mapping[str, Any],
+    largest: float,
+    factors: Sequence[str],
 ) -> dict[str, Any]:
     """One model's line: for each part the pieces of its text in order, words with their shade."""
-    positions, values, measured = example.get("places") or [], result.get("values") or [], result.get("factors") or {}
+    positions, values, measured = (
+        example.get("places") or [],
+        result.get("values") or [],
+        result.get("factors") or {},
+    )
     marked = [set(measured.get(factor, {}).get("words") or []) for factor in factors]
     parts = []
     for number_of, text in enumerate(example.get("parts") or []):
@@ -512,14 +712,23 @@ def _line(
                 pieces.append({"gap": " … (cut here)"})
                 break
             marks = " ".join(f"w{at}" for at, some in enumerate(marked) if index in some)
-            pieces.append({"gap": text[end:start], **_word(text[start:stop], value, largest), "marks": marks})
+            pieces.append(
+                {"gap": text[end:start], **_word(text[start:stop], value, largest), "marks": marks}
+            )
             end = stop
         else:
             pieces.append({"gap": text[end:]})
         parts.append(pieces)
     separator, target = finite(result.get("separator")), result.get("target")
-    out: dict[str, Any] = {"model": name, "target": target, "probability": result.get("probability"), "parts": parts}
-    out |= {"separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)}
+    out: dict[str, Any] = {
+        "model": name,
+        "target": target,
+        "probability": result.get("probability"),
+        "parts": parts,
+    }
+    out |= {
+        "separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)
+    }
     return out | {"right": target == example.get("label")}
 
 
@@ -527,7 +736,12 @@ def _word(text: str, value: float, largest: float) -> dict[str, Any]:
     """A word with its colour: for or against the class, and how strongly, of the largest in the example."""
     shade = 0.0 if not largest else min(abs(value) / largest, 1) * STRONGEST
     title = f"{text}: {value:+.3f}".replace(": -", ": \N{MINUS SIGN}")
-    return {"word": text, "side": "for" if value > 0 else "against", "shade": f"{shade:.3f}", "title": title}
+    return {
+        "word": text,
+        "side": "for" if value > 0 else "against",
+        "shade": f"{shade:.3f}",
+        "title": title,
+    }
 
 
 def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -548,25 +762,45 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The newest estimates of each job along time, how they changed, and the tables."""
     jobs, drawn, pages = result.get("jobs") or [], list[Any](), list[Any]()
     for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
-        large, small, view = over_time.newest(job, index), over_time.changes(job, index), job_view(job)
+        large, small, view = (
+            over_time.newest(job, index),
+            over_time.changes(job, index),
+            job_view(job),
+        )
         drawn += [large, *small]
         grids = []
         for grid in view.grids:
             older = max(len(grid.rows) - MOST_ROWS, 0)
             marked = frozenset(i - older for i in grid.marked if i >= older)
             grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
-        left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(small)
-        page = {"name": job.get("job"), "view": view, "kind": over_time.cut_of(job), "small": small, "grids": grids}
+        left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(
+            small
+        )
+        page = {
+            "name": job.get("job"),
+            "view": view,
+            "kind": over_time.cut_of(job),
+            "small": small,
+            "grids": grids,
+        }
         run = job["runs"][-1]
-        made = {"argv": ["oodometer", "estimate", run["reference"], run["target"]]} if run.get("target") else {}
+        made = (
+            {"argv": ["oodometer", "estimate", run["reference"], run["target"]]}
+            if run.get("target")
+            else {}
+        )
         page["step"] = label_rows(made, "stands") if view.alarms else {"text": NEXT["quiet"]}
-        page |= {"large": None if large is None else large.name, "left": max(left, 0) if small else 0}
+        page |= {
+            "large": None if large is None else large.name,
+            "left": max(left, 0) if small else 0,
+        }
         pages.append(page)
     return drawn, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
-    section.__name__: section for section in (estimate, evaluate, demo, backtest, audit, compare, stress, rank, history)
+    section.__name__: section
+    for section in (estimate, evaluate, demo, backtest, audit, compare, stress, rank, history)
 }
 """Charts and names for the template, by command."""
 

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from .values import KINDS, Curve, Estimate, Interval, Kind, Ranking, Skipped, percent, plain, rounded_up
+from .values import (
+    KINDS,
+    Curve,
+    Estimate,
+    Interval,
+    Kind,
+    Ranking,
+    Skipped,
+    percent,
+    plain,
+    rounded_up,
+)
 
-__all__ = ["KINDS", "Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "percent", "plain", "rounded_up"]
+__all__ = [
+    "KINDS",
+    "Curve",
+    "Estimate",
+    "Interval",
+    "Kind",
+    "Ranking",
+    "Skipped",
+    "percent",
+    "plain",
+    "rounded_up",
+]

@@ -37,7 +37,9 @@ class Fall(Record):
         text = {"fell": "yes", "holds": "no", "cannot say": "cannot say"}[self.verdict]
         likely = "" if self.p is None else f"{percent(self.p, 0)} likely"
         more = "; ".join(filter(None, (likely, self.why)))
-        return f"Fell by {points_or_more(self.by_at_least)}: {text}" + (f" ({more})" if more else "")
+        return f"Fell by {points_or_more(self.by_at_least)}: {text}" + (
+            f" ({more})" if more else ""
+        )
 
 
 def points_or_more(margin: float) -> str:
@@ -117,7 +119,11 @@ class Failing:
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         out: dict[str, Any] = {**plain(self.place), "rows": self.rows, "metric": self.rule.metric}
-        out |= {"rule": self.rule.kind, "bound": plain(self.bound), "reference": plain(self.reference)}
+        out |= {
+            "rule": self.rule.kind,
+            "bound": plain(self.bound),
+            "reference": plain(self.reference),
+        }
         out |= {**self.interval.to_dict(), "upper_below": self.interval.upper < self.bound}
         out |= {"p": plain(self.chance), "changed": plain(self.changed)}
         return out | {"truth": plain(self.truth), "by_labels": self.by_labels}
@@ -126,7 +132,8 @@ class Failing:
         """The failure in one line, to follow "ALARM"."""
         i, metric = self.interval, self.rule.metric
         value, lower, upper = (
-            percent(item) if metric == "accuracy" else f"{item:.3f}" for item in (i.value, i.lower, i.upper)
+            percent(item) if metric == "accuracy" else f"{item:.3f}"
+            for item in (i.value, i.lower, i.upper)
         )
         against = f"below {_plainly(metric, self.rule.amount)}"
         if self.rule.kind == "drop":
@@ -169,7 +176,9 @@ class Alarms:
 
     def compared(self, since: Sequence[str | None], asked: Asked) -> Alarms:
         """The same, told since when each of ``where`` is known."""
-        where = tuple(replace(item, known_since=when) for item, when in zip(self.where, since, strict=True))
+        where = tuple(
+            replace(item, known_since=when) for item, when in zip(self.where, since, strict=True)
+        )
         return replace(self, where=where, asked=asked)
 
     def __bool__(self) -> bool:
@@ -179,40 +188,77 @@ class Alarms:
         """Return a plain mapping, ready for JSON."""
         alone, fails = self.asked is None, [item.to_dict() for item in self.where]
         if not alone:
-            fails = [item | {"known_since": at.known_since} for item, at in zip(fails, self.where, strict=True)]
-        out: dict[str, Any] = {"raised": self.raised, "when": self.when, "rule_when": WHEN[self.when]}
-        out |= {"rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]}
+            fails = [
+                item | {"known_since": at.known_since}
+                for item, at in zip(fails, self.where, strict=True)
+            ]
+        out: dict[str, Any] = {
+            "raised": self.raised,
+            "when": self.when,
+            "rule_when": WHEN[self.when],
+        }
+        out |= {
+            "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]
+        }
         out |= {"judged": self.judged, "of": self.kind}
         out |= {} if alone else {"asked": self.asked, "new": len(self.new)}
-        return out | {"where": fails, "by_chance": plain(self.by_chance), "unjudged": list(self.unjudged)}
+        return out | {
+            "where": fails,
+            "by_chance": plain(self.by_chance),
+            "unjudged": list(self.unjudged),
+        }
 
     @classmethod
     def from_dict(cls, result: Mapping[str, Any]) -> Alarms:
         """The alarms that `to_dict` wrote."""
-        rules = {(r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"]) for r in result["rules"]}
+        rules = {
+            (r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"])
+            for r in result["rules"]
+        }
 
         def failing(item: Mapping[str, Any]) -> Failing:
-            place = {name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item}
+            place = {
+                name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item
+            }
             interval, truth = (
-                None if x is None else Interval(*(x[n] for n in INTERVAL)) for x in (item, item["truth"])
+                None if x is None else Interval(*(x[n] for n in INTERVAL))
+                for x in (item, item["truth"])
             )
             assert interval is not None
-            about = (rules[item["metric"], item["rule"]], item["bound"], item["reference"], place, item["rows"])
+            about = (
+                rules[item["metric"], item["rule"]],
+                item["bound"],
+                item["reference"],
+                place,
+                item["rows"],
+            )
             more = (item.get("known_since"), bool(item.get("by_labels")))
             return Failing(*about, interval, item["p"], item["changed"], truth, *more)
 
-        where, by_chance = (tuple(map(failing, result.get(name) or ())) for name in ("where", "by_chance"))
+        where, by_chance = (
+            tuple(map(failing, result.get(name) or ())) for name in ("where", "by_chance")
+        )
         about = (tuple(rules.values()), result["when"], result["judged"], result["of"])
-        return cls(*about, where, by_chance, tuple(result.get("unjudged") or ()), result.get("asked"))
+        return cls(
+            *about, where, by_chance, tuple(result.get("unjudged") or ()), result.get("asked")
+        )
 
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""
         lines = []
-        for item in sorted(self.where, key=lambda item: self.asked == "new" and item.known_since is not None):
+        for item in sorted(
+            self.where, key=lambda item: self.asked == "new" and item.known_since is not None
+        ):
             known = item.known_since is not None
             since = f", known since {item.known_since[:10]}" if item.known_since is not None else ""
-            lines.append(f"{'known alarm' if known and self.asked == 'new' else 'ALARM'} {item.sentence()}{since}")
-        unsaid = [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"] if self.unjudged else []
+            lines.append(
+                f"{'known alarm' if known and self.asked == 'new' else 'ALARM'} {item.sentence()}{since}"
+            )
+        unsaid = (
+            [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"]
+            if self.unjudged
+            else []
+        )
         return [*lines, *unsaid, self.summary()]
 
     def summary(self) -> str:
@@ -222,11 +268,16 @@ class Alarms:
             len({item.place["name"] for item in some})
             for some in (counts, [item for item in self.where if item.known_since is not None])
         )
-        parts, new = counted(self.judged, self.kind), "new " if self.asked == "new" and self.where else ""
+        parts, new = (
+            counted(self.judged, self.kind),
+            "new " if self.asked == "new" and self.where else "",
+        )
         text = f"Alarm raised by {failing} of {parts}" if counts else f"No {new}alarm in {parts}"
         if self.kind == "target":
             text = "Alarm raised" if counts else f"No {new}alarm"
-        remarks = [f"{earlier} known from earlier runs"] if earlier and self.kind != "target" else []
+        remarks = (
+            [f"{earlier} known from earlier runs"] if earlier and self.kind != "target" else []
+        )
         names = list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance))
         remarks += [f"below it, but by no more than chance: {_few(names)}"] if names else []
         text += f": {' or '.join(rule.sentence() for rule in self.rules)}"

@@ -49,13 +49,28 @@ class Trial(Record):
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
-        estimates = {str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()}
-        of = {"family": str, "severity": float, "repeat": int, "rows": int, "truth": float, "source": float}
+        estimates = {
+            str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()
+        }
+        of = {
+            "family": str,
+            "severity": float,
+            "repeat": int,
+            "rows": int,
+            "truth": float,
+            "source": float,
+        }
         signs = {str(k): float(v) for k, v in plain["signs"].items()}
-        trial = cls(**{name: kind(plain[name]) for name, kind in of.items()}, estimates=estimates, signs=signs)
+        trial = cls(
+            **{name: kind(plain[name]) for name, kind in of.items()},
+            estimates=estimates,
+            signs=signs,
+        )
         shares = [(0.0, trial.truth, 1.0), (0.0, trial.source, 1.0)]
         shares += [(low, value, high) for value, low, high in estimates.values()]
-        if trial.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):  # NaN is in no order
+        if trial.rows < 1 or not all(
+            0 <= a <= b <= c <= 1 for a, b, c in shares
+        ):  # NaN is in no order
             raise ValueError("shares outside [0, 1], or out of order")
         return trial
 
@@ -97,19 +112,30 @@ class Backtest(Shown):
 
     def frames(self) -> dict[str, Maker]:
         """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""
-        errors, about = ("error", "bias", "coverage", "width", "cases"), ("family", "severity", "repeat", "rows")
+        errors, about = (
+            ("error", "bias", "coverage", "width", "cases"),
+            ("family", "severity", "repeat", "rows"),
+        )
         columns = (*about, "method", "value", "lower", "upper", "level", "truth", "error")
 
         def trials() -> Table:
             rows = []
             for trial in self.trials:
                 for method, (value, lower, upper) in trial.estimates.items():
-                    answer = {"method": method, "value": value, "lower": lower, "upper": upper, "level": self.level}
+                    answer = {
+                        "method": method,
+                        "value": value,
+                        "lower": lower,
+                        "upper": upper,
+                        "level": self.level,
+                    }
                     rows.append({**vars(trial), **answer, "error": value - trial.truth})
             return Table(columns, rows)
 
         return {
-            "rows": lambda: Table(("method", "family", "severity", *errors), list(map(vars, self.rows))),
+            "rows": lambda: Table(
+                ("method", "family", "severity", *errors), list(map(vars, self.rows))
+            ),
             "methods": lambda: Table(("method", *errors), list(map(vars, self.overall()))),
             "trials": trials,
         }
@@ -122,7 +148,9 @@ class Backtest(Shown):
     @property
     def rows(self) -> list[BacktestRow]:
         """The table."""
-        cells: dict[tuple[str, str, float], list[tuple[float, float, float, float]]] = defaultdict(list)
+        cells: dict[tuple[str, str, float], list[tuple[float, float, float, float]]] = defaultdict(
+            list
+        )
         for t in self.trials:
             for method, three in t.estimates.items():
                 cells[method, t.family, t.severity].append((*three, t.truth))
@@ -131,7 +159,8 @@ class Backtest(Shown):
             value, lower, upper, truth = np.array(answers).T
             inside = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
             error, bias, held, width = (
-                float(x.mean()) for x in (np.abs(value - truth), value - truth, inside, upper - lower)
+                float(x.mean())
+                for x in (np.abs(value - truth), value - truth, inside, upper - lower)
             )
             rows.append(BacktestRow(*key, error, bias, held, width, len(answers)))
         return rows
@@ -144,7 +173,14 @@ class Backtest(Shown):
         out = []
         for method, families in rows.items():
             error, bias, held, width = (
-                float(np.mean([np.mean([getattr(row, name) for row in some]) for some in families.values()]))
+                float(
+                    np.mean(
+                        [
+                            np.mean([getattr(row, name) for row in some])
+                            for some in families.values()
+                        ]
+                    )
+                )
                 for name in ("error", "bias", "coverage", "width")
             )
             cases = sum(row.cases for some in families.values() for row in some)
@@ -153,11 +189,26 @@ class Backtest(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"command": "backtest", "version": __version__, "argv": self.argv, "level": self.level}
-        out |= {"seed": self.seed, "reference": plain(self.reference), "families": list(self.families)}
+        out: dict[str, Any] = {
+            "command": "backtest",
+            "version": __version__,
+            "argv": self.argv,
+            "level": self.level,
+        }
+        out |= {
+            "seed": self.seed,
+            "reference": plain(self.reference),
+            "families": list(self.families),
+        }
         out |= {"trials": len(self.trials), "reused": self.reused}
-        out |= {"overall": [r.to_dict() for r in self.overall()], "rows": [r.to_dict() for r in self.rows]}
-        return out | {"skipped": [s.to_dict() for s in self.skipped], "warnings": list(self.warnings)}
+        out |= {
+            "overall": [r.to_dict() for r in self.overall()],
+            "rows": [r.to_dict() for r in self.rows],
+        }
+        return out | {
+            "skipped": [s.to_dict() for s in self.skipped],
+            "warnings": list(self.warnings),
+        }
 
 
 @shows(Backtest)
@@ -166,7 +217,9 @@ def backtest_view(result: Mapping[str, Any]) -> View:
     having = (item for item in result.get("overall") or [] if item.get("error") is not None)
     order = sorted(having, key=lambda entry: entry["error"])
     warnings = tuple(result.get("warnings") or ())
-    skipped = tuple(f"{item['method']} left out: {item['why']}" for item in result.get("skipped") or ())
+    skipped = tuple(
+        f"{item['method']} left out: {item['why']}" for item in result.get("skipped") or ()
+    )
     title = "Smallest mean error on simulated shifts"
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
@@ -175,7 +228,9 @@ def backtest_view(result: Mapping[str, Any]) -> View:
     # which method would have been right, and how far off it would have been to report the reference accuracy
     many, trials_of, cases = len(families), result.get("trials"), best.get("cases")
     winner = f"On targets simulated from this reference, in {many} famil{'y' if many == 1 else 'ies'} of shifts, "
-    winner += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
+    winner += (
+        f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
+    )
     source = next((item for item in order if item["method"] == "source"), best)
     if source is not best:
         winner += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
@@ -186,7 +241,9 @@ def backtest_view(result: Mapping[str, Any]) -> View:
         simulated = f"{trials_of} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
         known = reference.get("accuracy") is not None
         simulated += f" (accuracy {percent(reference['accuracy'])})" if known else ""
-        simulated += f"; {result['reused']} trials came from the cache" if result.get("reused") else ""
+        simulated += (
+            f"; {result['reused']} trials came from the cache" if result.get("reused") else ""
+        )
     rows, trials = [], []
     for entry in order:
         some = [(value, f) for (method, f), value in error.items() if method == entry["method"]]
@@ -194,13 +251,27 @@ def backtest_view(result: Mapping[str, Any]) -> View:
         held, bias = percent(entry["coverage"], 0), entry.get("bias")
         rows.append([entry["method"], f"{100 * entry['error']:.1f}", *worst, held])
         means = [percent(entry["error"]), "" if bias is None else signed_points(bias), held]
-        trials.append([entry["method"], *means, cell(entry.get("width"), "%"), cell(entry.get("cases"))])
-    first = ["method", "error", "worst", "in", f"{percent(result.get('level') or 0.95, None)} intervals held"]
+        trials.append(
+            [entry["method"], *means, cell(entry.get("width"), "%"), cell(entry.get("cases"))]
+        )
+    first = [
+        "method",
+        "error",
+        "worst",
+        "in",
+        f"{percent(result.get('level') or 0.95, None)} intervals held",
+    ]
     then = ["method", "mean error", "bias", "interval held", "mean width", "trials"]
-    grids = [Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method")]
+    grids = [
+        Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method")
+    ]
     grids.append(Grid("Errors over all trials", then, trials, noun="", detail=True))
     grids += [_families_grid(result, order, families, name) for name in ("error", "coverage")]
-    about: dict[str, Any] = {"note": str(best["method"]), "grids": tuple(grids), "seed": result.get("seed")}
+    about: dict[str, Any] = {
+        "note": str(best["method"]),
+        "grids": tuple(grids),
+        "seed": result.get("seed"),
+    }
     about |= {"sentences": (f"{winner}.", simulated), "details": skipped, "warnings": warnings}
     return View(title, points(best["error"]), **about)
 
@@ -220,13 +291,18 @@ def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], flo
     return {key: fmean(some) for key, some in values.items()}
 
 
-def _families_grid(result: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str) -> Grid:
+def _families_grid(
+    result: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str
+) -> Grid:
     """Errors, or how often intervals held the truth, of every method on every family of shifts."""
     nominal = result.get("level") or 0.95
     level, digits = percent(nominal, None), 1 if name == "error" else 0
     cells = by_family(result, name) | {(item["method"], "all"): item[name] for item in order}
     columns, names = [*families, "all"], [item["method"] for item in order]
-    rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
+    rows = [
+        [m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)]
+        for m in names
+    ]
     title, bold = "Mean absolute error, points of accuracy", set[tuple[int, int]]()
     notes: tuple[str, ...] = ()
     if name == "error":
@@ -242,7 +318,11 @@ def _families_grid(result: Mapping[str, Any], order: list[dict[str, Any]], famil
                 error = (nominal * (1 - nominal) / trials[m, f]) ** 0.5 if trials[m, f] else 1.0
                 bold |= {(i, j)} if (m, f) in cells and cells[m, f] < nominal - 2 * error else set()
         many = sum((m, f) in cells for m in names for f in families)
-        how = f"far less often in {len(bold)} of {many} cells (bold)" if bold else "about as often as they say"
+        how = (
+            f"far less often in {len(bold)} of {many} cells (bold)"
+            if bold
+            else "about as often as they say"
+        )
         title = f"Share of trials whose truth the {level} interval held, %"
         notes = (f"Intervals called {level} held the truth {how}",)
     heads = ["method", *map(family_name, columns)]

@@ -27,13 +27,24 @@ from .view import (
 )
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
-_COLUMNS = ("accuracy", "mean_score", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
+_COLUMNS = (
+    "accuracy",
+    "mean_score",
+    "auc_coverage",
+    "disca",
+    "coverage_at_risk",
+    "augrc",
+    "risk_at_coverage",
+)
 _MAIN = 4  # of them are shown at first
 _MOST_TOLD = 3  # models in a sentence
 _MOST_TASKS = 12  # that are shown at first
 _MOST_PAIRS = 6  # of models that are shown at first
 _PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
-_RANKINGS, _TARGET = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}, "rankings_target"
+_RANKINGS, _TARGET = (
+    {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"},
+    "rankings_target",
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,9 @@ class ModelRecord(Record):
         """Return a plain mapping, ready for JSON."""
         out = super().to_dict()
         for domain in _RANKINGS:
-            out[domain] = out[domain] and {key: item for key, item in out[domain].items() if key not in _LEFT_OUT}
+            out[domain] = out[domain] and {
+                key: item for key, item in out[domain].items() if key not in _LEFT_OUT
+            }
         return out
 
 
@@ -95,21 +108,27 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     groups: tuple[list[str], ...] = ()
     _command, _spread = "compare", frozenset({"orders"})
     _first = (
-        "argv level seed settings paired models orders disagreements pairs difference tasks to_best groups findings"
+        "argv level seed settings paired models orders disagreements "
+        "pairs difference tasks to_best groups findings"
     )
     _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
     @property
     def orders(self) -> dict[str, Any]:
         """The rankings of each domain under their names in JSON."""
-        return {name: self.rankings.get(domain, {}) for domain, name in {**_RANKINGS, "target": _TARGET}.items()}
+        return {
+            name: self.rankings.get(domain, {})
+            for domain, name in {**_RANKINGS, "target": _TARGET}.items()
+        }
 
     def frames(self) -> dict[str, Maker]:
         """``models``: a row for each model, domain and metric; ``pairs``: a row for each two models, a minus b."""
         pair = ("domain", "metric", "a", "b", *INTERVAL, "p_a_better", "undecided")
         return {
             "models": lambda: _models_table(self),
-            "pairs": lambda: Table(pair, [{**item, **ends(item["difference"])} for item in self.pairs]),
+            "pairs": lambda: Table(
+                pair, [{**item, **ends(item["difference"])} for item in self.pairs]
+            ),
         }
 
 
@@ -124,7 +143,9 @@ def comparison_view(result: Mapping[str, Any]) -> View:
         if finding.get("name") == "target_order" and pairs:
             continue  # the table of pairs says it
         unsure = finding.get("undecided") or finding.get("share") is None
-        text = finding["sentence"] + ("" if unsure else f" (in {percent(finding['share'], 0)} of replicates)")
+        text = finding["sentence"] + (
+            "" if unsure else f" (in {percent(finding['share'], 0)} of replicates)"
+        )
         notes.setdefault(str(finding.get("name")), []).append(text)
     alike = {some[0]: f"; {len(some) - 1} more of this kind" for some in notes.values() if some[1:]}
     # what the models cost, and the scores that weigh it
@@ -133,22 +154,35 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     for model in models:
         if model.get("computation") is not None:
             scores = (cells_of(model.get(score), share=False)[0] for score in ("didma", "nidma"))
-            costs.append([str(model["name"]), f"{model.get(of) or 0:,.10g}", f"{model['computation']:.4g}", *scores])
+            costs.append(
+                [
+                    str(model["name"]),
+                    f"{model.get(of) or 0:,.10g}",
+                    f"{model['computation']:.4g}",
+                    *scores,
+                ]
+            )
         for domain in _RANKINGS:
             for item in (model.get(domain) or {}).get("skipped") or ():
                 metric = str(item.get("metric") or item["method"])
                 skipped.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
     what = "mean score" if gap.get("metric") == "mean_score" else "accuracy"
-    cost = Grid.used("what the models cost", ["model", of, "computation", "DiDMA", "NiDMA"], costs, {4})
+    cost = Grid.used(
+        "what the models cost", ["model", of, "computation", "DiDMA", "NiDMA"], costs, {4}
+    )
     heads = ["metric", "model", "where", "why"]
     return View(
         "Models compared" if entry is None else f"Difference in {what}, {gap['b']} - {gap['a']}",
         counted(len(models), "model") if entry is None else amount(gap, entry.value, signed=True),
         entry,
-        "" if entry is None else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
+        ""
+        if entry is None
+        else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
         share=False,
         gap=entry is not None and gap.get("metric") != "mean_score",
-        sentences=tuple(filter(None, (*_better(result, gap, entry), may_answer(result), on_target(result)))),
+        sentences=tuple(
+            filter(None, (*_better(result, gap, entry), may_answer(result), on_target(result)))
+        ),
         grids=(
             *_pairs_grid(result),  # what was asked for comes first
             *_best_grid(result, gap),
@@ -156,7 +190,11 @@ def comparison_view(result: Mapping[str, Any]) -> View:
             *_targets_grid(result),
             *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
             *([cost] if costs else []),
-            *(grid for index in ("out_of_domain", "target") for grid in _columns_grid(models, index)),
+            *(
+                grid
+                for index in ("out_of_domain", "target")
+                for grid in _columns_grid(models, index)
+            ),
             *_thresholds_grids(result),
             *(_values_grid(result, domain) for domain in _RANKINGS),
             *_against_grid(result),
@@ -183,16 +221,29 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
     """
     if item is None:
         return []
-    better, p = (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
+    better, p = (
+        (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
+    )
     decided, groups = item.lower > 0 or item.upper < 0, result.get("groups") or []
-    sure, p_value, right = percent(p, 1 if p > 0.99 else 0), gap.get("p_value"), gap.get("metric") == "accuracy"
+    sure, p_value, right = (
+        percent(p, 1 if p > 0.99 else 0),
+        gap.get("p_value"),
+        gap.get("metric") == "accuracy",
+    )
     sure, test = "more than 99.9 %" if p > 0.999 else sure, ""
     if p_value is not None:
         test = "< 0.0001" if p_value < 0.0001 else f"= {p_value:.2g}"
-        test = f" (McNemar's exact p {test})" if right and not gap.get("clusters") else f" (p {test} by flipping signs)"
+        test = (
+            f" (McNemar's exact p {test})"
+            if right and not gap.get("clusters")
+            else f" (p {test} by flipping signs)"
+        )
     sure, adjusted = f"with probability {sure}", gap.get("p_adjusted")
     if adjusted is not None:
-        test, sure = f" (p {'' if adjusted < 0.001 else '= '}{p_text(adjusted)} with all pairs counted)", ""
+        test, sure = (
+            f" (p {'' if adjusted < 0.001 else '= '}{p_text(adjusted)} with all pairs counted)",
+            "",
+        )
     lines = [f"The better one is {better}{test}{f', {sure}' if sure else ''}"]
     if not decided:
         line = (
@@ -222,9 +273,15 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
         for row in result.get("to_best") or () if len(first) > 1 else ():
             ahead = [name for name in row["behind"] if name in first]
             if row["model"] not in first and ahead:
-                by.setdefault("all of them" if len(ahead) == len(first) else listed(ahead), []).append(row["model"])
+                by.setdefault(
+                    "all of them" if len(ahead) == len(first) else listed(ahead), []
+                ).append(row["model"])
         verbs = {names: "is" if len(models) == 1 else "are" for names, models in by.items()}
-        lines.append("; ".join([line, *(f"{listed(by[names])} {verbs[names]} behind {names}" for names in by)]))
+        lines.append(
+            "; ".join(
+                [line, *(f"{listed(by[names])} {verbs[names]} behind {names}" for names in by)]
+            )
+        )
     return lines
 
 
@@ -236,16 +293,23 @@ def _tasks_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]
     pair, rows, how = (gap["a"], gap["b"]), [], "%" if share else ".3f"
 
     def cells(item: Mapping[str, Any]) -> list[str]:
-        return [f"{100 * item[end]:+.1f}" if share else f"{item[end]:+.3f}" for end in ("value", "lower", "upper")]
+        return [
+            f"{100 * item[end]:+.1f}" if share else f"{item[end]:+.3f}"
+            for end in ("value", "lower", "upper")
+        ]
 
     for task in tasks:
         means = [cell(task["values"][name], how) for name in pair]
         tests = [p_text(task[name]) for name in ("p_value", "p_holm")]
-        rows.append([task["task"] or "-", f"{task['rows']:,}", *means, *cells(task["difference"]), *tests])
+        rows.append(
+            [task["task"] or "-", f"{task['rows']:,}", *means, *cells(task["difference"]), *tests]
+        )
     macro = gap.get("macro")
     if macro:
         averages = [sum(task["values"][name] for task in tasks) / len(tasks) for name in pair]
-        rows.append(["mean of tasks", "", *(cell(value, how) for value in averages), *cells(macro), "", ""])
+        rows.append(
+            ["mean of tasks", "", *(cell(value, how) for value in averages), *cells(macro), "", ""]
+        )
     heads = ["task", "rows", *pair, f"{pair[1]} - {pair[0]}", "lower", "upper", "p", "Holm"]
     sure = [row["task"] for row in tasks if row["p_holm"] <= 1 - (gap.get("level") or 0.95)]
     note = (
@@ -253,7 +317,9 @@ def _tasks_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]
         if sure
         else "No task is decided once all are counted (Holm)"
     )
-    few = [*range(min(len(tasks), _MOST_TASKS)), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
+    few = (
+        [*range(min(len(tasks), _MOST_TASKS)), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
+    )
     return [Grid("by task", heads, rows, noun="task", few=few, notes=(note,))]
 
 
@@ -262,14 +328,34 @@ def _best_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
     every, share, rows = result.get("to_best") or [], gap.get("metric") != "mean_score", []
     if not every:
         return []
-    best, how, level = every[0]["best"], "%" if share else ".3f", percent(result.get("level") or 0.95, None)
+    best, how, level = (
+        every[0]["best"],
+        "%" if share else ".3f",
+        percent(result.get("level") or 0.95, None),
+    )
     values = {row["model"]: cell(row["value"], how) for row in result["rankings"][gap["metric"]]}
     for row in every:
         ends = (row["difference"][name] for name in ("value", "lower", "upper"))
         cells = [f"{100 * x:+.1f}" if share else f"{x:+.3f}" for x in ends]
-        rows.append([row["model"], values[row["model"]], *cells, p_text(row["p_adjusted"]), listed(row["behind"])])
+        rows.append(
+            [
+                row["model"],
+                values[row["model"]],
+                *cells,
+                p_text(row["p_adjusted"]),
+                listed(row["behind"]),
+            ]
+        )
     title = f"difference to {best}, the best ({level} intervals that hold together for all pairs of models)"
-    heads = ["model", "accuracy" if share else "mean score", f"- {best}", "lower", "upper", "p", "behind"]
+    heads = [
+        "model",
+        "accuracy" if share else "mean score",
+        f"- {best}",
+        "lower",
+        "upper",
+        "p",
+        "behind",
+    ]
     return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
 
 
@@ -283,7 +369,9 @@ def required(result: Mapping[str, Any]) -> tuple[float, list[float]]:
 
 def operating_points(model: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """From which threshold on a model is proven to keep each required accuracy, or why nothing is proven."""
-    proven: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get("operating_points") or ()
+    proven: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get(
+        "operating_points"
+    ) or ()
     return proven
 
 
@@ -301,7 +389,13 @@ def leader(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, A
             if at.get("accuracy") == accuracy and interval_of(at.get("coverage"))
         ]
         if proven:
-            return max(proven, key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]))
+            return max(
+                proven,
+                key=lambda pair: (
+                    pair[1]["coverage"]["value"],
+                    pair[1]["selective_accuracy"]["value"],
+                ),
+            )
     return None
 
 
@@ -310,9 +404,14 @@ def may_answer(result: Mapping[str, Any]) -> str:
     led, (first, wanted) = leader(result), required(result)
     if led is None:
         accuracies = listed([percent(item, None) for item in wanted], "or")
-        if not any("operating_points" in (model.get("in_domain") or {}) for model in result.get("models") or ()):
+        if not any(
+            "operating_points" in (model.get("in_domain") or {})
+            for model in result.get("models") or ()
+        ):
             return ""  # without confidence there is nothing to threshold
-        text = f"No threshold is proven: these rows show no model to be right {accuracies} of the time"
+        text = (
+            f"No threshold is proven: these rows show no model to be right {accuracies} of the time"
+        )
         return text if accuracies else ""
     model, at = led
     proof, share = at["selective_accuracy"], at["coverage"]["value"]
@@ -329,15 +428,26 @@ def may_answer(result: Mapping[str, Any]) -> str:
 
 def on_target(result: Mapping[str, Any]) -> str:
     """What is estimated of the models on their targets without labels, and whether their order is decided."""
-    rows = [(str(model.get("name")), model["target"]) for model in result.get("models") or () if model.get("target")]
+    rows = [
+        (str(model.get("name")), model["target"])
+        for model in result.get("models") or ()
+        if model.get("target")
+    ]
     labelled = bool(rows) and all(item.get("by_labels") for _, item in rows)
     by = "by_labels" if labelled else "accuracy"
-    order = [(name, number, item) for name, item in rows if (number := interval_of(item.get(by))) is not None]
+    order = [
+        (name, number, item)
+        for name, item in rows
+        if (number := interval_of(item.get(by))) is not None
+    ]
     order.sort(key=lambda row: -row[1].value)
     if not order:
         return ""
     verbs = [" is" if labelled else " is estimated", *[""] * len(order)]
-    names = [f"{name}{verb} at {with_ends(at)}" for verb, (name, at, _) in zip(verbs, order[:_MOST_TOLD], strict=False)]
+    names = [
+        f"{name}{verb} at {with_ends(at)}"
+        for verb, (name, at, _) in zip(verbs, order[:_MOST_TOLD], strict=False)
+    ]
     text = f"On the target, {'by its labels' if labelled else 'without labels'}, {listed(names)}"
     first = {name for name, _, _ in order[:2]}
     pair = next((row for row in _target_pairs(result) if {row["a"], row["b"]} == first), None)
@@ -349,7 +459,9 @@ def on_target(result: Mapping[str, Any]) -> str:
         text += "; the first two intervals overlap: which is better is undecided"
         text += "" if labelled else ", and a few labels decide it"
     doubted = [name for name, _, item in order if item.get("trust") == "none" and not labelled]
-    doubt = f"; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
+    doubt = (
+        f"; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
+    )
     return text + doubt if doubted else text
 
 
@@ -365,20 +477,29 @@ def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
         if gap is not None:
             ahead = chance >= 0.5
             names = [str(pair[name]) for name in ("ab" if ahead else "ba")]
-            ends = (gap.value, gap.lower, gap.upper) if ahead else (-gap.value, -gap.upper, -gap.lower)
+            ends = (
+                (gap.value, gap.lower, gap.upper) if ahead else (-gap.value, -gap.upper, -gap.lower)
+            )
             cells = [*(f"{100 * x:+.1f}" for x in ends), percent(max(chance, 1 - chance))]
             rows.append([*names, *cells, "undecided" if pair["undecided"] else "decided"])
     if not rows:
         return []
     heads = ["better", "than", "points", "lower", "upper", "probability", "order"]
-    about, sure = (result.get("paired") or {}).get("target") or {}, sum(row[-1] == "decided" for row in rows)
+    about, sure = (
+        (result.get("paired") or {}).get("target") or {},
+        sum(row[-1] == "decided" for row in rows),
+    )
     notes = (f"{sure} of {counted(len(rows), 'pair')} decided", *(about.get("decided") or ()))
     notes += () if sure == len(rows) else ("A few labels decide the others (`oodometer rank`)",)
     notes += (f"Assumes: {about['assumes']}",) if about.get("assumes") else ()
     level = percent(result.get("level") or 0.95, None)
     title = f"which is better on the target, estimated without labels ({level} empirical intervals)"
-    rows.sort(key=lambda row: (row[6], -float(row[5].split()[0])))  # decided ones first, the surest first
-    return [Grid(title, heads, rows, noun="pair", few=range(min(len(rows), _MOST_PAIRS)), notes=notes)]
+    rows.sort(
+        key=lambda row: (row[6], -float(row[5].split()[0]))
+    )  # decided ones first, the surest first
+    return [
+        Grid(title, heads, rows, noun="pair", few=range(min(len(rows), _MOST_PAIRS)), notes=notes)
+    ]
 
 
 def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
@@ -387,8 +508,12 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
     names = [name for name in _COLUMNS if rankings.get(name)]
     if not names or (len(names) == 1 and result.get("to_best")):  # which has its own table
         return []
-    best_first = [str(row["model"]) for row in sorted(rankings[names[0]], key=lambda row: row["rank"])]
-    named = dict.fromkeys((*best_first, *(str(model["name"]) for model in result.get("models") or ())))
+    best_first = [
+        str(row["model"]) for row in sorted(rankings[names[0]], key=lambda row: row["rank"])
+    ]
+    named = dict.fromkeys(
+        (*best_first, *(str(model["name"]) for model in result.get("models") or ()))
+    )
     positions = {name: i for i, name in enumerate(named)}
     rows = [[name, *[""] * len(names)] for name in positions]
     bold = set()
@@ -399,9 +524,23 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
                 rows[i][j] = f"{row['value']:.4f} ({row['rank']})"
                 bold |= {(i, j)} if row["rank"] == 1 else set()
     about = (result.get("paired") or {}).get(domain) or {}
-    how = "; compared on the same rows" if about.get("paired") else f"; compared apart: {about['why']}" if about else ""
+    how = (
+        "; compared on the same rows"
+        if about.get("paired")
+        else f"; compared apart: {about['why']}"
+        if about
+        else ""
+    )
     title = f"{_PLACES[domain]}, value (rank){how}"
-    return [Grid(title, ["model", *names], rows, main=range(1 + min(_MAIN, len(names))), bold=frozenset(bold))]
+    return [
+        Grid(
+            title,
+            ["model", *names],
+            rows,
+            main=range(1 + min(_MAIN, len(names))),
+            bold=frozenset(bold),
+        )
+    ]
 
 
 def _values_grid(result: Mapping[str, Any], domain: str) -> Grid:
@@ -422,13 +561,29 @@ def _against_grid(result: Mapping[str, Any]) -> list[Grid]:
     name, rows = "" if led is None else str(led[0]["name"]), []
     for pair in result.get("pairs") or ():
         gap, chance = interval_of(pair.get("difference")), pair.get("p_a_better")
-        seen = name in (pair["a"], pair["b"]) and pair["domain"] == "in_domain" and pair["metric"] in _COLUMNS[:4]
+        seen = (
+            name in (pair["a"], pair["b"])
+            and pair["domain"] == "in_domain"
+            and pair["metric"] in _COLUMNS[:4]
+        )
         if gap is not None and seen:
             first = pair["a"] == name
-            values = (gap.value, gap.lower, gap.upper) if first else (-gap.value, -gap.upper, -gap.lower)
+            values = (
+                (gap.value, gap.lower, gap.upper) if first else (-gap.value, -gap.upper, -gap.lower)
+            )
             often = cell(None if chance is None else chance if first else 1 - chance, "%0")
-            rows.append([str(pair["b" if first else "a"]), pair["metric"], *(f"{x:+.4f}" for x in values), often])
-    title, heads = f"how surely {name} is better", ["than", "metric", "difference", "lower", "upper", "better in"]
+            rows.append(
+                [
+                    str(pair["b" if first else "a"]),
+                    pair["metric"],
+                    *(f"{x:+.4f}" for x in values),
+                    often,
+                ]
+            )
+    title, heads = (
+        f"how surely {name} is better",
+        ["than", "metric", "difference", "lower", "upper", "better in"],
+    )
     return [Grid(title, heads, rows, noun="", detail=True)] if rows else []
 
 
@@ -445,7 +600,9 @@ def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
                 if name == "plateau":
                     size = "" if case.get("width") is None else f"{percent(case['width'], 0)} wide"
                 again = cell(case.get("share"), "%0")
-                rows.append([str(model["name"]), _PLACES[domain], name, size, again, str(case["sentence"])])
+                rows.append(
+                    [str(model["name"]), _PLACES[domain], name, size, again, str(case["sentence"])]
+                )
     notes = ("None of these cases was found",) if looked and not rows else ()
     heads = ["model", "where", "case", "size", "seen again in", "in words"]
     return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
@@ -453,19 +610,29 @@ def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
 
 def _targets_grid(result: Mapping[str, Any]) -> list[Grid]:
     """The accuracy of each model on rows without labels, as `estimate` says it, and what it assumes."""
-    every = [(str(model["name"]), model["target"]) for model in result.get("models") or [] if model.get("target")]
+    every = [
+        (str(model["name"]), model["target"])
+        for model in result.get("models") or []
+        if model.get("target")
+    ]
     every = [(name, item) for name, item in every if interval_of(item.get("accuracy"))]
     every.sort(key=lambda pair: -pair[1]["accuracy"]["value"])
     rows = []
     for name, item in every:
-        beside = [cells_of(item.get("truth"))[0], cells_of(item.get("auc_coverage"), share=False)[0]]
+        beside = [
+            cells_of(item.get("truth"))[0],
+            cells_of(item.get("auc_coverage"), share=False)[0],
+        ]
         rows.append([name, *cells_of(item["accuracy"]), item.get("trust") or "-", *beside])
     if not rows:
         return []
     columns = ["model", "accuracy", "lower", "upper", "trust", "truth", "auc_coverage"]
-    assumes = dict.fromkeys(f"Assumes: {item['assumes']}" for _, item in every if item.get("assumes"))
+    assumes = dict.fromkeys(
+        f"Assumes: {item['assumes']}" for _, item in every if item.get("assumes")
+    )
     made = (
-        f"{percent(result.get('level') or 0.95, None)} {every[0][1]['accuracy'].get('kind') or 'empirical'} intervals"
+        f"{percent(result.get('level') or 0.95, None)} "
+        f"{every[0][1]['accuracy'].get('kind') or 'empirical'} intervals"
     )
     title = f"on the target, estimated without labels ({made})"
     return [Grid.used(title, columns, rows, {5, 6}, notes=tuple(assumes))]
@@ -473,11 +640,17 @@ def _targets_grid(result: Mapping[str, Any]) -> list[Grid]:
 
 def _columns_grid(models: Sequence[Mapping[str, Any]], domain: str) -> list[Grid]:
     """How the user's columns moved from the domain to there; at first those that explain a change of accuracy."""
-    named = ((str(model["name"]), (model.get("columns") or {}).get(domain) or ()) for model in models)
+    named = (
+        (str(model["name"]), (model.get("columns") or {}).get(domain) or ()) for model in models
+    )
     every = [(name, change) for name, changes in named for change in changes]
     rows = [[name, item["name"], item["says"], explained_text(item)] for name, item in every]
     few = [i for i, (_, item) in enumerate(every) if item["matters"]]
-    none = () if few else (f"None of your columns explains a change from in domain to {_PLACES[domain]}",)
+    none = (
+        ()
+        if few
+        else (f"None of your columns explains a change from in domain to {_PLACES[domain]}",)
+    )
     title = f"your columns, from in domain to {_PLACES[domain]}"
     heads = ["model", "column", "what changed", "explains"]
     return [Grid(title, heads, rows, noun="column", few=few, notes=none)] if rows else []
@@ -496,18 +669,41 @@ def _thresholds_grids(result: Mapping[str, Any]) -> list[Grid]:
                 continue
             proof, there = at["selective_accuracy"], elsewhere(model, at["threshold"])
             seen = [at["coverage"]["value"], proof["value"], proof["lower"]]
-            beyond = (percent(there[name]) if name in there else "-" for name in ("coverage", "value"))
+            beyond = (
+                percent(there[name]) if name in there else "-" for name in ("coverage", "value")
+            )
             rows.append([*start, rounded_up(at["threshold"]), *map(percent, seen), *beyond])
     width = 8 if any(model.get("out_of_domain") for model in models) else 6
-    columns = ["model", "required", "threshold", "answered", "accuracy", "proven", "OOD share", "OOD right"][:width]
+    columns = [
+        "model",
+        "required",
+        "threshold",
+        "answered",
+        "accuracy",
+        "proven",
+        "OOD share",
+        "OOD right",
+    ][:width]
     missing = listed([f"{name} at {listed(some)}" for name, some in by_model.items()][:_MOST_TOLD])
-    missing += f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
+    missing += (
+        f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
+    )
     away = "OOD: the share answered out of domain with the same threshold, and its accuracy"
-    notes = (away if width == 8 else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
+    notes = (
+        (away if width == 8 else "", f"No threshold is proven for {missing}" if open_ else "")
+        if rows
+        else ()
+    )
     title = f"thresholds in domain, chosen on these rows; proven at the {percent(result.get('level') or 0.95, None)} "
     return [
         Grid(f"{title}level", columns, [row[:width] for row in rows], notes=notes),
-        Grid("thresholds that are not proven", ["model", "required", "why"], open_, noun="reason", detail=True),
+        Grid(
+            "thresholds that are not proven",
+            ["model", "required", "why"],
+            open_,
+            noun="reason",
+            detail=True,
+        ),
     ]
 
 
@@ -527,15 +723,27 @@ def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, An
 def _models_table(result: Comparison) -> Table:
     rows: list[dict[str, Any]] = []
     for model in result.models:
-        costs = {name: cost for name in ("didma", "nidma") if (cost := getattr(model, name)) is not None}
+        costs = {
+            name: cost for name in ("didma", "nidma") if (cost := getattr(model, name)) is not None
+        }
         numbers: dict[str, Mapping[str, Any]] = {
             "in_domain": {**model.in_domain.metrics, **costs},
             "out_of_domain": {} if model.out_of_domain is None else model.out_of_domain.metrics,
-            "target": {n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None},
+            "target": {
+                n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None
+            },
         }
         for domain, some in numbers.items():
             for metric, item in some.items():
                 ranked = result.rankings.get(domain, {}).get(metric, [])
                 rank = next((row["rank"] for row in ranked if row["model"] == model.name), None)
-                rows.append({"model": model.name, "domain": domain, "metric": metric, **ends(item), "rank": rank})
+                rows.append(
+                    {
+                        "model": model.name,
+                        "domain": domain,
+                        "metric": metric,
+                        **ends(item),
+                        "rank": rank,
+                    }
+                )
     return Table(("model", "domain", "metric", *INTERVAL, "rank"), rows)

@@ -43,7 +43,11 @@ class UserColumn(Record):
         """A name for each feature."""
         name = self.name
         if self.kind == "category":
-            return (*(f"{name}={label}" for label in self.labels[1:]), f"{name}: other", f"{name}: missing")
+            return (
+                *(f"{name}={label}" for label in self.labels[1:]),
+                f"{name}: other",
+                f"{name}: missing",
+            )
         own = tuple(f"{name}: {label}" for label in self.labels) if self.kind == "text" else (name,)
         return (*own, f"{name}: missing") if self.encoded else own
 
@@ -90,13 +94,20 @@ def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
     if not changes:
         return ""
     if not moved:
-        return f"None of the {len(changes)} columns moved" if len(changes) > 1 else f"{changes[0]['name']} did not move"
+        return (
+            f"None of the {len(changes)} columns moved"
+            if len(changes) > 1
+            else f"{changes[0]['name']} did not move"
+        )
     names = [
-        item["name"] + (f" (explains {signed_points(item['explains']['value'])})" if item["matters"] else "")
+        item["name"]
+        + (f" (explains {signed_points(item['explains']['value'])})" if item["matters"] else "")
         for item in moved[:_NAMED]
     ]
     more = len(moved) - len(names)
-    return f"Most moved: {', '.join(names)}" + (f" and {more} of {len(changes)} columns more" if more else "")
+    return f"Most moved: {', '.join(names)}" + (
+        f" and {more} of {len(changes)} columns more" if more else ""
+    )
 
 
 def shares_text(name: str, before: float, after: float) -> str:
@@ -169,11 +180,23 @@ class Diagnosis(Shown, Record, Named[Finding]):
 
     def frames(self) -> dict[str, Maker]:
         """A row for each finding; ``columns``, a row for each of the user's, and what it alone would change."""
-        first = ("finding", "says", "statistic", "p_value", "power", "strength", "supports", "refutes")
+        first = (
+            "finding",
+            "says",
+            "statistic",
+            "p_value",
+            "power",
+            "strength",
+            "supports",
+            "refutes",
+        )
         findings = []
         for item in self.findings:
             methods = {"supports": ", ".join(item.supports), "refutes": ", ".join(item.refutes)}
-            findings.append({name: getattr(item, name) for name in first[1:6]} | {"finding": item.name, **methods})
+            findings.append(
+                {name: getattr(item, name) for name in first[1:6]}
+                | {"finding": item.name, **methods}
+            )
         then = ("column", "type", "distance", "psi", "p_value", "moved", *INTERVAL, "says")
         columns = [
             {**vars(column), "column": column.name, "type": column.kind, **ends(column.explains)}
@@ -188,14 +211,33 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
     """What a diagnosis says, from the mapping that JSON holds."""
     looks = result.get("findings") or []
     verdicts = [look for look in looks if look["supports"] or look["refutes"]]
-    numbers = [[cell(look["statistic"], ".3g"), p_text(look["p_value"]), cell(look["power"], "%0")] for look in looks]
-    rows = [[look["name"], look["says"], *cells] for look, cells in zip(looks, numbers, strict=True)]
+    numbers = [
+        [cell(look["statistic"], ".3g"), p_text(look["p_value"]), cell(look["power"], "%0")]
+        for look in looks
+    ]
+    rows = [
+        [look["name"], look["says"], *cells] for look, cells in zip(looks, numbers, strict=True)
+    ]
     strong = frozenset((i, 0) for i, look in enumerate(looks) if look["strength"] == "strong")
-    methods = [[look["name"], ", ".join(look["supports"]), ", ".join(look["refutes"])] for look in verdicts]
-    title, heads = "Methods whose assumption a test supports or refutes", ["test", "supports", "refutes"]
-    tests = Grid("What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong)
-    about: dict[str, Any] = {"warnings": tuple(result.get("warnings") or ()), "seed": result.get("seed")}
-    about["grids"] = (*columns_grid(result), tests, Grid(title, heads, methods, noun="verdict", detail=True))
+    methods = [
+        [look["name"], ", ".join(look["supports"]), ", ".join(look["refutes"])] for look in verdicts
+    ]
+    title, heads = (
+        "Methods whose assumption a test supports or refutes",
+        ["test", "supports", "refutes"],
+    )
+    tests = Grid(
+        "What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong
+    )
+    about: dict[str, Any] = {
+        "warnings": tuple(result.get("warnings") or ()),
+        "seed": result.get("seed"),
+    }
+    about["grids"] = (
+        *columns_grid(result),
+        tests,
+        Grid(title, heads, methods, noun="verdict", detail=True),
+    )
     about["sentences"] = (str(result["why"]), *column_sentences(result))
     note = "No test can detect a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`."
     return View("Kind of shift", str(result["kind"]), notes=(note,), **about)
@@ -219,7 +261,17 @@ def column_sentences(result: Mapping[str, Any]) -> list[str]:
 def columns_grid(result: Mapping[str, Any]) -> tuple[Grid, ...]:
     """How the user's columns moved, those first that explain most of a change of accuracy; at first a few of them."""
     changes = result.get("columns") or []
-    rows = [[o["name"], o["says"], f"{o['distance']:.3f}", p_text(o["p_value"]), explained_text(o)] for o in changes]
+    rows = [
+        [o["name"], o["says"], f"{o['distance']:.3f}", p_text(o["p_value"]), explained_text(o)]
+        for o in changes
+    ]
     matter = [i for i, change in enumerate(changes) if change["matters"]]
-    heads, bold = ["column", "what changed", "distance", "p", "explains"], frozenset((i, 0) for i in matter)
-    return (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),) if changes else ()
+    heads, bold = (
+        ["column", "what changed", "distance", "p", "explains"],
+        frozenset((i, 0) for i in matter),
+    )
+    return (
+        (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)
+        if changes
+        else ()
+    )

@@ -10,8 +10,32 @@ from typing import Any, NamedTuple
 from .alarms import Alarms, Fall, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .evaluation import votes_grids
-from .values import Curve, Estimate, Interval, Record, Skipped, WithInterval, counted, percent, points
-from .view import INTERVAL, Grid, Maker, Named, Point, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
+from .values import (
+    Curve,
+    Estimate,
+    Interval,
+    Record,
+    Skipped,
+    WithInterval,
+    counted,
+    percent,
+    points,
+)
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Named,
+    Point,
+    Shown,
+    Table,
+    View,
+    cells_of,
+    ends,
+    interval_of,
+    shows,
+    with_ends,
+)
 
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
@@ -216,7 +240,12 @@ class Estimation(Shown, Record, Named[Estimate]):
     def frames(self) -> dict[str, Maker]:
         """Parts where there are any, then methods, headline and assumptions; how the user's columns moved."""
         parts = {"parts": _parts_table} if self.slices or self.chunks else {}
-        made = {**parts, "methods": _methods_table, "headline": _headline_table, "assumptions": _assumptions_table}
+        made = {
+            **parts,
+            "methods": _methods_table,
+            "headline": _headline_table,
+            "assumptions": _assumptions_table,
+        }
         columns = {} if self.diagnosis is None else self.diagnosis.frames()
         tables: dict[str, Maker] = {name: partial(table, self) for name, table in made.items()}
         return tables | {name: table for name, table in columns.items() if name == "columns"}
@@ -232,7 +261,10 @@ class Estimation(Shown, Record, Named[Estimate]):
 def worst_parts(parts: Sequence[Mapping[str, Any]], most: int) -> list[int]:
     """Of many parts the places of those with an alarm and those of lowest estimated accuracy, in their order."""
     values = [(part.get("headline") or {}).get("value") for part in parts]
-    ranks = [(not _is_alarm(part), 2.0 if v is None else v) for part, v in zip(parts, values, strict=True)]
+    ranks = [
+        (not _is_alarm(part), 2.0 if v is None else v)
+        for part, v in zip(parts, values, strict=True)
+    ]
     order = sorted(range(len(parts)), key=ranks.__getitem__)
     return sorted(order[: max(most, sum(map(_is_alarm, parts)))])
 
@@ -258,34 +290,70 @@ def estimation_view(result: Mapping[str, Any]) -> View:
     bands = "" if result.get("headline_without_labels") else _bands(head)
     details = [bands, f"Method: {head['method']}{more}" if head.get("method") else ""]
     chunks = [(part, interval_of(part.get("headline"))) for part in result.get("chunks") or ()]
-    made = [Point(_name(part), at.value, at.lower, at.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
-            for part, at in chunks if at is not None]  # fmt: skip
+    made = [
+        Point(
+            _name(part),
+            at.value,
+            at.lower,
+            at.upper,
+            (part.get("truth") or {}).get("value"),
+            _is_alarm(part),
+        )
+        for part, at in chunks
+        if at is not None
+    ]
     columns = columns_grid(result.get("diagnosis") or {})
-    unsaid = head.get("why") or "" if head.get("trust") == "none" else None  # it stands among the sentences
-    grids = [*_metrics_grids(result), *(grid for title, some in parts if some for grid in _parts_grids(title, some))]
+    unsaid = (
+        head.get("why") or "" if head.get("trust") == "none" else None
+    )  # it stands among the sentences
+    grids = [
+        *_metrics_grids(result),
+        *(grid for title, some in parts if some for grid in _parts_grids(title, some)),
+    ]
     grids += [replace(grid, noun="", detail=True, few=None) for grid in columns]
-    about: dict[str, Any] = {"points": tuple(made if len(made) > 1 else []), "line_name": "reference"}
+    about: dict[str, Any] = {
+        "points": tuple(made if len(made) > 1 else []),
+        "line_name": "reference",
+    }
     about |= {"line": (result.get("reference") or {}).get("accuracy"), "seed": result.get("seed")}
     about["sentences"] = tuple(filter(None, _sentences(result, item, estimate)))
     about["details"] = tuple(filter(None, (*details, *threshold_sentences(result))))
     about["grids"] = (*grids, *_method_grids(result), *votes_grids(result))
-    about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
-    about["warnings"] = tuple(warning for warning in result.get("warnings") or () if warning != unsaid)
+    about["alarms"] = (
+        tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
+    )
+    about["warnings"] = tuple(
+        warning for warning in result.get("warnings") or () if warning != unsaid
+    )
     number = "none" if item is None else cells_of(item)[0]
     if decides:
         return View("True accuracy", number, item, **about)
     return View("Estimated accuracy", number, item, trust=head.get("trust"), **about)
 
 
-def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Interval | None) -> list[str]:
+def _sentences(
+    result: Mapping[str, Any], item: Interval | None, estimate: Interval | None
+) -> list[str]:
     """Against the reference, whether it fell, the truth, how far to trust the number, the shift, the assumption."""
     head, truth, target = result.get("headline") or {}, _truth(result), result.get("target") or {}
-    reference, fell, diagnosis = result.get("reference") or {}, result.get("fell"), result.get("diagnosis") or {}
+    reference, fell, diagnosis = (
+        result.get("reference") or {},
+        result.get("fell"),
+        result.get("diagnosis") or {},
+    )
     if item is None:
         return ["No method could answer on these data; the reasons are listed below."]
-    nothing = head.get("trust") == "none" and item is estimate and item.lower <= 0 and item.upper >= 1
-    lines = ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
-    text = f"On {counted(target['rows'], 'row')} without labels" if target.get("rows") and not truth else ""
+    nothing = (
+        head.get("trust") == "none" and item is estimate and item.lower <= 0 and item.upper >= 1
+    )
+    lines = (
+        ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
+    )
+    text = (
+        f"On {counted(target['rows'], 'row')} without labels"
+        if target.get("rows") and not truth
+        else ""
+    )
     labelled = truth.get("labelled") or target.get("labelled") or 0
     before = interval_of(result.get("headline_without_labels"))
     if truth.get("decides"):
@@ -295,7 +363,11 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
     if reference.get("accuracy") is not None:
         rows = f" on {counted(reference['rows'], 'row')}" if reference.get("rows") else ""
         gap = round(item.value, 3) - round(reference["accuracy"], 3)
-        side = f"{points(gap)} {'below' if gap < 0 else 'above'}" if abs(gap) >= _EQUAL else "the same as"
+        side = (
+            f"{points(gap)} {'below' if gap < 0 else 'above'}"
+            if abs(gap) >= _EQUAL
+            else "the same as"
+        )
         yardstick = f"reference accuracy ({percent(reference['accuracy'])}{rows})"
         text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
     lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
@@ -306,7 +378,9 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
     elif truth and interval_of(truth) is not None:
         rows = counted(labelled, "labelled target row")
         lines += [f"Estimated without labels: {with_ends(before)}"] if before is not None else []
-        lines.append(f"{'Labels alone' if before is not None else 'Labelled rows'}: {with_ends(truth)} on {rows}")
+        lines.append(
+            f"{'Labels alone' if before is not None else 'Labelled rows'}: {with_ends(truth)} on {rows}"
+        )
     if head.get("trust"):  # the diagnosis has a line of its own and is not said twice
         why, twice = head.get("why") or "", diagnosis.get("why") or ""
         for part in (f": {twice}", f"; {twice}", f"{twice}; ", twice) if twice else ():
@@ -315,7 +389,12 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
     if diagnosis.get("kind"):
         because = f": {diagnosis['why']}" if diagnosis.get("why") else ""
         lines += [f"Kind of shift: {diagnosis['kind']}{because}", *column_sentences(diagnosis)]
-    return [*lines, f"Assumes: {head['assumes'].partition(' (')[0]}" if head.get("assumes") and not nothing else ""]
+    return [
+        *lines,
+        f"Assumes: {head['assumes'].partition(' (')[0]}"
+        if head.get("assumes") and not nothing
+        else "",
+    ]
 
 
 def _without_history(head: Mapping[str, Any]) -> str:
@@ -328,7 +407,9 @@ def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
     """The other reading: the number if only the inputs changed, and what speaks for it or against it."""
     other = (result.get("assumptions") or {}).get("covariate") or {}
     interval = interval_of(other)
-    judged = str(other.get("method")).startswith("votes")  # of what people say of the judges, not of the inputs
+    judged = str(other.get("method")).startswith(
+        "votes"
+    )  # of what people say of the judges, not of the inputs
     if interval is None or judged or result.get("assume", "natural") != "natural":
         return []
     says = other.get("evidence")
@@ -341,14 +422,18 @@ def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
 
 def _truth(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """The accuracy by labels, with their number and whether they decide; empty without labels."""
-    truth: Mapping[str, Any] = result.get("truth") or (result.get("target") or {}).get("accuracy") or {}
+    truth: Mapping[str, Any] = (
+        result.get("truth") or (result.get("target") or {}).get("accuracy") or {}
+    )
     return truth
 
 
 def _bands(head: Mapping[str, Any]) -> str:
     """The three bands of a headline in a sentence; empty where it has none."""
     bands = head.get("bands") or {}
-    same, half, most = (interval_of(bands.get(name)) for name in ("unchanged", "half", "nine_in_ten"))
+    same, half, most = (
+        interval_of(bands.get(name)) for name in ("unchanged", "half", "nine_in_ten")
+    )
     if same is None or half is None or most is None:
         return ""
     text = f"If P(y | x) is unchanged: {percent(same.lower)} to {percent(same.upper)}; half of public natural shifts "
@@ -376,7 +461,11 @@ def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
         own = [number((metric.get(side) or {}).get("value")) for side in ("reference", "truth")]
         bands = metric.get("bands") or {}
         still = interval_of(bands.get("unchanged"))
-        inputs = "" if still is None else f"{number(still.value)} [{number(still.lower)}, {number(still.upper)}]"
+        inputs = (
+            ""
+            if still is None
+            else f"{number(still.value)} [{number(still.lower)}, {number(still.upper)}]"
+        )
         rows.append([name, *(number(metric[end]) for end in _ENDS), inputs, metric["trust"], *own])
         for e in metric.get("estimates") or ():
             methods.append([name, e["method"], *(number(e[end]) for end in _ENDS), e["assumes"]])
@@ -384,8 +473,16 @@ def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
             ends = (number(end) for end in (public.value, public.lower, public.upper))
             methods.append([name, "public shifts", *ends, ASSUMPTIONS["natural"]])
     grids = [
-        Grid.used("metrics", ["metric", *_ENDS, _STILL, "trust", "reference", "truth"], rows, {4, 7}),
-        Grid("metrics by each method", ["metric", "method", *_ENDS, "assumes"], methods, noun="", detail=True),
+        Grid.used(
+            "metrics", ["metric", *_ENDS, _STILL, "trust", "reference", "truth"], rows, {4, 7}
+        ),
+        Grid(
+            "metrics by each method",
+            ["metric", "method", *_ENDS, "assumes"],
+            methods,
+            noun="",
+            detail=True,
+        ),
     ]
     return grids if metrics else []
 
@@ -397,23 +494,46 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
         head, against = part.get("headline") or {}, part.get("reference") or {}
         cells = [cells_of((head.get("bands") or {}).get("unchanged"))[0]]
         cells += ["" if against.get("share") is None else percent(against["pooled"])]
-        cells += [alarm_text(Fall(**part["fell"]) if part.get("fell") else None), cells_of(part.get("truth"))[0]]
+        cells += [
+            alarm_text(Fall(**part["fell"]) if part.get("fell") else None),
+            cells_of(part.get("truth"))[0],
+        ]
         rows.append([_name(part), f"{part['rows']:,}", *cells_of(head), *cells])
     few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
     left = 0 if few is None else len(parts) - len(few)
     fell = [part["fell"] for part in parts if part.get("fell")]
     many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
-    columns = [title + zone, "rows", "accuracy", "lower", "upper", "inputs only", "reference", "fell", "truth"]
-    look: dict[str, Any] = {"marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))}
-    look |= {
-        "notes": (f"{many}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",) if fell else ()
+    columns = [
+        title + zone,
+        "rows",
+        "accuracy",
+        "lower",
+        "upper",
+        "inputs only",
+        "reference",
+        "fell",
+        "truth",
+    ]
+    look: dict[str, Any] = {
+        "marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))
     }
-    look |= {"rest": f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else ""}
+    look |= {
+        "notes": (f"{many}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",)
+        if fell
+        else ()
+    }
+    look |= {
+        "rest": f"{left} {title}s without an alarm are left out, none worse than these: -v"
+        if left
+        else ""
+    }
     grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7, 8}, noun=title, few=few, **look)]
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if names:
-        metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
+        metrics = [
+            [(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts
+        ]
         has_truth = any(item.get("truth") for some in metrics for item in some)
         heads = [title, *(c for name in names for c in ([name, "truth"] if has_truth else [name]))]
         lines = []
@@ -429,7 +549,9 @@ def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
     estimates = result.get("estimates") or []
     kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
     several = len(kinds) > 1
-    rows = [[e["method"], *cells_of(e), e["kind"] if several else "", e["assumes"]] for e in estimates]
+    rows = [
+        [e["method"], *cells_of(e), e["kind"] if several else "", e["assumes"]] for e in estimates
+    ]
     title = "methods" if several else f"methods, {''.join(kinds)} intervals"
     heads, believed = ["accuracy", "lower", "upper"], []
     for name, assumption in (result.get("assumptions") or {}).items():
@@ -441,9 +563,23 @@ def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
         believed.append([ASSUMPTIONS.get(name, name), *cells, method, against])
     skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
     return [
-        Grid.used(title, ["method", *heads, "kind", "assumes"], rows, {4}, noun="method", detail=True),
-        Grid("under each assumption", ["if", *heads, "method", "the data"], believed, noun="", detail=True),
-        Grid("methods that were left out", ["method", "why"], skipped, noun="skipped method", detail=True),
+        Grid.used(
+            title, ["method", *heads, "kind", "assumes"], rows, {4}, noun="method", detail=True
+        ),
+        Grid(
+            "under each assumption",
+            ["if", *heads, "method", "the data"],
+            believed,
+            noun="",
+            detail=True,
+        ),
+        Grid(
+            "methods that were left out",
+            ["method", "why"],
+            skipped,
+            noun="skipped method",
+            detail=True,
+        ),
     ]
 
 
@@ -460,7 +596,9 @@ def threshold_sentences(result: Mapping[str, Any]) -> list[str]:
             text += reached if safe is None else f"the band's lower end reaches it at >= {safe:.4f}"
         lines.append(text)
     if lines and (result.get("diagnosis") or {}).get("kind") == "support":
-        lines.append("Do not rely on this threshold: it holds only if confidence means what it meant on the reference")
+        lines.append(
+            "Do not rely on this threshold: it holds only if confidence means what it meant on the reference"
+        )
     return lines
 
 
@@ -509,7 +647,17 @@ class MetricEstimation(WithInterval, Record, Named[Estimate]):
 
 
 _FALL = ("fell", "fell_p", "alarm")
-_PART = ("rows", "metric", *INTERVAL, "method", "trust", *_FALL, "truth", "truth_lower", "truth_upper")
+_PART = (
+    "rows",
+    "metric",
+    *INTERVAL,
+    "method",
+    "trust",
+    *_FALL,
+    "truth",
+    "truth_lower",
+    "truth_upper",
+)
 
 
 class OneMetric(NamedTuple):
@@ -537,10 +685,18 @@ def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
 
 def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> dict[str, Any]:
     """Cells of a metric of the whole or of a part: number, fall, truth."""
-    head, truth, fell = metric.headline, ends(metric.truth), item.fell if name == "accuracy" else None
+    head, truth, fell = (
+        metric.headline,
+        ends(metric.truth),
+        item.fell if name == "accuracy" else None,
+    )
     fall = zip(_FALL, (getattr(fell, key, None) for key in ("verdict", "p", "alarm")), strict=True)
     out = {"metric": name, **ends(head), "method": head.method, "trust": head.trust, **dict(fall)}
-    return out | {"truth": truth["value"], "truth_lower": truth["lower"], "truth_upper": truth["upper"]}
+    return out | {
+        "truth": truth["value"],
+        "truth_lower": truth["lower"],
+        "truth_upper": truth["upper"],
+    }
 
 
 def _several(result: Estimation) -> list[str]:
@@ -551,31 +707,64 @@ def _several(result: Estimation) -> list[str]:
 def _parts_table(result: Estimation) -> Table:
     """One row for each chunk or slice and metric."""
     rows = []
-    for title, part in [*(("slice", item) for item in result.slices), *(("chunk", chunk) for chunk in result.chunks)]:
-        where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
-        where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
+    for title, part in [
+        *(("slice", item) for item in result.slices),
+        *(("chunk", chunk) for chunk in result.chunks),
+    ]:
+        where = {name: part.place.get(name) for name in ("by", "start", "end")} | {
+            "slice": part.place.get("value")
+        }
+        where |= {
+            "part": title,
+            "chunk": None if "value" in part.place else part.name,
+            "rows": part.rows,
+        }
         for name, item in metrics_of(part).items():
             rows.append({**where, **_metric_cells(part, name, item), "reference": item.reference})
-    about = [*(("by", "slice") if result.slices else ()), *(("chunk", "start", "end") if result.chunks else ())]
+    about = [
+        *(("by", "slice") if result.slices else ()),
+        *(("chunk", "start", "end") if result.chunks else ()),
+    ]
     main = (*about, "rows", *_several(result), *_ENDS, "fell", "alarm", "truth")
-    return Table(("part", *about, *_PART, "reference"), rows, tuple(name for name in main if name != "by"))
+    return Table(
+        ("part", *about, *_PART, "reference"), rows, tuple(name for name in main if name != "by")
+    )
 
 
 def _headline_table(result: Estimation) -> Table:
     """One row for each metric, of the whole target, beside the reference's."""
     rows = []
     for name, item in metrics_of(result).items():
-        beside = {"rows": result.target.get("rows"), "reference": item.reference, "assumes": item.headline.assumes}
+        beside = {
+            "rows": result.target.get("rows"),
+            "reference": item.reference,
+            "assumes": item.headline.assumes,
+        }
         rows.append({**beside, **_metric_cells(result, name, item)})
-    main = (*_several(result), *_ENDS, "kind", "method", "trust", "fell", "alarm", "truth", "reference")
+    main = (
+        *_several(result),
+        *_ENDS,
+        "kind",
+        "method",
+        "trust",
+        "fell",
+        "alarm",
+        "truth",
+        "reference",
+    )
     return Table((*_PART, "reference", "assumes"), rows, main)
 
 
 def _methods_table(result: Estimation) -> Table:
     """One row for each method and metric; the accuracy's first."""
     columns = ("method", "score", *INTERVAL, "rows", "assumes", "citation")
-    every = [(name, estimate) for name, item in metrics_of(result).items() for estimate in item.estimates]
-    rows = [{"metric": name, **{key: getattr(estimate, key) for key in columns}} for name, estimate in every]
+    every = [
+        (name, estimate) for name, item in metrics_of(result).items() for estimate in item.estimates
+    ]
+    rows = [
+        {"metric": name, **{key: getattr(estimate, key) for key in columns}}
+        for name, estimate in every
+    ]
     return Table(("metric", *columns), rows, (*_several(result), "method", *_ENDS, "kind"))
 
 

@@ -9,14 +9,45 @@ from typing import Any
 
 from ..version import __version__
 from .values import Curve, Interval, Record, Skipped, counted, percent, plain, points, rounded_up
-from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, cells_of, ends, interval_of, shows, with_ends
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Named,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    ends,
+    interval_of,
+    shows,
+    with_ends,
+)
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
-    "accuracy", "mean_score", "macro_mean", "pass_at_k", "balanced_accuracy", "precision", "recall", "f1", "macro_f1",
-    "roc_auc", "average_precision", "mcc", "log_loss", "nll", "brier", "ece", "auc_coverage", "aurc", "recall_at_k",
+    "accuracy",
+    "mean_score",
+    "macro_mean",
+    "pass_at_k",
+    "balanced_accuracy",
+    "precision",
+    "recall",
+    "f1",
+    "macro_f1",
+    "roc_auc",
+    "average_precision",
+    "mcc",
+    "log_loss",
+    "nll",
+    "brier",
+    "ece",
+    "auc_coverage",
+    "aurc",
+    "recall_at_k",
     "top_k_accuracy",
-)  # fmt: skip
+)
 _MANY = 12
 _WORTH_SAYING = 0.02  # of AUROC, by which another confidence orders errors better
 _IN_SLICES = ("accuracy", "mean_score", "f1", "precision", "recall", "roc_auc")
@@ -63,14 +94,30 @@ class Evaluation(Shown, Named[Interval]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv, "name": self.name}
-        out |= {"rows": self.rows, "unlabelled": self.unlabelled, "level": self.level, "seed": self.seed}
+        out: dict[str, Any] = {
+            "command": "evaluate",
+            "version": __version__,
+            "argv": self.argv,
+            "name": self.name,
+        }
+        out |= {
+            "rows": self.rows,
+            "unlabelled": self.unlabelled,
+            "level": self.level,
+            "seed": self.seed,
+        }
         out |= {"metrics": plain(self.metrics), "per_class": [], **plain(self.tables)}
-        out |= {"skipped": [{"metric": s.method, "why": s.why} for s in self.skipped], "warnings": list(self.warnings)}
+        out |= {
+            "skipped": [{"metric": s.method, "why": s.why} for s in self.skipped],
+            "warnings": list(self.warnings),
+        }
         for name, curve in self.curves.items():
             out[name] = curve.to_dict()
         if "reliability" in self.curves:  # also under the names that `estimate` gives them
-            out["reliability"] |= {"confidence": out["reliability"]["x"], "accuracy": out["reliability"]["y"]}
+            out["reliability"] |= {
+                "confidence": out["reliability"]["x"],
+                "accuracy": out["reliability"]["y"],
+            }
         if self.slices:
             out["slices"] = [s.to_dict() for s in self.slices]
         return out
@@ -105,25 +152,54 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
         # the accuracy or mean score of each file, then what each one's own view says under its name
         views = {str(file.get("name")): evaluation_view(file) for file in result["files"]}
         of_files = [file.get("metrics") or {} for file in result["files"]]
-        main = "mean_score" if any("mean_score" in m and "accuracy" not in m for m in of_files) else "accuracy"
-        cells_of_files = [cells_of(numbers.get(main), share=main == "accuracy") for numbers in of_files]
-        rows = [[str(file.get("name")), f"{file.get('rows') or 0:,}", *cells]
-                for file, cells in zip(result["files"], cells_of_files, strict=True)]  # fmt: skip
+        main = (
+            "mean_score"
+            if any("mean_score" in m and "accuracy" not in m for m in of_files)
+            else "accuracy"
+        )
+        cells_of_files = [
+            cells_of(numbers.get(main), share=main == "accuracy") for numbers in of_files
+        ]
+        rows = [
+            [str(file.get("name")), f"{file.get('rows') or 0:,}", *cells]
+            for file, cells in zip(result["files"], cells_of_files, strict=True)
+        ]
         each = [(f"{name}: ", view) for name, view in views.items()]
-        grids = [Grid(f"{_called(main)} of each file", ["file", "rows", _called(main), "lower", "upper"], rows)]
-        grids += [replace(grid, title=start + grid.title) for start, view in each for grid in view.grids]
-        details = tuple(start + text for start, view in each for text in (*view.sentences[1:], *view.details))
+        grids = [
+            Grid(
+                f"{_called(main)} of each file",
+                ["file", "rows", _called(main), "lower", "upper"],
+                rows,
+            )
+        ]
+        grids += [
+            replace(grid, title=start + grid.title) for start, view in each for grid in view.grids
+        ]
+        details = tuple(
+            start + text for start, view in each for text in (*view.sentences[1:], *view.details)
+        )
         warnings = tuple(start + warning for start, view in each for warning in view.warnings)
-        about: dict[str, Any] = {"seed": next((view.seed for view in views.values()), None), "warnings": warnings}
+        about: dict[str, Any] = {
+            "seed": next((view.seed for view in views.values()), None),
+            "warnings": warnings,
+        }
         about |= {"details": details, "grids": tuple(grids)}
         return View("Measured on labelled rows", counted(len(rows), "file"), **about)
-    numbers = {name: metric for name, metric in (result.get("metrics") or {}).items() if interval_of(metric)}
+    numbers = {
+        name: metric
+        for name, metric in (result.get("metrics") or {}).items()
+        if interval_of(metric)
+    }
     name = next((name for name in ("accuracy", "mean_score", *numbers) if name in numbers), "")
     share = name in ("accuracy", "")
-    skipped = [[item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()]
+    skipped = [
+        [item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()
+    ]
     cases = []
     for item in result.get("failure_cases") or ():
-        often = "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
+        often = (
+            "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
+        )
         cases += [f"Failure case: {item['sentence']}{often}"] if item.get("seen") else []
     if result.get("failure_cases") and not cases:
         cases = ["None of the failure cases of the accuracy-coverage curve was found"]
@@ -136,8 +212,12 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
         cells = (cells_of(item["metrics"].get(x), share=False)[0] or "-" for x in names)
         rows.append([str(item["value"]), f"{item['rows']:,}", *cells])
     return View(
-        _called(name).capitalize() if name in ("accuracy", "mean_score") else name or "Measured on labelled rows",
-        cells_of(numbers[name], share=share)[0] if name else counted(result.get("rows") or 0, "row"),
+        _called(name).capitalize()
+        if name in ("accuracy", "mean_score")
+        else name or "Measured on labelled rows",
+        cells_of(numbers[name], share=share)[0]
+        if name
+        else counted(result.get("rows") or 0, "row"),
         interval_of(numbers.get(name)),
         share=share,
         sentences=tuple(_sentences(result, numbers)),
@@ -148,7 +228,13 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
             *_confidences_grid(result.get("confidences")),
             *_answers_grids(numbers),
             *votes_grids(result),
-            Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
+            Grid(
+                "metrics that were left out",
+                ["metric", "why"],
+                skipped,
+                noun="skipped metric",
+                detail=True,
+            ),
         ),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
@@ -161,16 +247,28 @@ def _called(name: str) -> str:
 
 def _answers_grids(numbers: Mapping[str, Any]) -> list[Grid]:
     """Each task, whose means the macro mean is of, and pass@k by k."""
-    tables = (("by_task", "macro_mean", "task", "by task"), ("by_k", "pass_at_k", "k", "pass@k: one of k is right"))
+    tables = (
+        ("by_task", "macro_mean", "task", "by task"),
+        ("by_k", "pass_at_k", "k", "pass@k: one of k is right"),
+    )
     grids = []
     for key, metric, column, title in tables:
         items = (numbers.get(metric) or {}).get(key) or []
         more = ["rows"] if key == "by_task" else []
         rows = [
-            [str(item[column]), *(f"{item[name]:,}" for name in more), *cells_of(item, share=False), str(item["kind"])]
+            [
+                str(item[column]),
+                *(f"{item[name]:,}" for name in more),
+                *cells_of(item, share=False),
+                str(item["kind"]),
+            ]
             for item in items
         ]
-        grids += [Grid(title, [column, *more, "mean", "lower", "upper", "kind"], rows)] if len(rows) > 1 else []
+        grids += (
+            [Grid(title, [column, *more, "mean", "lower", "upper", "kind"], rows)]
+            if len(rows) > 1
+            else []
+        )
     return grids
 
 
@@ -202,7 +300,15 @@ def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
         low, high = bound["lower"], bound["upper"]
         if low is not None and high is not None:
             held = "" if not rules else "inside" if bound.get("inside") else "outside"
-            bounds.append([agreement(bound["agree"], judges), percent(low), percent(high), points(high - low), held])
+            bounds.append(
+                [
+                    agreement(bound["agree"], judges),
+                    percent(low),
+                    percent(high),
+                    points(high - low),
+                    held,
+                ]
+            )
     named = [(called[row["rule"]], row) for row in rules if row["rule"] in called]
     named += [(f"judge {row['judge']}", row) for row in (table.get("by_judge") or []) if several]
     measures = [[title, *(with_ends(row.get(name)) for name in _MEASURES)] for title, row in named]
@@ -213,7 +319,13 @@ def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
     draws = []
     for row in table.get("subsets") or [] if several else []:
         cells = [with_ends(row.get(name)) for name in ("gold", "lower", "upper", "mean")]
-        draws.append([f"{row['rows']:,}", *cells, with_ends((row.get("bounds") or [{}])[0].get("reliability"))])
+        draws.append(
+            [
+                f"{row['rows']:,}",
+                *cells,
+                with_ends((row.get("bounds") or [{}])[0].get("reliability")),
+            ]
+        )
     ladder = [
         [str(item["at_least"]), *cells_of(item["share"]), str(item["share"].get("kind") or "")]
         for item in judged["ladder"]
@@ -223,10 +335,25 @@ def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
     note = "The interval of a share covers chance in the rows; it says nothing of whether the judges are right"
     grids = (
         Grid.used("bounds by the judges", ["judges", *heads, "truth"], bounds, {4}),
-        Grid("how many judges accept", ["at least", "of the outputs", "lower", "upper", "kind"], ladder, notes=(note,)),
-        Grid("how well the judges tell right from wrong outputs", ["rule", *_MEASURES.values()], measures),
-        Grid("bounds to expect of fewer judges", ["judges", *heads], fewer if len(fewer) > 1 else []),
-        Grid("bounds in smaller draws", ["rows", "truth", *heads[:2], "mean of both", "bounds held in"], draws),
+        Grid(
+            "how many judges accept",
+            ["at least", "of the outputs", "lower", "upper", "kind"],
+            ladder,
+            notes=(note,),
+        ),
+        Grid(
+            "how well the judges tell right from wrong outputs",
+            ["rule", *_MEASURES.values()],
+            measures,
+        ),
+        Grid(
+            "bounds to expect of fewer judges", ["judges", *heads], fewer if len(fewer) > 1 else []
+        ),
+        Grid(
+            "bounds in smaller draws",
+            ["rows", "truth", *heads[:2], "mean of both", "bounds held in"],
+            draws,
+        ),
     )
     return [replace(grid, noun="", detail=True) for grid in grids if grid.rows]
 
@@ -251,20 +378,39 @@ def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
     source: Mapping[str, Any] = result.get("votes") or {}
     if source.get("bounds"):
-        bounds = [{**item, "lower": number(item["lower"]), "upper": number(item["upper"])} for item in source["bounds"]]
-        ladder = [(item.get("at_least"), item.get("accepted")) for item in source.get("ladder") or []]
-        alone = [(str(item.get("judge")), item.get("accepted") or {}) for item in source.get("by_judge") or []]
+        bounds = [
+            {**item, "lower": number(item["lower"]), "upper": number(item["upper"])}
+            for item in source["bounds"]
+        ]
+        ladder = [
+            (item.get("at_least"), item.get("accepted")) for item in source.get("ladder") or []
+        ]
+        alone = [
+            (str(item.get("judge")), item.get("accepted") or {})
+            for item in source.get("by_judge") or []
+        ]
         agree, truth = source.get("judges"), number(source.get("accuracy"))
     else:
-        of_votes = (item for item in result.get("estimates") or [] if str(item["method"]).partition(":")[0] == "votes")
-        source = next((item["details"] for item in of_votes if (item.get("details") or {}).get("bounds")), {})
+        of_votes = (
+            item
+            for item in result.get("estimates") or []
+            if str(item["method"]).partition(":")[0] == "votes"
+        )
+        source = next(
+            (item["details"] for item in of_votes if (item.get("details") or {}).get("bounds")), {}
+        )
         if not source:
             return None
         bounds, agree = [dict(item) for item in source["bounds"]], source.get("agree")
         ladder = [(item.get("at_least"), item) for item in source.get("ladder") or []]
         alone = [(str(at), item) for at, item in enumerate(source.get("by_judge") or [], 1)]
         truth = number((result.get("target") or {}).get("accuracy"))
-    out: dict[str, Any] = {"judges": source.get("judges"), "agree": agree, "bounds": bounds, "alone": alone}
+    out: dict[str, Any] = {
+        "judges": source.get("judges"),
+        "agree": agree,
+        "bounds": bounds,
+        "alone": alone,
+    }
     out["ladder"] = [{"at_least": count, "share": share} for count, share in ladder]
     return out | {"truth": truth, "reference": source.get("reference")}
 
@@ -278,25 +424,47 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     if mean.get("t"):
         low, high = (f"{end:.4g}" for end in mean["scale"])
         student = " to ".join(f"{end:.4g}" for end in mean["t"])
-        lines.append(f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}")
+        lines.append(
+            f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}"
+        )
         if (mean.get("design_effect") or 1) > 1.005:
-            lines.append(f"Design effect {mean['design_effect']:.3g}: so many dependent rows are worth one independent")
+            lines.append(
+                f"Design effect {mean['design_effect']:.3g}: so many dependent rows are worth one independent"
+            )
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
-    about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}
+    about = {
+        name: number["positive"]
+        for name, number in numbers.items()
+        if number.get("positive") is not None
+    }
     lines += [f"Positive class: {next(iter(about.values()))}"] if about else []
     compared = result.get("confidences")
-    worse = [r for r in compared["ranking"] if compared["used"] in (r["name"], *r["alike"])] if compared else []
-    if compared and worse and not worse[0]["tied"] and worse[0]["difference"]["value"] < -_WORTH_SAYING:
+    worse = (
+        [r for r in compared["ranking"] if compared["used"] in (r["name"], *r["alike"])]
+        if compared
+        else []
+    )
+    if (
+        compared
+        and worse
+        and not worse[0]["tied"]
+        and worse[0]["difference"]["value"] < -_WORTH_SAYING
+    ):
         areas = f"AUROC {compared['ranking'][0]['auroc']['value']:.2f} against {worse[0]['auroc']['value']:.2f}"
-        lines.append(f"{compared['best']} orders errors better than {compared['used']}, which is taken ({areas}): -v")
+        lines.append(
+            f"{compared['best']} orders errors better than {compared['used']}, which is taken ({areas}): -v"
+        )
     elif compared and compared["used"] is None:
         of = f"of {len(compared['ranking'])} confidences {compared['best']} orders errors best"
         lines.append(f"No confidence was chosen; {of}: {compared['ranking'][0]['take']}")
     for at in result.get("operating_points") or ():
         text = str(at.get("why") or "")
         if interval_of(at.get("coverage")):
-            share, proven = at["coverage"]["value"], f"(proven: {percent(at['selective_accuracy']['lower'])})"
+            share, proven = (
+                at["coverage"]["value"],
+                f"(proven: {percent(at['selective_accuracy']['lower'])})",
+            )
             from_ = f"answer from a threshold of {rounded_up(at['threshold'])} up, {percent(share)} of the rows"
             text = f"{'answer everything' if share == 1 else from_} {proven}"
         lines.append(f"To be right {percent(at['accuracy'], None)} of the time: {text}")
@@ -318,21 +486,38 @@ def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:
         rows.append([" = ".join([row["name"], *row["alike"]]), *cells, verdict])
     columns = ["confidence", "AUROC", "lower", "upper", "auc_coverage", "against the best"]
     on = (
-        "" if compared["rows"] == compared["of_rows"] else f" (on {compared['rows']:,} of {compared['of_rows']:,} rows)"
+        ""
+        if compared["rows"] == compared["of_rows"]
+        else f" (on {compared['rows']:,} of {compared['of_rows']:,} rows)"
     )
-    notes = (f"AUROC: how often a right answer has more confidence than a wrong one{on}; --map COLUMN=confidence or "
-             "--score NAME takes another confidence",)  # fmt: skip
-    return [Grid("which confidence orders errors best", columns, rows, noun="confidence", notes=notes, detail=True)]
+    notes = (
+        f"AUROC: how often a right answer has more confidence than a wrong one{on}; --map COLUMN=confidence or "
+        "--score NAME takes another confidence",
+    )
+    return [
+        Grid(
+            "which confidence orders errors best",
+            columns,
+            rows,
+            noun="confidence",
+            notes=notes,
+            detail=True,
+        )
+    ]
 
 
 def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
     """A row for each metric; a mean over classes stands there once; at first the main ones."""
-    twice = {f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"}
+    twice = {
+        f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"
+    }
     names = [name for name in numbers if name not in twice]
     rows = []
     for name in names:
         item, about = numbers[name], ""
-        read_at = next((item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), None)
+        read_at = next(
+            (item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), None
+        )
         if "average" in item:
             about = f" ({str(item['average']).partition(',')[0]})"
         elif read_at is not None:
@@ -342,27 +527,53 @@ def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list
     disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"
     notes = (disca,) if "disca" in numbers and not few else ()
     columns = ["metric", "value", "lower", "upper", "kind"]
-    return [Grid("metrics", columns, rows, noun="metric", few=few or None, notes=notes)] if rows else []
+    return (
+        [Grid("metrics", columns, rows, noun="metric", few=few or None, notes=notes)]
+        if rows
+        else []
+    )
 
 
 def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     interval, about = ("metric", *INTERVAL), ("curve", "x_name", "y_name", "x", *INTERVAL)
     made: list[tuple[str, tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]], bool]] = [
-        ("slices", ("by", "slice", "rows", *interval), _slice_rows, any(item.slices for item in several)),
+        (
+            "slices",
+            ("by", "slice", "rows", *interval),
+            _slice_rows,
+            any(item.slices for item in several),
+        ),
         ("metrics", ("rows", *interval), _metric_rows, True),
-        ("tasks", ("task", "rows", *INTERVAL), _task_rows, any("macro_mean" in e.metrics for e in several)),
-        ("per_class", ("class", *interval, "support"), _class_rows, any(e.tables.get("per_class") for e in several)),
+        (
+            "tasks",
+            ("task", "rows", *INTERVAL),
+            _task_rows,
+            any("macro_mean" in e.metrics for e in several),
+        ),
+        (
+            "per_class",
+            ("class", *interval, "support"),
+            _class_rows,
+            any(e.tables.get("per_class") for e in several),
+        ),
         ("curves", about, _curve_rows, any(item.curves for item in several)),
     ]
 
-    def table(columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]) -> Table:
-        return Table(("name", *columns), [{"name": item.name, **row} for item in several for row in rows(item)])
+    def table(
+        columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]
+    ) -> Table:
+        return Table(
+            ("name", *columns),
+            [{"name": item.name, **row} for item in several for row in rows(item)],
+        )
 
     return {name: partial(table, columns, rows) for name, columns, rows, there in made if there}
 
 
 def _metric_rows(item: Evaluation) -> list[dict[str, Any]]:
-    return [{"rows": item.rows, "metric": name, **ends(metric)} for name, metric in item.metrics.items()]
+    return [
+        {"rows": item.rows, "metric": name, **ends(metric)} for name, metric in item.metrics.items()
+    ]
 
 
 def _task_rows(item: Evaluation) -> list[dict[str, Any]]:
@@ -392,5 +603,11 @@ def _curve_rows(item: Evaluation) -> list[dict[str, Any]]:
     for name, curve in item.curves.items():
         about = {column: getattr(curve, column) for column in ("x_name", "y_name", "level", "kind")}
         for point in zip(curve.x, curve.y, curve.lower, curve.upper, strict=True):
-            out.append({"curve": name, **about, **dict(zip(("x", "value", "lower", "upper"), point, strict=True))})
+            out.append(
+                {
+                    "curve": name,
+                    **about,
+                    **dict(zip(("x", "value", "lower", "upper"), point, strict=True)),
+                }
+            )
     return out

@@ -144,8 +144,13 @@ def history_view(result: Mapping[str, Any]) -> View:
     views = [job_view(job) for job in result["jobs"]]
     if len(views) == 1 and result["jobs"][0]["runs"]:
         return views[0]
-    lines = [f"{view.title}: {view.number}{''.join(f'; {alarm}' for alarm in view.alarms)}" for view in views]
-    return View(f"Past runs in {result['store']}", counted(len(views), "job"), sentences=tuple(lines))
+    lines = [
+        f"{view.title}: {view.number}{''.join(f'; {alarm}' for alarm in view.alarms)}"
+        for view in views
+    ]
+    return View(
+        f"Past runs in {result['store']}", counted(len(views), "job"), sentences=tuple(lines)
+    )
 
 
 _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
@@ -161,10 +166,16 @@ def job_view(result: Mapping[str, Any]) -> View:
     kinds = {item["kind"] for item in every}
     kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
     parts = [item for item in every if item["kind"] == kind]
-    chunks = [part for part in parts if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None]
+    chunks = [
+        part
+        for part in parts
+        if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None
+    ]
     run = runs[-1]
     last, what = (chunks[-1], f"of {chunks[-1]['name']}") if chunks else (run, "newest run")
-    standing = [part["name"] for part in parts if any(alarm["stands"] for alarm in part.get("alarms") or ())]
+    standing = [
+        part["name"] for part in parts if any(alarm["stands"] for alarm in part.get("alarms") or ())
+    ]
     names = list(dict.fromkeys(map(str, standing)))
     older = f"{len(names) - _MOST_NAMES} older and " if len(names) > _MOST_NAMES else ""
     alarm = f"ALARM stands in {counted(len(names), kind)}: {older}{', '.join(names[-_MOST_NAMES:])}"
@@ -175,7 +186,10 @@ def job_view(result: Mapping[str, Any]) -> View:
         against = f"{points(gap)} {'below' if gap < 0 else 'above'} the reference accuracy ({percent(reference)})"
     rows, drawn = f" on {counted(run['rows'], 'row')}" if run.get("rows") else "", []
     for chunk in chunks if len(chunks) > 1 else ():
-        ends, truth = (chunk["value"], chunk["lower"], chunk["upper"]), (chunk["truth"] or {}).get("value")
+        ends, truth = (
+            (chunk["value"], chunk["lower"], chunk["upper"]),
+            (chunk["truth"] or {}).get("value"),
+        )
         drawn.append(Point(chunk["name"], *ends, truth, chunk["name"] in standing))
     return View(
         f"{result.get('job')}: estimated accuracy{' ' if chunks else ', '}{what}",
@@ -183,7 +197,9 @@ def job_view(result: Mapping[str, Any]) -> View:
         interval_of({**last, "level": run.get("level"), "kind": run.get("kind")}),
         trust=last.get("trust"),
         sentences=(
-            f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}" if chunks and last.get("fell") else "",
+            f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}"
+            if chunks and last.get("fell")
+            else "",
             against,
             "" if names else "No alarm stands",
             f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
@@ -192,7 +208,10 @@ def job_view(result: Mapping[str, Any]) -> View:
         line=reference,
         line_name="reference",
         grids=(
-            *(_parts_grid([part for part in parts if part["metric"] == name], kind, name) for name in metrics),
+            *(
+                _parts_grid([part for part in parts if part["metric"] == name], kind, name)
+                for name in metrics
+            ),
             _runs_grid(runs),
         ),
         alarms=(alarm,) if names else (),
@@ -210,11 +229,26 @@ def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> G
         alarms = part.get("alarms") or ()
         since = sorted(str(alarm.get("since"))[:10] for alarm in alarms if alarm["stands"])
         marked |= {i} if since else set()
-        cells = [cell(part.get("rows")), *cells_of(part, share=share), cells_of(part.get("truth"), share=share)[0]]
+        cells = [
+            cell(part.get("rows")),
+            *cells_of(part, share=share),
+            cells_of(part.get("truth"), share=share)[0],
+        ]
         alarm = f"since {since[0]}" if since else "ended" if alarms else ""
-        rows.append([str(part["name"]), *cells, str(len(part.get("seen") or ())), alarm, str(part.get("at"))[:10]])
+        rows.append(
+            [
+                str(part["name"]),
+                *cells,
+                str(len(part.get("seen") or ())),
+                alarm,
+                str(part.get("at"))[:10],
+            ]
+        )
     columns = [kind, "rows", metric, "lower", "upper", "truth", "runs", "alarm", "estimated"]
-    title, few = f"The newest estimate of each {kind}{'' if share else f', {metric}'}", len(rows) - _MOST_PARTS
+    title, few = (
+        f"The newest estimate of each {kind}{'' if share else f', {metric}'}",
+        len(rows) - _MOST_PARTS,
+    )
     look: dict[str, Any] = {"noun": kind, "few": range(max(few, 0), len(rows)), "across": "column"}
     grid = Grid.used(title, columns, rows, {5, 7}, marked=frozenset(marked), **look)
     return replace(grid, main=range(len(grid.columns) - 1))
@@ -223,11 +257,23 @@ def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> G
 def _runs_grid(runs: Sequence[Mapping[str, Any]]) -> Grid:
     rows = []
     for run in runs:
-        number = f"{run['number']}" + ("" if run.get("repeats") is None else f" (as {run['repeats']})")
+        number = f"{run['number']}" + (
+            "" if run.get("repeats") is None else f" (as {run['repeats']})"
+        )
         words = (str(run.get(name) or "") for name in ("trust", "diagnosis", "version", "target"))
-        counts = [str(run.get(name) or "") for name in ("alarms", "new")] + [str(run.get("exit_code"))]
+        counts = [str(run.get(name) or "") for name in ("alarms", "new")] + [
+            str(run.get("exit_code"))
+        ]
         rows.append([number, _when(run), cell(run.get("rows")), *cells_of(run), *counts, *words])
     columns = ["run", "when (UTC)", "rows", "accuracy", "lower", "upper", "alarms", "new", "exit"]
     columns += ["trust", "shift", "version", "target"]
     few = range(max(len(rows) - _MOST_RUNS, 0), len(rows))
-    return Grid(f"{counted(len(runs), 'run')}", columns, rows, noun="run", few=few, main=range(9), across="column")
+    return Grid(
+        f"{counted(len(runs), 'run')}",
+        columns,
+        rows,
+        noun="run",
+        few=few,
+        main=range(9),
+        across="column",
+    )

@@ -39,7 +39,9 @@ class Prediction(Shown, Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return super().to_dict() | {"examples": [{"name": name, "why": why} for name, why in self.examples]}
+        return super().to_dict() | {
+            "examples": [{"name": name, "why": why} for name, why in self.examples]
+        }
 
 
 @shows(Prediction)
@@ -50,10 +52,16 @@ def prediction_view(result: Mapping[str, Any]) -> View:
         lines.append(f"{counted(result['truncated'], 'input')} cut, longer than the model reads")
     if result["skipped"]:
         named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
-        lines.append(f"{counted(result['skipped'], 'input')} left out, unreadable or without an answer ({named})")
+        lines.append(
+            f"{counted(result['skipped'], 'input')} left out, unreadable or without an answer ({named})"
+        )
     lines.insert(0, f"{rows} of {result['data']} predicted by {result['model']}")
     notes = () if result["out"] is None else (f"Predictions: {result['out']}",)
-    about: dict[str, Any] = {"sentences": tuple(lines), "notes": notes, "warnings": tuple(result["warnings"])}
+    about: dict[str, Any] = {
+        "sentences": tuple(lines),
+        "notes": notes,
+        "warnings": tuple(result["warnings"]),
+    }
     if accuracy is None:
         return View("Predicted", rows, **about)
     return View("Accuracy", percent(accuracy.value), accuracy, **about)

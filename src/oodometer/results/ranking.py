@@ -11,13 +11,17 @@ from typing import Any
 from .values import Interval, Record, Skipped, counted, percent, plain, points
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
 
-FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
+FACTORS_MAY_MISLEAD = (
+    "a factor can order models the wrong way round: across architectures the paper's factors are "
+)
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
 FACTORS_MAY_MISLEAD += "hint at why, not as a vote"
 LABELS_AGAINST = "The labels speak against agreement: models that agree more with the others are right less often on "
 LABELS_AGAINST += "them; what the labels say outweighs it"
 NOT_RANDOM = "the suggested rows were chosen because the leading models disagree on them: labels of these may decide "
-NOT_RANDOM += "between the models, but they are no random sample, and no accuracy may be computed from them"
+NOT_RANDOM += (
+    "between the models, but they are no random sample, and no accuracy may be computed from them"
+)
 
 _EVEN = 1e-9  # a probability that differs less from 1/2 speaks for neither of two models
 
@@ -51,7 +55,9 @@ class Evidence(Record):
 
     def agreement(self, order: Sequence[str]) -> float | None:
         """Share of the pairs of ``order`` that this evidence puts the same way, ties half; None of no pair."""
-        pairs = itertools.combinations([x for name in order if (x := self.values.get(name)) is not None], 2)
+        pairs = itertools.combinations(
+            [x for name in order if (x := self.values.get(name)) is not None], 2
+        )
         shares = [0.5 if a == b else float((a > b) == self.higher_is_better) for a, b in pairs]
         return sum(shares) / len(shares) if shares else None
 
@@ -180,21 +186,38 @@ class FewShotRanking(Shown, Record):
     warnings: tuple[str, ...] = ()
     argv: str | None = None
     _command = "rank"
-    _untold = frozenset({"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"})
+    _untold = frozenset(
+        {"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"}
+    )
 
     def frames(self) -> dict[str, Maker]:
         """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model; ``suggested``."""
         labels = self.labelled - self.chosen
         models = [{**vars(item), "labels": labels, **ends(item.accuracy)} for item in self.ranking]
         evidence = [
-            {**vars(item), **ends(item.intervals.get(model)), "evidence": item.name, "model": model, "value": value}
+            {
+                **vars(item),
+                **ends(item.intervals.get(model)),
+                "evidence": item.name,
+                "model": model,
+                "value": value,
+            }
             for item in self.evidence
             for model, value in item.values.items()
         ]
         suggested = [{"id": name, "text": text_of(plain(text))} for name, text in self.suggested]
-        rows: dict[str, Any] = {"models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)}
-        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), list(map(vars, self.pairs)))}
-        rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
+        rows: dict[str, Any] = {
+            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)
+        }
+        rows |= {
+            "pairs": (
+                ("a", "b", "p_a_better", "differ", "only_a", "only_b"),
+                list(map(vars, self.pairs)),
+            )
+        }
+        rows |= {
+            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)
+        }
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *row) for name, row in rows.items()}
 
@@ -212,13 +235,17 @@ class FewShotRanking(Shown, Record):
     def open(self) -> bool:
         """Whether nothing speaks for any: the likeliest is as likely worse as better than each other one."""
         first = self.likeliest.model
-        return all(abs(pair.p_a_better - 0.5) < _EVEN for pair in self.pairs if first in (pair.a, pair.b))
+        return all(
+            abs(pair.p_a_better - 0.5) < _EVEN for pair in self.pairs if first in (pair.a, pair.b)
+        )
 
     @property
     def by_right(self) -> tuple[tuple[str, ...], ...]:
         """The plain order: models by their right answers on the random labelled rows, those with as many together."""
         counts = sorted({item.right for item in self.ranking}, reverse=True)
-        return tuple(tuple(item.model for item in self.ranking if item.right == count) for count in counts)
+        return tuple(
+            tuple(item.model for item in self.ranking if item.right == count) for count in counts
+        )
 
     @property
     def open_among(self) -> tuple[str, ...]:
@@ -231,11 +258,26 @@ class FewShotRanking(Shown, Record):
         for item in self.ranking:
             values: dict[str, Any] = {"right": item.right}
             for match in self.evidence:
-                values[match.name] = plain(match.intervals.get(item.model) or match.values.get(item.model))
-            row = {"model": item.model, "p_best": plain(item.p_best), "rank": item.rank, "source": item.source}
+                values[match.name] = plain(
+                    match.intervals.get(item.model) or match.values.get(item.model)
+                )
+            row = {
+                "model": item.model,
+                "p_best": plain(item.p_best),
+                "rank": item.rank,
+                "source": item.source,
+            }
             rows.append({**row, "truncated": item.truncated, "evidence": values})
-        out = super().to_dict() | {"labels": self.labelled, "likeliest": self.likeliest.model, "open": self.open}
-        out |= {"open_among": list(self.open_among), "by_right": plain(self.by_right), "ranking": rows}
+        out = super().to_dict() | {
+            "labels": self.labelled,
+            "likeliest": self.likeliest.model,
+            "open": self.open,
+        }
+        out |= {
+            "open_among": list(self.open_among),
+            "by_right": plain(self.by_right),
+            "ranking": rows,
+        }
         out |= {"evidence": [item.to_dict(self.models) for item in self.evidence]}
         out |= {"suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested]}
         return out | {"suggested_are_random": False}
@@ -244,9 +286,15 @@ class FewShotRanking(Shown, Record):
 @shows(FewShotRanking)
 def ranking_view(result: Mapping[str, Any]) -> View:
     """What a ranking says, from the mapping that JSON holds: the order, how sure it is, what would settle."""
-    rows, labelled, chosen = result["ranking"], result.get("labelled") or 0, result.get("chosen") or 0
+    rows, labelled, chosen = (
+        result["ranking"],
+        result.get("labelled") or 0,
+        result.get("chosen") or 0,
+    )
     top, made = max(rows, key=lambda row: row["p_best"] or 0.0), counted(labelled, "labelled row")
-    pool = f" and {counted(result['pool'], 'row')} without labels" if result.get("pool") else " alone"
+    pool = (
+        f" and {counted(result['pool'], 'row')} without labels" if result.get("pool") else " alone"
+    )
     unlabelled = f"{counted(result.get('pool') or 0, 'row')} without labels; no label was seen"
     first = rows[0]
     evidence, suggested = result.get("evidence") or (), result.get("suggested") or ()
@@ -255,25 +303,40 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     cells = []
     for row in rows:
         numbers = row.get("evidence") or {}
-        of_labels = [f"{numbers.get('right', '')} of {labelled - chosen}", *cells_of(numbers.get("accuracy"))]
+        of_labels = [
+            f"{numbers.get('right', '')} of {labelled - chosen}",
+            *cells_of(numbers.get("accuracy")),
+        ]
         more = [with_ends(numbers["recalibrated"], digits=0)] if pooled else []
-        cells.append([row["model"], percent(row["p_best"] or 0, 0), *(of_labels if labelled else []), *more])
+        cells.append(
+            [row["model"], percent(row["p_best"] or 0, 0), *(of_labels if labelled else []), *more]
+        )
     pairs = []
     for pair in result.get("pairs") or ():
         only = [f"{pair['only_a']} to {pair['only_b']}"] if labelled else []
-        pairs.append([pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"]), *only])
+        pairs.append(
+            [pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"]), *only]
+        )
     pieces = []
     for item in evidence:
         share = item["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
         ranges = item.get("intervals") or {}
         values = [
-            with_ends(ranges[name]) if name in ranges else cells_of({"value": item["values"].get(name)}, share=share)[0]
+            with_ends(ranges[name])
+            if name in ranges
+            else cells_of({"value": item["values"].get(name)}, share=share)[0]
             for name in names
         ]
         chain, numbers = "", item["values"]  # > between models, and = where they tie
         for before, name in itertools.pairwise((None, *item["order"])):
-            chain += name if before is None else f" {'=' if numbers[before] == numbers[name] else '>'} {name}"
-        pieces.append([item["name"], item["group"], chain or "-", cell(item["agreement"], "%0"), *values])
+            chain += (
+                name
+                if before is None
+                else f" {'=' if numbers[before] == numbers[name] else '>'} {name}"
+            )
+        pieces.append(
+            [item["name"], item["group"], chain or "-", cell(item["agreement"], "%0"), *values]
+        )
     reasons: dict[str, list[str]] = {}
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
@@ -286,14 +349,22 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     counts, random = (result.get("by_right") or [[]])[0], labelled - chosen
     most = max((row.get("evidence") or {}).get("right") or 0 for row in rows)
     right = f"{most:,} of {counted(random, 'labelled row')} right"
-    alone = f"Counting alone leaves it open among {len(counts)} with {right}: {', '.join(counts[:5])}"
+    alone = (
+        f"Counting alone leaves it open among {len(counts)} with {right}: {', '.join(counts[:5])}"
+    )
     alone += ", ..." if len(counts) > 5 else ""
     alone = f"Counting alone: {counts[0]} is first with {right}" if len(counts) == 1 else alone
     sample = f"All {made}" if chosen == labelled else f"{chosen:,} of {labelled:,} labelled rows"
     sample += " were chosen by disagreement and count for rows like them"
     sample += "" if chosen == labelled else "; the others must be a random sample"
-    sample = sample if chosen else "The labelled rows must be a random sample of the data in question"
-    factors = [f"Factors: {FACTORS_MAY_MISLEAD}"] if any(item["group"] == "factor" for item in evidence) else []
+    sample = (
+        sample if chosen else "The labelled rows must be a random sample of the data in question"
+    )
+    factors = (
+        [f"Factors: {FACTORS_MAY_MISLEAD}"]
+        if any(item["group"] == "factor" for item in evidence)
+        else []
+    )
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
         "open" if result.get("open") else str(top["model"]),
@@ -301,7 +372,9 @@ def ranking_view(result: Mapping[str, Any]) -> View:
         f"{made + pool if labelled else unlabelled}",
         sentences=(
             _nothing_tells(result) if result.get("open") else "",
-            "" if result.get("open") and not labelled else f"In order, the best first: {', '.join(names)}",
+            ""
+            if result.get("open") and not labelled
+            else f"In order, the best first: {', '.join(names)}",
             f"{first['model']} has the highest expected accuracy, and is the best with {percent(first['p_best'], 0)}"
             if first is not top
             else "",
@@ -314,7 +387,9 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             sample if labelled else "",
             _suggested(result) if suggested else "",
         ),
-        details=tuple(f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")),
+        details=tuple(
+            f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")
+        ),
         grids=(
             Grid("Models, the best first", ranked, cells),
             Grid("How sure the order of each two is", two, pairs, detail=True, kind="matrix"),
@@ -330,7 +405,10 @@ def ranking_view(result: Mapping[str, Any]) -> View:
         ),
         notes=(
             *factors,
-            *(f"Left out: {_left_out(why, many)}" for why, many in (result.get("left_out") or {}).items()),
+            *(
+                f"Left out: {_left_out(why, many)}"
+                for why, many in (result.get("left_out") or {}).items()
+            ),
             *(result.get("notes") or ()),
         ),
         warnings=tuple(result.get("warnings") or ()),
@@ -409,7 +487,9 @@ def _settled(item: Mapping[str, Any]) -> str:
     """How many more labels would settle which of the two leading models is better."""
     if not item:
         return ""
-    start = f"Probability that {item['best']} beats {item['runner_up']}: {percent(item['p_better'], 0)}"
+    start = (
+        f"Probability that {item['best']} beats {item['runner_up']}: {percent(item['p_better'], 0)}"
+    )
     goal, labels = f"at {percent(item['level'], None)} (one-sided)", item.get("labels")
     if labels == 0:
         return f"{start}, which settles it {goal}"
@@ -419,7 +499,9 @@ def _settled(item: Mapping[str, Any]) -> str:
     if item.get("lower") is not None:
         worst = "many more" if item.get("upper") is None else f"{item['upper']:,}"
         text += f", {counted(item['lower'], 'label')} at best, {worst} at worst"
-    return text + (f"; {item['chosen']:,} of rows on which the two disagree" if item.get("chosen") else "")
+    return text + (
+        f"; {item['chosen']:,} of rows on which the two disagree" if item.get("chosen") else ""
+    )
 
 
 def _left_out(why: str, many: int) -> str:

@@ -60,7 +60,9 @@ class Shifting(Shown, Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; of images what was skipped, of texts what was refused."""
-        result = super().to_dict() | {"skipped": [{"name": name, "why": why} for name, why in self.skipped]}
+        result = super().to_dict() | {
+            "skipped": [{"name": name, "why": why} for name, why in self.skipped]
+        }
         del result["refused" if self.command == "shift image" else "skipped"]
         return result
 
@@ -70,14 +72,23 @@ def shifting_view(result: Mapping[str, Any]) -> View:
     """What shifting wrote, from the mapping that JSON holds: each copy, what it touched, and what was left out."""
     copies, skipped = result["copies"], result.get("skipped") or ()
     lines = [f"{result['rows']:,} {_WHAT[result['command']]} of {result['data']}"]
-    lines += [f"{counted(many, 'row')} without one: {why}" for why, many in (result.get("refused") or {}).items()]
+    lines += [
+        f"{counted(many, 'row')} without one: {why}"
+        for why, many in (result.get("refused") or {}).items()
+    ]
     for copy in copies:
         name, rows = f"{copy['kind']}, severity {copy['severity']}", ""
         if "rows" in copy:
-            touched = "" if copy["targets"] is None else f", {copy['targets']:.2f} {copy['counts']} in each"
+            touched = (
+                ""
+                if copy["targets"] is None
+                else f", {copy['targets']:.2f} {copy['counts']} in each"
+            )
             rows = f"{copy['rows']:,}{touched}: "
         lines.append(f"{name}: {rows}{copy['out']}")
-        lines += [f"{name}: {many:,} left out: {why}" for why, many in (copy.get("dropped") or {}).items()]
+        lines += [
+            f"{name}: {many:,} left out: {why}" for why, many in (copy.get("dropped") or {}).items()
+        ]
     if skipped:
         named = "; ".join(f"{item['name']}: {item['why']}" for item in skipped[:3])
         lines.append(f"{len(skipped)} could not be read and were left out ({named})")

@@ -9,7 +9,19 @@ from typing import Any
 
 from .estimation import Headline
 from .values import Interval, Record, percent, plain, points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, interval_of, shows
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    ends,
+    interval_of,
+    shows,
+)
 
 METRICS = ("accuracy", "brier", "ece")
 """What is judged at each severity; accuracy of a ranker is R@1."""
@@ -65,7 +77,11 @@ class StressPoint(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        common = {"rows": self.common_rows, "metrics": plain(self.common), "spread": plain(self.common_spread)}
+        common = {
+            "rows": self.common_rows,
+            "metrics": plain(self.common),
+            "spread": plain(self.common_spread),
+        }
         return {**super().to_dict(), "common": common, "error": self.error}
 
 
@@ -127,11 +143,22 @@ class StressTest(Shown, Record):
         """``points``; ``step`` is the severity, empty without a shift."""
         rows: list[dict[str, Any]] = []
         for model, curve, point in self.points():
-            about = {"model": model.name, "shift": curve.kind, "step": point.severity, "rows": point.rows}
+            about = {
+                "model": model.name,
+                "shift": curve.kind,
+                "step": point.severity,
+                "rows": point.rows,
+            }
             if point.estimate is not None:
-                estimate = {"metric": "estimated accuracy", **ends(point.estimate), "trust": point.estimate.trust}
+                estimate = {
+                    "metric": "estimated accuracy",
+                    **ends(point.estimate),
+                    "trust": point.estimate.trust,
+                }
                 rows.append({**about, **estimate, "error": point.error})
-            rows += [{**about, "metric": name, **ends(metric)} for name, metric in point.metrics.items()]
+            rows += [
+                {**about, "metric": name, **ends(metric)} for name, metric in point.metrics.items()
+            ]
         columns = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
         return {"points": lambda: Table(columns, rows)}
 
@@ -148,7 +175,11 @@ def stress_view(result: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
     models = result.get("models") or ()
     curves = [(model["name"], curve) for model in models for curve in model.get("curves") or ()]
-    conditions = [(name, c["kind"], point, c["points"][0]) for name, c in curves for point in c.get("points") or ()]
+    conditions = [
+        (name, c["kind"], point, c["points"][0])
+        for name, c in curves
+        for point in c.get("points") or ()
+    ]
     measure = "R@1" if result.get("modality") == "dialogue" else "accuracy"
     shifted = [item for item in conditions if item[2]["severity"] is not None]
     guessed = [item for item in shifted if interval_of(item[2].get("estimate"))]
@@ -163,17 +194,31 @@ def stress_view(result: Mapping[str, Any]) -> View:
         before = interval_of(entry[3].get("estimate"))
         if before is not None and entry[2]["estimate"]["upper"] < before.value:
             falls.setdefault(entry[:2], f"from {at(entry)} on")
-    expected = "At no severity does the whole interval lie below the estimate without a shift" if guessed else ""
+    expected = (
+        "At no severity does the whole interval lie below the estimate without a shift"
+        if guessed
+        else ""
+    )
     if falls:
         expected = f"Expected to fall {'; '.join(falls.values())}: the whole interval lies below that without a shift"
     worst = min(guessed, key=lambda entry: entry[2]["estimate"]["value"]) if guessed else None
     head = {} if worst is None else worst[2]["estimate"]
-    what = {"text": "texts", "image": "images"}.get(str(result.get("modality")), "contexts of dialogues")
+    what = {"text": "texts", "image": "images"}.get(
+        str(result.get("modality")), "contexts of dialogues"
+    )
     reference = result.get("reference") or {}
-    rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
-    made = dict.fromkeys((item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed)
+    rest = (
+        f"{reference['rows']:,} labelled ones are the reference ({reference['source']})"
+        if reference
+        else ""
+    )
+    made = dict.fromkeys(
+        (item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed
+    )
     runs = max((len(item[2].get("predictions") or ()) for item in conditions), default=1)
-    unlabelled = "" if result.get("labelled", True) else "The rows have no labels: the truth is not known"
+    unlabelled = (
+        "" if result.get("labelled", True) else "The rows have no labels: the truth is not known"
+    )
     return View(
         f"Lowest estimated {measure}",
         "none" if worst is None else percent(head["value"]),
@@ -184,10 +229,21 @@ def stress_view(result: Mapping[str, Any]) -> View:
             expected,
             *_true_falls(shifted, at, measure, result.get("level") or 0.95),
             unlabelled,
-            f"{result['rows']:,} {what} of {result['data']} shifted; {rest}" if result.get("rows") else "",
-            *(f"{count:,} rows hold none: {why}" for why, count in (result.get("refused") or {}).items()),
-            *(f"Intervals of estimates are {kind} and assume: {assumes}" for kind, assumes in made if assumes),
-            f"Up to {runs} runs or draws of each point: intervals are of the first, spreads of all" if runs > 1 else "",
+            f"{result['rows']:,} {what} of {result['data']} shifted; {rest}"
+            if result.get("rows")
+            else "",
+            *(
+                f"{count:,} rows hold none: {why}"
+                for why, count in (result.get("refused") or {}).items()
+            ),
+            *(
+                f"Intervals of estimates are {kind} and assume: {assumes}"
+                for kind, assumes in made
+                if assumes
+            ),
+            f"Up to {runs} runs or draws of each point: intervals are of the first, spreads of all"
+            if runs > 1
+            else "",
         ),
         details=tuple(_left_out(conditions, name)),
         grids=(_points_grid(conditions, measure, many),),
@@ -197,35 +253,55 @@ def stress_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def fall_of(point: Any, first: Any, level: float, looks: int) -> tuple[float, float, int, bool] | None:
+def fall_of(
+    point: Any, first: Any, level: float, looks: int
+) -> tuple[float, float, int, bool] | None:
     """Accuracy before and after a shift, on how many rows (those that every severity has, if any), and whether it fell
     by more than chance: a one-sided z-test of two shares, corrected for so many looks; cautious, as rows are the same.
     """
     for now, then in ((point.get("common") or {}, first.get("common") or {}), (point, first)):
-        before, after = (interval_of((part.get("metrics") or {}).get("accuracy")) for part in (then, now))
+        before, after = (
+            interval_of((part.get("metrics") or {}).get("accuracy")) for part in (then, now)
+        )
         many, rows = now.get("rows") or 0, then.get("rows") or 0
         if before is not None and after is not None and many and rows:
             pooled = (before.value * rows + after.value * many) / (rows + many)
             spread = (pooled * (1 - pooled) * (1 / rows + 1 / many)) ** 0.5
-            sure = before.value - after.value > NormalDist().inv_cdf(1 - (1 - level) / looks) * spread
+            sure = (
+                before.value - after.value > NormalDist().inv_cdf(1 - (1 - level) / looks) * spread
+            )
             return before.value, after.value, many, sure
     return None
 
 
-def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str, level: float) -> list[str]:
+def _true_falls(
+    shifted: Sequence[Any], at: Callable[[Any], str], measure: str, level: float
+) -> list[str]:
     """The deepest fall that is no chance, and how often the interval of the estimate held the truth; nothing without
     labels.
     """
-    falls = [(fall, at(item)) for item in shifted if (fall := fall_of(item[2], item[3], level, len(shifted)))]
-    known, lines = [point for _, _, point, _ in shifted if point.get("error") is not None], list[str]()
+    falls = [
+        (fall, at(item))
+        for item in shifted
+        if (fall := fall_of(item[2], item[3], level, len(shifted)))
+    ]
+    known, lines = (
+        [point for _, _, point, _ in shifted if point.get("error") is not None],
+        list[str](),
+    )
     if falls:
-        (before, truth, many, sure), where = max(falls, key=lambda fall: (fall[0][3], fall[0][0] - fall[0][1]))
+        (before, truth, many, sure), where = max(
+            falls, key=lambda fall: (fall[0][3], fall[0][0] - fall[0][1])
+        )
         text = f"{where}, {measure} {percent(truth)} after {percent(before)} without a shift, on {many:,} rows"
         start = "Deepest true fall: " if sure else "No true fall is more than chance; the lowest: "
         lines.append(start + text)
     if known:
         heads = [(point["estimate"], point["metrics"]["accuracy"]["value"]) for point in known]
-        inside, off = sum(e["lower"] <= t <= e["upper"] for e, t in heads), fmean(abs(p["error"]) for p in known)
+        inside, off = (
+            sum(e["lower"] <= t <= e["upper"] for e, t in heads),
+            fmean(abs(p["error"]) for p in known),
+        )
         text = f"Estimates were off by {points(off)} on average; their intervals held the truth at {inside} of "
         lines.append(f"{text}{len(known)} severities")
     return lines
@@ -248,10 +324,25 @@ def _points_grid(conditions: Sequence[Any], measure: str, many: bool) -> Grid:
         metrics, common = item.get("metrics") or {}, (item.get("common") or {}).get("metrics") or {}
         estimate, truth = item.get("estimate") or {}, cells_of(metrics.get("accuracy"))
         error = "" if item.get("error") is None else f"{item['error'] * 100:+.1f}"
-        row = [*([name] if many else []), kind, item["severity"] or "none", f"{item['rows']:,}", *cells_of(estimate)]
+        row = [
+            *([name] if many else []),
+            kind,
+            item["severity"] or "none",
+            f"{item['rows']:,}",
+            *cells_of(estimate),
+        ]
         row += [truth[0], error, estimate.get("trust") or ""]
         row += [cell((metrics.get(key) or {}).get("value"), ".3f") for key in METRICS[1:]]
         rows.append([*row, cells_of(common.get("accuracy"))[0], *truth[1:]])
-    columns = [*(["model"] if many else []), "shift", "severity", "rows", "estimate", "lower", "upper", measure]
+    columns = [
+        *(["model"] if many else []),
+        "shift",
+        "severity",
+        "rows",
+        "estimate",
+        "lower",
+        "upper",
+        measure,
+    ]
     columns += ["error", "trust", "Brier", "ECE", "same rows", "true lower", "true upper"]
     return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 5))

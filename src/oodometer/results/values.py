@@ -62,7 +62,9 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"command": self._command, "version": __version__} if self._command else {}
+        out: dict[str, Any] = (
+            {"command": self._command, "version": __version__} if self._command else {}
+        )
         for name in dict.fromkeys((*self._first.split(), *self.__dataclass_fields__)):  # type: ignore[attr-defined]
             if name not in self._untold:
                 value = plain(getattr(self, name))
@@ -152,7 +154,9 @@ class Interval(Record):
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of interval {self.kind!r}; known: {', '.join(KINDS)}")
         if not self.lower <= self.value <= self.upper:
-            raise ValueError(f"the interval [{self.lower}, {self.upper}] does not hold {self.value}")
+            raise ValueError(
+                f"the interval [{self.lower}, {self.upper}] does not hold {self.value}"
+            )
 
     @property
     def width(self) -> float:
@@ -170,7 +174,9 @@ class WithInterval:
         level: float
         kind: Kind
     else:
-        value, lower, upper, level, kind = (property(attrgetter(f"interval.{name}")) for name in INTERVAL)
+        value, lower, upper, level, kind = (
+            property(attrgetter(f"interval.{name}")) for name in INTERVAL
+        )
 
 
 @dataclass(frozen=True)
@@ -260,7 +266,9 @@ class Curve(Record):
     def __post_init__(self) -> None:
         lengths = set(map(len, (self.x, self.y, self.lower, self.upper)))
         if len(lengths) != 1:
-            raise ValueError(f"a curve needs sequences of one length, got lengths {sorted(lengths)}")
+            raise ValueError(
+                f"a curve needs sequences of one length, got lengths {sorted(lengths)}"
+            )
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from ..registry import canonical
 from .values import INTERVAL as INTERVAL
 from .values import Interval, Record, decimals_of, percent, signed_points
 
-READ = "changes it"  # how a line ends that says what was read under names of a user's own: no warning
+READ = (
+    "changes it"  # how a line ends that says what was read under names of a user's own: no warning
+)
 WORDS_PAGE = "docs/guides/words.md"
 """The page of the documentation that explains the words of all results: kind, trust, assumes, fell."""
 
@@ -63,7 +65,9 @@ class Grid:
     @property
     def numeric(self) -> list[bool]:
         """Which columns hold numbers; the first holds names."""
-        return [j > 0 and is_numbers([row[j] for row in self.rows]) for j in range(len(self.columns))]
+        return [
+            j > 0 and is_numbers([row[j] for row in self.rows]) for j in range(len(self.columns))
+        ]
 
     @property
     def matrix(self) -> dict[str, list[tuple[str, float, str]]]:
@@ -82,7 +86,9 @@ class Grid:
     @property
     def texts(self) -> list[int]:
         """Columns that hold sentences; the first holds names."""
-        return [j for j in range(1, len(self.columns)) if any(len(row[j]) > _LONG for row in self.rows)]
+        return [
+            j for j in range(1, len(self.columns)) if any(len(row[j]) > _LONG for row in self.rows)
+        ]
 
     def shown(self, full: bool) -> Grid | None:
         """The table as it is shown at first, or in full."""
@@ -90,24 +96,40 @@ class Grid:
             return self if full or not self.detail else None
         lines = range(len(self.rows)) if self.few is None else self.few
         across = range(len(self.columns)) if self.main is None else self.main
-        bold = frozenset((i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold)
-        columns, rows = [self.columns[j] for j in across], [[self.rows[i][j] for j in across] for i in lines]
+        bold = frozenset(
+            (i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold
+        )
+        columns, rows = (
+            [self.columns[j] for j in across],
+            [[self.rows[i][j] for j in across] for i in lines],
+        )
         return Grid(self.title, columns, rows, self.noun, bold=bold, notes=(*self.notes, self.rest))
 
     @classmethod
     def used(
-        cls, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Collection[int], **look: Any
+        cls,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        spare: Collection[int],
+        **look: Any,
     ) -> Grid:
         """A table without those of the ``spare`` columns that are empty in every row."""
         some = [j for j in range(len(columns)) if j not in spare or any(row[j] for row in rows)]
-        return cls(title, [columns[j] for j in some], [[row[j] for j in some] for row in rows], **look)
+        return cls(
+            title, [columns[j] for j in some], [[row[j] for j in some] for row in rows], **look
+        )
 
     def left_out(self) -> dict[str, int]:
         """How many of what are not shown at first."""
         if self.detail:
-            return {} if not self.noun else {self.noun: 1 if self.noun == "table" else len(self.rows)}
+            return (
+                {} if not self.noun else {self.noun: 1 if self.noun == "table" else len(self.rows)}
+            )
         rows = {} if self.few is None else {self.noun: len(self.rows) - len(self.few)}
-        return rows | ({} if self.main is None else {self.across: len(self.columns) - len(self.main)})
+        return rows | (
+            {} if self.main is None else {self.across: len(self.columns) - len(self.main)}
+        )
 
 
 @dataclass(frozen=True)
@@ -149,11 +171,22 @@ class View:
     @property
     def made(self) -> str:
         """Level and kind of the interval."""
-        return "" if self.interval is None else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
+        return (
+            ""
+            if self.interval is None
+            else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
+        )
 
     def grid(self, start: str) -> Grid | None:
         """The first table that has rows or notes, and whose title begins so."""
-        return next((item for item in self.grids if item.title.startswith(start) and (item.rows or item.notes)), None)
+        return next(
+            (
+                item
+                for item in self.grids
+                if item.title.startswith(start) and (item.rows or item.notes)
+            ),
+            None,
+        )
 
     def text(self, value: float) -> str:
         """A value as this view writes its number."""
@@ -162,7 +195,10 @@ class View:
         if not self.share:
             return f"{value:.4f}"
         return percent(
-            value, 1 if self.interval is None else _decimals_of_shares(self.interval.lower, self.interval.upper)
+            value,
+            1
+            if self.interval is None
+            else _decimals_of_shares(self.interval.lower, self.interval.upper),
         )
 
 
@@ -193,7 +229,9 @@ def cells_of(item: Any, *, share: bool = True) -> list[str]:
     if value is None or lower is None or upper is None:
         return [cell(number, "%" if share else ".4f") for number in (value, lower, upper)]
     if share:
-        return [percent(number, _decimals_of_shares(lower, upper)) for number in (value, lower, upper)]
+        return [
+            percent(number, _decimals_of_shares(lower, upper)) for number in (value, lower, upper)
+        ]
     return [f"{number:.{decimals_of(lower, upper, 4)}f}" for number in (value, lower, upper)]
 
 
@@ -204,7 +242,8 @@ def _decimals_of_shares(lower: float, upper: float) -> int:
 def with_ends(item: Any, digits: int = 1) -> str:
     """A share and both ends of its interval, with so many decimals; a dash without it."""
     value, lower, upper = (
-        cell(x, how) for x, how in zip(ends(item).values(), ("%", *["%" if digits else "%0"] * 2), strict=False)
+        cell(x, how)
+        for x, how in zip(ends(item).values(), ("%", *["%" if digits else "%0"] * 2), strict=False)
     )
     return f"{value} ({lower} to {upper})" if value else "-"
 
@@ -229,7 +268,11 @@ Maker = Callable[[], Table]
 
 def ends(item: Any) -> dict[str, Any]:
     """The cells of a number with its interval, a record or a mapping; empty cells without one."""
-    read = item.get if isinstance(item, Mapping) and not isinstance(item, Record) else partial(getattr, item)
+    read = (
+        item.get
+        if isinstance(item, Mapping) and not isinstance(item, Record)
+        else partial(getattr, item)
+    )
     return {name: read(name, None) for name in INTERVAL}
 
 
@@ -241,7 +284,9 @@ class Shown:
 
     __slots__ = ()
 
-    def to_frame(self, what: str | None = None, *, wide: bool = False, library: str | None = None) -> Any:
+    def to_frame(
+        self, what: str | None = None, *, wide: bool = False, library: str | None = None
+    ) -> Any:
         """Return a tidy frame, one row for each number, under plain names (``value``, ``lower``, ``upper``, ...).
 
         ``what`` names a table of the result; the first one by default, and a name that is not there is refused with
@@ -317,15 +362,30 @@ class Named(Mapping[str, Entry]):
         """The entries by name."""
         field, name = self._entries
         entries = getattr(self, field)
-        return entries if isinstance(entries, Mapping) else {getattr(entry, name): entry for entry in entries}
+        return (
+            entries
+            if isinstance(entries, Mapping)
+            else {getattr(entry, name): entry for entry in entries}
+        )
 
     def __getitem__(self, name: str) -> Entry:
-        entries, why = self.entries(), {skip.method: skip.why for skip in getattr(self, "skipped", ())}
-        name = canonical(self._kind, str(name), [*entries, *why]) if self._kind and name not in entries else name
+        entries, why = (
+            self.entries(),
+            {skip.method: skip.why for skip in getattr(self, "skipped", ())},
+        )
+        name = (
+            canonical(self._kind, str(name), [*entries, *why])
+            if self._kind and name not in entries
+            else name
+        )
         if name in entries:
             return entries[name]
         near = near_names(str(name), [*entries, *why])
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join([*entries][:12]) or 'none'}"
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else f"there is {', '.join([*entries][:12]) or 'none'}"
+        )
         reason = f": {why[name]}" if name in why else f"; {hint}"
         raise UnknownNameError(f"there is no {self._noun} {name!r}{reason}")
 

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from .kept import JOB, LOCK, MANIFEST, Kept, Lock, is_locked, places_of_run, places_said, read_manifest, running
+from .kept import (
+    JOB,
+    LOCK,
+    MANIFEST,
+    Kept,
+    Lock,
+    is_locked,
+    places_of_run,
+    places_said,
+    read_manifest,
+    running,
+)
 
 __all__ = [
-    "JOB", "LOCK", "MANIFEST", "Kept", "Lock", "is_locked", "places_of_run", "places_said", "read_manifest",
+    "JOB",
+    "LOCK",
+    "MANIFEST",
+    "Kept",
+    "Lock",
+    "is_locked",
+    "places_of_run",
+    "places_said",
+    "read_manifest",
     "running",
-]  # fmt: skip
+]

@@ -60,9 +60,13 @@ class Lock:
                     self._file.close()
         except OSError as error:
             if error.errno == errno.ELOOP:  # truncated, it would be another's file
-                raise UsageError(f"{self.path} is a link or a pipe, which is not followed; remove it") from None
+                raise UsageError(
+                    f"{self.path} is a link or a pipe, which is not followed; remove it"
+                ) from None
             reason = error.strerror or error
-            raise UsageError(f"{self.folder} cannot be written: {reason}; choose another folder") from None
+            raise UsageError(
+                f"{self.folder} cannot be written: {reason}; choose another folder"
+            ) from None
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n".encode())
         self._file.flush()
@@ -120,7 +124,9 @@ class Kept:
     another are none. The manifest is written inside `running` alone.
     """
 
-    def __init__(self, folder: Path | None, about: Mapping[str, str] | None = None, question: str = "") -> None:
+    def __init__(
+        self, folder: Path | None, about: Mapping[str, str] | None = None, question: str = ""
+    ) -> None:
         self.folder, self.about, self.question = folder, dict(about or {}), question
         self._memory: dict[str, Any] = {}
         self._manifest: dict[str, Any] = {}
@@ -172,11 +178,17 @@ class Kept:
         try:
             if folder.exists() and not folder.is_dir():
                 raise UsageError(f"cannot write {folder}: it is a file; name a folder")
-            link = next((path for name in (JOB, *results) if (path := folder / name).is_symlink()), None)
+            link = next(
+                (path for name in (JOB, *results) if (path := folder / name).is_symlink()), None
+            )
             if link is not None:
-                raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
+                raise UsageError(
+                    f"cannot write {link}: it is a link, which is not followed; remove it"
+                )
             if not folder.resolve().parent.is_dir():
-                raise UsageError(f"cannot write {folder}: there is no folder {folder.parent}; make it first")
+                raise UsageError(
+                    f"cannot write {folder}: there is no folder {folder.parent}; make it first"
+                )
             question = read_artifact(folder / JOB, JOB, warn=False)
             if question is None and (folder / JOB).exists():
                 raise UsageError(
@@ -187,12 +199,16 @@ class Kept:
                 not path.name.endswith(".part") for path in folder.iterdir()
             )  # of a killed run
             if taken and question != self.question:
-                raise UsageError(f"cannot write {folder}: it is not empty, and holds no {what}; choose another place")
+                raise UsageError(
+                    f"cannot write {folder}: it is not empty, and holds no {what}; choose another place"
+                )
             folder.mkdir(exist_ok=True)
             if question is None:
                 write_artifact(folder / JOB, JOB, self.question)
         except OSError as error:
-            raise WorkError(f"cannot write {folder}: {error.strerror or error}; choose another place") from error
+            raise WorkError(
+                f"cannot write {folder}: {error.strerror or error}; choose another place"
+            ) from error
 
     def begin(self) -> None:
         """Note that the run begins; pieces of another question are removed."""
@@ -222,7 +238,11 @@ class Kept:
         """How many parts are done and how many there are, 0 where nobody knows; ``worked`` of them were just done."""
         if self._manifest:
             first = not self._manifest["parts"]
-            self._manifest |= {"done": done, "parts": parts, "read": self._manifest["read"] + worked}
+            self._manifest |= {
+                "done": done,
+                "parts": parts,
+                "read": self._manifest["read"] + worked,
+            }
             self._write(at_once=first)
 
     def end(self, status: str, why: str | None = None) -> None:
@@ -234,7 +254,10 @@ class Kept:
     def _write(self, at_once: bool = True) -> None:
         if at_once or time.monotonic() - self._noted > _PAUSE:
             self._noted = time.monotonic()
-            write_atomic(self.path / MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
+            write_atomic(
+                self.path / MANIFEST,
+                json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n",
+            )
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -248,13 +271,18 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         raise InputError(
-            "the manifest of a run", got=" ".join(str(error).split())[:160], remedy="remove the folder", file=str(path)
+            "the manifest of a run",
+            got=" ".join(str(error).split())[:160],
+            remedy="remove the folder",
+            file=str(path),
         ) from None
     form = manifest.get("format") if isinstance(manifest, dict) else None
     if form != _FORMAT or not isinstance(manifest.get("about"), dict):
         got = f"format {form}" if isinstance(manifest, dict) else "something else"
         remedy = f"remove the folder, or use the version of oodometer that wrote it (here is {__version__})"
-        raise InputError(f"the manifest of a run (format {_FORMAT})", got=got, remedy=remedy, file=str(path))
+        raise InputError(
+            f"the manifest of a run (format {_FORMAT})", got=got, remedy=remedy, file=str(path)
+        )
     return dict(manifest)
 
 
@@ -275,13 +303,19 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WorkError(f"cannot write {folder}: {error.strerror or error}; choose another place") from None
+            raise WorkError(
+                f"cannot write {folder}: {error.strerror or error}; choose another place"
+            ) from None
     with Lock(folder / LOCK, folder):
         kept.begin()
         try:
             yield kept
         except BaseException as error:
-            reason = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
+            reason = (
+                "interrupted"
+                if isinstance(error, (KeyboardInterrupt, GeneratorExit))
+                else f"{error}"
+            )
             with suppress(OodometerError):  # the first error is the one to tell
                 kept.end("failed", " ".join(reason.split())[:500])
             with suppress(OSError):  # of a run that kept nothing there is nothing to go on from
@@ -294,7 +328,9 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
             raise
         kept.end("finished")
     if passing:
-        when_written(partial(shutil.rmtree, folder, ignore_errors=True))  # not before the result is in its place
+        when_written(
+            partial(shutil.rmtree, folder, ignore_errors=True)
+        )  # not before the result is in its place
 
 
 def places_said(**data: Any) -> dict[str, str]:
@@ -304,10 +340,14 @@ def places_said(**data: Any) -> dict[str, str]:
         if not isinstance(path, (str, os.PathLike)):
             return str(getattr(path, "__name__", f"a {type(path).__name__}"))
         name = os.fspath(path)
-        return os.path.abspath(name) if os.path.exists(name) else name  # else a name of a hub, or a URL
+        return (
+            os.path.abspath(name) if os.path.exists(name) else name
+        )  # else a name of a hub, or a URL
 
     several = {
-        name: path if isinstance(path, (list, tuple)) else [path] for name, path in data.items() if path is not None
+        name: path if isinstance(path, (list, tuple)) else [path]
+        for name, path in data.items()
+        if path is not None
     }
     return {name: ", ".join(map(reason, some)) for name, some in several.items()}
 
@@ -317,11 +357,16 @@ def places_of_run(**data: Any) -> dict[str, str]:
     out = {}
     for name, path in data.items():
         paths = list(path) if isinstance(path, (list, tuple)) else [path]
-        other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
+        other = next(
+            (path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"),
+            None,
+        )
         if other is not None:
             reason = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
             verb = "are" if name.endswith("s") else "is"
             remedy = "write it to a file, or leave the run folder out"
             raise UsageError(f"a run folder is for files, and the {name} {verb} {reason}; {remedy}")
-        out[name] = ", ".join(path if is_remote(path) else os.path.abspath(path) for path in map(os.fspath, paths))
+        out[name] = ", ".join(
+            path if is_remote(path) else os.path.abspath(path) for path in map(os.fspath, paths)
+        )
     return out

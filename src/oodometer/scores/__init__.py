@@ -19,15 +19,40 @@ from .class_scores import (
 from .agreement import ModelAgreement, model_agreement
 from .class_scores import NegativeEntropy, negative_entropy
 from .neighbor_distance import NeighborDistance
-from .class_scores import SequenceProbability, SequenceMeanProbability, SequenceMinProbability, sequence_probability
+from .class_scores import (
+    SequenceProbability,
+    SequenceMeanProbability,
+    SequenceMinProbability,
+    sequence_probability,
+)
 from .agreement import ViewAgreement, view_agreement, VoteShare, vote_share
 from .answers import answer_agreement, normalized_answer, stated_confidence
 # isort: on
 
 __all__ = [
-    "Confidence", "Energy", "Margin", "MaxProbability", "ModelAgreement", "NegativeEntropy", "NeighborDistance",
-    "Score", "SequenceMeanProbability", "SequenceMinProbability", "SequenceProbability", "ViewAgreement", "VoteShare",
-    "answer_agreement", "energy", "margin", "max_probability", "model_agreement", "natural_confidence",
-    "negative_entropy", "normalized_answer", "sequence_probability", "stated_confidence", "view_agreement",
+    "Confidence",
+    "Energy",
+    "Margin",
+    "MaxProbability",
+    "ModelAgreement",
+    "NegativeEntropy",
+    "NeighborDistance",
+    "Score",
+    "SequenceMeanProbability",
+    "SequenceMinProbability",
+    "SequenceProbability",
+    "ViewAgreement",
+    "VoteShare",
+    "answer_agreement",
+    "energy",
+    "margin",
+    "max_probability",
+    "model_agreement",
+    "natural_confidence",
+    "negative_entropy",
+    "normalized_answer",
+    "sequence_probability",
+    "stated_confidence",
+    "view_agreement",
     "vote_share",
-]  # fmt: skip
+]

@@ -31,7 +31,9 @@ def normalized_answer(answer: Any) -> str:
     text = str(answer).strip().lower()
     number = text.rstrip(".")
     if any(map(str.isdigit, number)) and _NUMBER.fullmatch(number):
-        return repr(float(re.sub(r"[^\d.+-]", "", number))).removesuffix(".0") + "%" * number.endswith("%")
+        return repr(float(re.sub(r"[^\d.+-]", "", number))).removesuffix(
+            ".0"
+        ) + "%" * number.endswith("%")
     bare = " ".join(_SIGNS.sub("", " " + text).split())
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split()) or bare or text
 
@@ -53,10 +55,19 @@ def answer_agreement(
     check_length(len(answers), len(questions), "questions")
     code_of: dict[Any, int] = {}
     place_of: dict[Any, int] = {}
-    question = np.array([place_of.setdefault(one, len(place_of)) for one in questions], dtype=np.int64)
-    known = {one: normalized_answer(one) for one in {one for one in answers if isinstance(one, str)}}
+    question = np.array(
+        [place_of.setdefault(one, len(place_of)) for one in questions], dtype=np.int64
+    )
+    known = {
+        one: normalized_answer(one) for one in {one for one in answers if isinstance(one, str)}
+    }
     bare = [known[one] if isinstance(one, str) else normalized_answer(one) for one in answers]
-    code = np.array([-1 - row if not one else code_of.setdefault(one, len(code_of)) for row, one in enumerate(bare)])
+    code = np.array(
+        [
+            -1 - row if not one else code_of.setdefault(one, len(code_of))
+            for row, one in enumerate(bare)
+        ]
+    )
     if same is not None:
         firsts: dict[int, list[int]] = {}
         for row in np.flatnonzero(code >= 0).tolist():
@@ -65,7 +76,9 @@ def answer_agreement(
             group += [row] * (alike == row)
             code[row] = alike
     width = 2 * len(answers) + 1
-    pairs, at, count = np.unique(question * width + code + len(answers), return_inverse=True, return_counts=True)
+    pairs, at, count = np.unique(
+        question * width + code + len(answers), return_inverse=True, return_counts=True
+    )
     size = np.bincount(question).astype(np.float64)
     share = count / size[pairs // width]
     entropy = np.bincount(pairs // width, -share * np.log(share))
@@ -76,8 +89,17 @@ def answer_agreement(
     return np.where(alone, np.nan, own), np.where(alone, np.nan, sure[question])
 
 
-_WORDS = {"very low": 0.1, "low": 0.3, "medium": 0.5, "moderate": 0.5, "high": 0.7, "very high": 0.9}
-_STATED = re.compile(r"(?:confidence *[:=]? *)?(\d+(?:\.\d+)?|\.\d+) *(%|percent|(?:/|out of) *(\d+))?\.?")
+_WORDS = {
+    "very low": 0.1,
+    "low": 0.3,
+    "medium": 0.5,
+    "moderate": 0.5,
+    "high": 0.7,
+    "very high": 0.9,
+}
+_STATED = re.compile(
+    r"(?:confidence *[:=]? *)?(\d+(?:\.\d+)?|\.\d+) *(%|percent|(?:/|out of) *(\d+))?\.?"
+)
 _UNKNOWN = {"", "na", "n/a", "nan", "none", "null", "unknown"}
 
 
@@ -105,8 +127,12 @@ def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple
         elif (word := text.removesuffix(" confidence").rstrip(".")) in _WORDS:
             read[text] = _WORDS[word], "word"
         elif match is None:
-            remedy = "write 0.85, 85 %, or low, medium, high; leave the cell empty where none was stated"
-            raise InputError("a confidence", got=repr(text[:60]), row=row + 1, column=column, remedy=remedy)
+            remedy = (
+                "write 0.85, 85 %, or low, medium, high; leave the cell empty where none was stated"
+            )
+            raise InputError(
+                "a confidence", got=repr(text[:60]), row=row + 1, column=column, remedy=remedy
+            )
         else:
             whole = float(match[3]) if match[3] else 100.0 if match[2] else 1.0
             read[text] = float(match[1]) / (whole or np.nan), "share" if match[2] else "bare"
@@ -116,10 +142,18 @@ def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple
         limit = 100 if kind == "bare" and percents else 1
         unclear = kind == "bare" and percents and (max(bare) <= 10 or 0 < value < 1)
         if (not 0 <= value <= limit and text not in _UNKNOWN) or unclear:
-            expected = "a confidence between 0 and 1, or percents" if not unclear else "fractions or percents alone"
+            expected = (
+                "a confidence between 0 and 1, or percents"
+                if not unclear
+                else "fractions or percents alone"
+            )
             remedy = "write percents with a %, tenths as 8/10, or divide the column"
-            raise InputError(expected, got=text[:60], row=texts.index(text) + 1, column=column, remedy=remedy)
-    out = np.array([read[text][0] / (100 if percents and read[text][1] == "bare" else 1) for text in texts])
+            raise InputError(
+                expected, got=text[:60], row=texts.index(text) + 1, column=column, remedy=remedy
+            )
+    out = np.array(
+        [read[text][0] / (100 if percents and read[text][1] == "bare" else 1) for text in texts]
+    )
     kinds = {kind for _, kind in read.values()}
     done = ["percents divided by 100"] * (percents or "share" in kinds)
     done += ["words taken as low 0.3, medium 0.5, high 0.7"] * ("word" in kinds)

@@ -29,13 +29,21 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
             parts = [need.split("|") for need in needs if need != "class"]
             absent = [some for some in parts if not any(part in record.fields for part in some)]
             wanted = " and ".join(" or ".join(f"`{part}`" for part in some) for some in absent)
-            return f"needs {wanted}; there are only {', '.join(record.fields) or 'no fields'}" if absent else None
+            return (
+                f"needs {wanted}; there are only {', '.join(record.fields) or 'no fields'}"
+                if absent
+                else None
+            )
     return None
 
 
 def _check(values: Any, rows: int) -> None:
     """`ValueError` where a score of someone else is not one finite number for each row."""
-    if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype.kind not in "fiub":
+    if (
+        not isinstance(values, np.ndarray)
+        or values.shape != (rows,)
+        or values.dtype.kind not in "fiub"
+    ):
         raise ValueError(f"expected {rows} numbers, one for each row, got {type(values).__name__}")
     if not np.isfinite(values).all():
         raise ValueError(f"gave {values[~np.isfinite(values)][0]}")

@@ -62,7 +62,9 @@ class SequenceMeanProbability(Score):
 
     def _score(self, record: Predictions) -> Array:
         tokens = present(record.token_logprobs)
-        return np.minimum(np.exp(tokens.sums() / np.maximum(tokens.lengths, 1)), 1.0) * (tokens.lengths > 0)
+        return np.minimum(np.exp(tokens.sums() / np.maximum(tokens.lengths, 1)), 1.0) * (
+            tokens.lengths > 0
+        )
 
 
 @register("score")

@@ -16,7 +16,9 @@ from ..registry import register
 from .base import Score
 
 _NEIGHBORS, _LARGEST_REFERENCE = 25, 4_000
-_LEAST_SHARE = _NEIGHBORS / 20_000  # the neighbours' share of the reference: that of 25 among 20,000 rows
+_LEAST_SHARE = (
+    _NEIGHBORS / 20_000
+)  # the neighbours' share of the reference: that of 25 among 20,000 rows
 _ROUNDING = 1e-6
 _FEW_COLUMNS = 15  # above, a tree looks at most rows anyhow
 
@@ -53,7 +55,9 @@ class NeighborDistance(Score):
         share = max(_NEIGHBORS / len(features), _LEAST_SHARE)
         if len(features) > _LARGEST_REFERENCE:
             key = mix(np.arange(len(features)).astype(np.uint64))
-            features = features[np.sort(np.argpartition(key, _LARGEST_REFERENCE)[:_LARGEST_REFERENCE])]
+            features = features[
+                np.sort(np.argpartition(key, _LARGEST_REFERENCE)[:_LARGEST_REFERENCE])
+            ]
         self._neighbors = min(math.ceil(share * len(features)), _NEIGHBORS, len(features))
         self._width = features.shape[1]
         self._index = _Tree(features) if features.shape[1] <= _FEW_COLUMNS else _All(features)

@@ -14,9 +14,16 @@ from .base import ImageShift, Shift
 from .text.base import TextShift
 
 __all__ = [
-    "DIALOGUE_SHIFTS", "EXTRA_IMAGE_SHIFTS", "IMAGE_SHIFTS", "TEXT_SHIFTS", "ImageShift", "Shift", "TextShift",
-    "find_image_shift", "find_text_shift",
-]  # fmt: skip
+    "DIALOGUE_SHIFTS",
+    "EXTRA_IMAGE_SHIFTS",
+    "IMAGE_SHIFTS",
+    "TEXT_SHIFTS",
+    "ImageShift",
+    "Shift",
+    "TextShift",
+    "find_image_shift",
+    "find_text_shift",
+]
 
 IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.KINDS)
 EXTRA_IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.EXTRA)
@@ -55,5 +62,7 @@ def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
         there = [other for other in names("shift") if issubclass(find("shift", other), TextShift)]
         raise UsageError(f"{name} shifts no texts; those that do are {', '.join(there)}")
     if kind.for_dialogues and not dialogues:
-        raise UsageError(f"{name} shifts dialogues, and these are single texts; choose another kind")
+        raise UsageError(
+            f"{name} shifts dialogues, and these are single texts; choose another kind"
+        )
     return kind

@@ -16,7 +16,9 @@ from ..errors import UsageError
 from ..options import is_whole, need
 
 _BITS = 16
-_STEP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # golden ratio of 2^128: streams this far apart do not meet
+_STEP = (
+    0x9E3779B97F4A7C15F39CC0605CEDC835  # golden ratio of 2^128: streams this far apart do not meet
+)
 _PERIOD = (1 << 128) - 1
 
 
@@ -29,7 +31,9 @@ class Draws:
     """
 
     def __init__(self, seed: int, kind: str, rows: Sequence[int]) -> None:
-        self._generator = np.random.PCG64DXSM(np.random.SeedSequence([seed, zlib.crc32(kind.encode())]))
+        self._generator = np.random.PCG64DXSM(
+            np.random.SeedSequence([seed, zlib.crc32(kind.encode())])
+        )
         self._start = self._generator.state
         self._rows = rows
         self._used = 0
@@ -92,7 +96,9 @@ class Shift(ABC):
         """The severity, where it is one of ``severities``; `UsageError` otherwise."""
         if not is_whole(severity) or severity not in self.severities:
             first, last = self.severities[0], self.severities[-1]
-            raise UsageError(f"expected a severity from {first} to {last} of {self.name}, got {severity!r}; choose one")
+            raise UsageError(
+                f"expected a severity from {first} to {last} of {self.name}, got {severity!r}; choose one"
+            )
         return int(severity)
 
 
@@ -111,11 +117,15 @@ class ImageShift(Shift):
 
     def __init__(self, preset: str = "cifar-10-c") -> None:
         if preset not in PRESETS:
-            raise UsageError(f"expected a preset of {' or '.join(PRESETS)}, got {preset!r}; choose one")
+            raise UsageError(
+                f"expected a preset of {' or '.join(PRESETS)}, got {preset!r}; choose one"
+            )
         self.preset, self.side = preset, PRESETS[preset]
         self.constants = self.imagenet if preset == "imagenet-c" else self.constants
         if not self.constants:
-            raise UsageError(f"{self.name} has no constants of {preset}; leave the preset out, or choose another kind")
+            raise UsageError(
+                f"{self.name} has no constants of {preset}; leave the preset out, or choose another kind"
+            )
 
     def scale(self, pixels: Array) -> float:
         """What a length in pixels is multiplied by: shorter side / side of the preset."""
@@ -131,9 +141,13 @@ class ImageShift(Shift):
         `InputError` for what are no images.
         """
         severity = self.check_severity(severity)
-        seed, first_row = (_FROM_ZERO(*option) for option in (("seed", seed), ("first_row", first_row)))
+        seed, first_row = (
+            _FROM_ZERO(*option) for option in (("seed", seed), ("first_row", first_row))
+        )
         if isinstance(images, np.ndarray) and images.dtype != object:
-            return self._batch(_checked(images), severity, seed, range(first_row, first_row + len(images)))
+            return self._batch(
+                _checked(images), severity, seed, range(first_row, first_row + len(images))
+            )
         of_shape: dict[tuple[int, ...], list[int]] = {}  # images of one size are shifted together
         out: list[Array] = [np.asarray(image) for image in images]
         for at, image in enumerate(out):
@@ -142,7 +156,9 @@ class ImageShift(Shift):
             _checked(image[None])
             of_shape.setdefault(image.shape, []).append(at)
         for same in of_shape.values():
-            shifted = self._batch(np.stack([out[i] for i in same]), severity, seed, [first_row + i for i in same])
+            shifted = self._batch(
+                np.stack([out[i] for i in same]), severity, seed, [first_row + i for i in same]
+            )
             for at, image in zip(same, shifted, strict=True):
                 out[at] = image
         return out
@@ -155,7 +171,9 @@ class ImageShift(Shift):
             part = slice(start, min(start + step, len(pixels)))
             draws = Draws(seed, self.name, rows[part])
             values = self._shifted(pixels[part], self.constants[severity - 1], draws)
-            if values.dtype != np.uint8:  # cut to [0, 255], then to whole numbers, as the published files were
+            if (
+                values.dtype != np.uint8
+            ):  # cut to [0, 255], then to whole numbers, as the published files were
                 values = values + np.float32(_ROUNDING)
                 values = np.clip(values, 0, 255, out=values).astype(np.uint8)
             out[part] = values
@@ -167,7 +185,11 @@ class ImageShift(Shift):
 
 
 def _checked(images: Array) -> Array:
-    if images.dtype != np.uint8 or images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[-1] not in (1, 3)):
+    if (
+        images.dtype != np.uint8
+        or images.ndim not in (3, 4)
+        or (images.ndim == 4 and images.shape[-1] not in (1, 3))
+    ):
         raise no_images(f"{images.dtype} of shape {images.shape}")
     if 0 in images.shape[1:]:
         raise no_images(f"images without pixels, shape {images.shape}")

@@ -41,7 +41,9 @@ class InsufficientContext(TextShift):
         expected = f"a severity of {self.name} from 0 up to less than 1, such as 1/6"
         return parsed(Fraction, severity, expected, lambda share: 0 <= share < 1)
 
-    def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
+    def _shifted(
+        self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
         if self._turns is not None:
             if len(turns) < self._turns:
                 return Dropped(f"fewer than {self._turns} turns")
@@ -74,7 +76,9 @@ class ShortContext(TextShift):
         expected = f"a severity of {self.name} from 1 on, the number of turns"
         return parsed(int, severity, expected, lambda turns: turns >= 1)
 
-    def _shifted(self, turns: tuple[str, ...], severity: int, rng: np.random.Generator) -> ShiftedText | Dropped:
+    def _shifted(
+        self, turns: tuple[str, ...], severity: int, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
         if len(turns) != severity:
             return Dropped(f"not {severity} turns")
         return ShiftedText(turns, len(turns), 0)

@@ -29,16 +29,29 @@ def check_number(name: str, value: Any, most: float = math.inf) -> float:
 def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
     """The position of each target among the classes, int64, shape (sample,), and the classes, sorted."""
     if not len(data):
-        raise InputError(f"samples of {data.name}", got="none", remedy="give at least one", file=data.source or None)
+        raise InputError(
+            f"samples of {data.name}",
+            got="none",
+            remedy="give at least one",
+            file=data.source or None,
+        )
     if not len(data.targets) or np.ndim(data.targets[0]):
-        expected, got = "a class name as the label of each sample", "distributions" if len(data.targets) else "none"
+        expected, got = (
+            "a class name as the label of each sample",
+            "distributions" if len(data.targets) else "none",
+        )
         remedy = "give the data set targets"
         raise InputError(expected, got=got, remedy=remedy, file=data.source or None, column="label")
     named = np.asarray(data.targets)
     kinds = {isinstance(target, str) for target in data.targets}
     if named.dtype.kind not in "iuU" or len(kinds) > 1:
-        expected, got = "labels that are all integers or all strings", "both" if len(kinds) > 1 else str(named.dtype)
-        raise InputError(expected, got=got, remedy="convert them", file=data.source or None, column="label")
+        expected, got = (
+            "labels that are all integers or all strings",
+            "both" if len(kinds) > 1 else str(named.dtype),
+        )
+        raise InputError(
+            expected, got=got, remedy="convert them", file=data.source or None, column="label"
+        )
     classes, codes = np.unique(named, return_inverse=True)
     return codes.astype(np.int64), tuple(classes.tolist())
 
@@ -48,7 +61,11 @@ def positions(wanted: Sequence[Any], classes: Sequence[Any]) -> list[int]:
     for name in wanted:
         if name not in classes:
             near = near_names(str(name), map(str, classes), 2)
-            hint = f"did you mean {' or '.join(near)}" if near else f"known: {', '.join(map(str, classes[:20]))}"
+            hint = (
+                f"did you mean {' or '.join(near)}"
+                if near
+                else f"known: {', '.join(map(str, classes[:20]))}"
+            )
             raise UsageError(f"unknown class {name!r}; {hint}")
     return [classes.index(name) for name in wanted]
 
@@ -63,12 +80,22 @@ def pixels(data: Dataset) -> Array:
         remedy = "decode them and bring them to one size"
         raise InputError(expected, got=got, remedy=remedy, file=data.source or None, column="image")
     if not images.size:
-        raise InputError(f"images of {data.name}", got="none", remedy="give at least one", file=data.source or None)
+        raise InputError(
+            f"images of {data.name}",
+            got="none",
+            remedy="give at least one",
+            file=data.source or None,
+        )
     return images[..., None] if images.ndim == 3 else images
 
 
 def dominoes(
-    simple: Dataset, complex: Dataset, correlation: float = 1.0, seed: int = 0, *, randomized: bool = False
+    simple: Dataset,
+    complex: Dataset,
+    correlation: float = 1.0,
+    seed: int = 0,
+    *,
+    randomized: bool = False,
 ) -> Dataset:
     """Put an image of ``simple`` above each image of ``complex``; the target is the class y of the lower half.
 
@@ -103,11 +130,15 @@ def dominoes(
         raise InputError(expected, got=got, remedy="convert them to RGB", column="image")
     height, width = (max(images.shape[axis] for images in halves) for axis in (1, 2))
     padded = []
-    for images in halves:  # in the middle of black ones of the larger sides, grey ones in every channel
+    for (
+        images
+    ) in halves:  # in the middle of black ones of the larger sides, grey ones in every channel
         more = [height - images.shape[1], width - images.shape[2]]
         around = [(side // 2, side - side // 2) for side in more]
         whole = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
-        padded.append(np.repeat(whole, max(channels), axis=-1) if whole.shape[-1] < max(channels) else whole)
+        padded.append(
+            np.repeat(whole, max(channels), axis=-1) if whole.shape[-1] < max(channels) else whole
+        )
     upper, lower = padded
     simple_codes, simple_names = coded(simple)
     codes, names = coded(complex)
@@ -118,7 +149,9 @@ def dominoes(
     else:
         got = f"{len(names)} complex and {len(simple_names)} simple classes of other names"
         remedy = "give them the same names, or as many of one as of the other"
-        raise InputError("a simple class for each complex class", got=got, remedy=remedy, column="label")
+        raise InputError(
+            "a simple class for each complex class", got=got, remedy=remedy, column="label"
+        )
     partner = np.array(partners, dtype=np.int64)[codes]
     rng = np.random.default_rng(check_seed(seed))
     classes = len(simple_names)
@@ -126,7 +159,9 @@ def dominoes(
         shown = rng.integers(classes, size=len(partner))
     elif classes < 2 and correlation < 1:
         remedy = "with a single class the correlation can only be 1"
-        raise InputError("simple images of at least two classes", got="one", remedy=remedy, column="label")
+        raise InputError(
+            "simple images of at least two classes", got="one", remedy=remedy, column="label"
+        )
     else:
         paired = rng.random(len(partner)) < correlation
         others = rng.integers(max(classes - 1, 1), size=len(partner))
@@ -187,7 +222,9 @@ def flip_labels(data: Dataset, rate: float, seed: int = 0) -> Flipped:
 _ROWS = 512  # images that are held as floats at once
 
 
-def measurement_noise(data: Dataset, blur: float = 0.5, noise: float = 0.07, seed: int = 0) -> Dataset:
+def measurement_noise(
+    data: Dataset, blur: float = 0.5, noise: float = 0.07, seed: int = 0
+) -> Dataset:
     """Images x' = clip(G_blur * x + noise z, 0, 1) in [0, 1], z standard normal for each pixel and channel.
 
     G_blur is a Gaussian filter with that standard deviation in pixels, cut at four of them; edges are repeated. The
@@ -215,13 +252,17 @@ def measurement_noise(data: Dataset, blur: float = 0.5, noise: float = 0.07, see
         if blur:
             floats = gaussian_filter(floats, (0, blur, blur, 0), mode="nearest", truncate=4.0)
         for row, image in enumerate(floats if noise else (), start):
-            drawn = np.random.default_rng((seed, row)).standard_normal(image.shape, dtype=np.float32)
+            drawn = np.random.default_rng((seed, row)).standard_normal(
+                image.shape, dtype=np.float32
+            )
             image += np.float32(255 * noise) * drawn
         out[part] = np.clip(np.rint(floats), 0, 255).astype(np.uint8)
     return replace(data, inputs=out.reshape(data.inputs.shape))
 
 
-def under_sample(data: Dataset, classes: int | str | Sequence[int | str], share: float = 0.2, seed: int = 0) -> Dataset:
+def under_sample(
+    data: Dataset, classes: int | str | Sequence[int | str], share: float = 0.2, seed: int = 0
+) -> Dataset:
     """Leave out round(share n_c) of the n_c samples of each class c that is named, drawn without replacement.
 
     The other samples keep their order.
@@ -248,5 +289,7 @@ def under_sample(data: Dataset, classes: int | str | Sequence[int | str], share:
         keep[rng.choice(rows, round(share * len(rows)), replace=False)] = False
     if not keep.any():
         remedy = "leave out a smaller share"
-        raise InputError("samples that are left", got="none", remedy=remedy, file=data.source or None)
+        raise InputError(
+            "samples that are left", got="none", remedy=remedy, file=data.source or None
+        )
     return data.take(np.flatnonzero(keep).tolist())

@@ -13,6 +13,14 @@ from .clusters import Groups, Periods
 # isort: on
 
 __all__ = [
-    "ClassPrior", "Clusters", "ConfidenceTilt", "Groups", "LogitNoise", "LogitTemperature", "NoShift", "Periods",
-    "Simulation", "Tilt",
-]  # fmt: skip
+    "ClassPrior",
+    "Clusters",
+    "ConfidenceTilt",
+    "Groups",
+    "LogitNoise",
+    "LogitTemperature",
+    "NoShift",
+    "Periods",
+    "Simulation",
+    "Tilt",
+]

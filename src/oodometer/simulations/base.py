@@ -12,7 +12,9 @@ from ..kernels import one_thread
 from ..predictions import Predictions
 
 LEAST_ROWS = 20  # a target smaller than this says more about chance than about the shift
-_SHARE = 1 / 3  # of the pool that a weighted draw takes: fewer rows leave more room for the weights to act
+_SHARE = (
+    1 / 3
+)  # of the pool that a weighted draw takes: fewer rows leave more room for the weights to act
 _ENOUGH_ROWS = 100  # a small pool gives up to a half for these
 _MOST_COLUMNS, _SMALLEST = 20, 1e-6
 
@@ -34,11 +36,15 @@ class Simulation(ABC):
         return None
 
     @abstractmethod
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """A shifted target from the pool, labels kept for the truth; None where too few rows are left."""
 
 
-def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generator) -> Predictions | None:
+def draw_by_weight(
+    pool: Predictions, log_weight: Array, rng: np.random.Generator
+) -> Predictions | None:
     """A third of the pool, larger weights first, by Efraimidis and Spirakis (2006): log weight + Gumbel."""
     count = max(int(len(pool) * _SHARE), min(len(pool) // 2, _ENOUGH_ROWS))
     if count < LEAST_ROWS:
@@ -47,7 +53,9 @@ def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generato
     return pool.take(np.sort(np.argpartition(-keys, count - 1)[:count]))
 
 
-def draw_by_shares(pool: Predictions, part: Array, alpha: float, rng: np.random.Generator) -> Predictions | None:
+def draw_by_shares(
+    pool: Predictions, part: Array, alpha: float, rng: np.random.Generator
+) -> Predictions | None:
     """As many rows as a Dirichlet(alpha) draw of the shares of all parts allows; ``part`` (sample,), -1 for none."""
     sizes = np.bincount(part[part >= 0])
     present = np.flatnonzero(sizes)
@@ -59,7 +67,10 @@ def draw_by_shares(pool: Predictions, part: Array, alpha: float, rng: np.random.
     wanted = np.minimum(np.floor(total * shares + 1e-9).astype(int), sizes[present])
     if wanted.sum() < LEAST_ROWS:
         return None
-    rows = [rng.choice(np.flatnonzero(part == k), n, replace=False) for k, n in zip(present, wanted, strict=True)]
+    rows = [
+        rng.choice(np.flatnonzero(part == k), n, replace=False)
+        for k, n in zip(present, wanted, strict=True)
+    ]
     return pool.take(np.sort(np.concatenate(rows)))
 
 

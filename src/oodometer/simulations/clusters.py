@@ -30,9 +30,15 @@ class Groups(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """At least two groups of some size are needed."""
-        return None if len(_large(pool)) > 1 else f"needs `group` with at least two values of {LEAST_ROWS} rows"
+        return (
+            None
+            if len(_large(pool)) > 1
+            else f"needs `group` with at least two values of {LEAST_ROWS} rows"
+        )
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """The rows of a random group, and at severity 0.5 as many others."""
         large = _large(pool)
         if len(large) < 2:
@@ -62,7 +68,9 @@ class Periods(Simulation):
             return f"needs `time` and at least {_PERIODS * LEAST_ROWS} rows"
         return None
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """The rows of a random stretch, and at severity 0.5 as many others."""
         if pool.time is None:
             return None
@@ -78,16 +86,24 @@ def _large(pool: Predictions) -> list[Array]:
             return []
         names = np.array([str(g) for g in pool.group.tolist()], dtype=object)
         distinct, codes = np.unique(names.astype(str), return_inverse=True)
-        rows = [np.flatnonzero(codes == k) for k in range(len(distinct))] if len(distinct) <= 200 else []
+        rows = (
+            [np.flatnonzero(codes == k) for k in range(len(distinct))]
+            if len(distinct) <= 200
+            else []
+        )
         return [r for r in rows if len(r) >= LEAST_ROWS]
 
     return pool.derived("simulation:groups", make)
 
 
-def _with_others(pool: Predictions, rows: Array, severity: float, rng: np.random.Generator) -> Predictions | None:
+def _with_others(
+    pool: Predictions, rows: Array, severity: float, rng: np.random.Generator
+) -> Predictions | None:
     if severity < 1:
         others = np.setdiff1d(np.arange(len(pool)), rows)
-        rows = np.concatenate([rows, rng.choice(others, min(len(rows), len(others)), replace=False)])
+        rows = np.concatenate(
+            [rows, rng.choice(others, min(len(rows), len(others)), replace=False)]
+        )
     return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
 
 
@@ -108,7 +124,9 @@ def k_means(points: Array, count: int) -> Array:
         nearest = _squared(centres[:1], points, norms)[0]
         for k in range(1, count):
             reach = np.cumsum(nearest)
-            drawn = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(max=len(points) - 1)
+            drawn = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(
+                max=len(points) - 1
+            )
             left = np.minimum(nearest, _squared(points[drawn], points, norms))
             best = int(left.sum(axis=1).argmin())
             centres[k], nearest = points[drawn[best]], left[best]
@@ -128,11 +146,15 @@ def k_means(points: Array, count: int) -> Array:
 
 def _squared(some: Array, points: Array, norms: Array) -> Array:
     """Squared distances, axes (some, sample)."""
-    return np.asarray(np.maximum(np.einsum("ij,ij->i", some, some)[:, None] - 2 * (some @ points.T) + norms, 0.0))
+    return np.asarray(
+        np.maximum(np.einsum("ij,ij->i", some, some)[:, None] - 2 * (some @ points.T) + norms, 0.0)
+    )
 
 
 def _nearest(points: Array, centres: Array) -> Array:
-    return np.asarray((np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)).argmin(axis=0))
+    return np.asarray(
+        (np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)).argmin(axis=0)
+    )
 
 
 def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
@@ -142,7 +164,11 @@ def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
     sums = np.stack([np.bincount(part, column, count) for column in points.T], axis=1)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
-        apart = norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
+        apart = (
+            norms
+            - 2 * np.einsum("ij,ij->i", points, centres[part])
+            + np.square(centres).sum(axis=1)[part]
+        )
         for k, row in zip(empty, np.argsort(-apart), strict=False):
             sums[part[row]] -= points[row]
             sizes[part[row]] -= 1
@@ -173,9 +199,15 @@ class Clusters(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Something to cluster is needed."""
-        return None if _count(pool) >= 2 else "needs `features`, `probabilities` or `confidence` that vary"
+        return (
+            None
+            if _count(pool) >= 2
+            else "needs `features`, `probabilities` or `confidence` that vary"
+        )
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """Rows of each cluster by the drawn shares."""
 
         def make() -> Array | None:
@@ -192,5 +224,7 @@ def _count(pool: Predictions) -> int:
     most = min(_MOST_CLUSTERS, len(pool) // _ROWS_A_CLUSTER)
     if points is None or most < 2:
         return 0
-    few = len(np.unique(points[:_FIRST_ROWS], axis=0))  # sorting rows takes long, and a few mostly suffice
+    few = len(
+        np.unique(points[:_FIRST_ROWS], axis=0)
+    )  # sorting rows takes long, and a few mostly suffice
     return min(most, few if few >= most else len(np.unique(points, axis=0)))

@@ -36,13 +36,22 @@ class LogitTemperature(Simulation):
         """Probabilities are needed."""
         return None if pool.probabilities is not None else "needs `probabilities` (or `logits`)"
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """A random part of the pool at another temperature."""
         drawn = draw_by_weight(pool, np.zeros(len(pool)), rng)
         if drawn is None or drawn.probabilities is None:
             return None
         sharper = softmax(_logits(drawn) * np.exp(-severity))
-        return replace(drawn, _cache={}, probabilities=sharper, logits=None, confidence=None, token_logprobs=None)
+        return replace(
+            drawn,
+            _cache={},
+            probabilities=sharper,
+            logits=None,
+            confidence=None,
+            token_logprobs=None,
+        )
 
 
 def _logits(record: Predictions) -> Array:
@@ -78,12 +87,20 @@ class LogitNoise(Simulation):
         """Probabilities and labels are needed."""
         if pool.probabilities is None or pool.label is None or not (pool.label >= 0).any():
             return "needs `probabilities` (or `logits`) and `label`"
-        return None if pool.is_argmax else "needs predictions that are the class of highest probability"
+        return (
+            None
+            if pool.is_argmax
+            else "needs predictions that are the class of highest probability"
+        )
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """A random part of the pool with noisy outputs."""
         label = present(pool.label)
-        if not (label >= 0).all():  # `correct` tells nothing of predictions that are about to change
+        if not (
+            label >= 0
+        ).all():  # `correct` tells nothing of predictions that are about to change
             pool = pool.take(label >= 0)
         drawn = draw_by_weight(pool, np.zeros(len(pool)), rng)
         if drawn is None or len(drawn) < LEAST_ROWS or drawn.probabilities is None:
@@ -91,7 +108,9 @@ class LogitNoise(Simulation):
         logits = _logits(drawn)
         top = top_two(logits)
         scale = severity * float(np.median(top.first - top.second)) / 2
-        noisy = softmax(logits + scale * np.asarray(rng.standard_normal(logits.shape), dtype=logits.dtype))
+        noisy = softmax(
+            logits + scale * np.asarray(rng.standard_normal(logits.shape), dtype=logits.dtype)
+        )
         # what else was said of the rows came from a model that is now another one
         rest: dict[str, Any] = {name: None for name in FIELDS if name not in _STAYS}
         return replace(drawn, _cache={}, **{**rest, "probabilities": noisy})
@@ -110,7 +129,9 @@ class NoShift(Simulation):
     about = "a random part of the reference"
     severities = (0.0,)
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """A uniform draw."""
         return draw_by_weight(pool, np.zeros(len(pool)), rng)
 
@@ -134,9 +155,15 @@ class ConfidenceTilt(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Some confidence is needed."""
-        return None if _confidence(pool) is not None else "needs `probabilities`, `confidence` or `members`"
+        return (
+            None
+            if _confidence(pool) is not None
+            else "needs `probabilities`, `confidence` or `members`"
+        )
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """Rows by weights that fall with confidence."""
         confidence = _confidence(pool)
         if confidence is None:
@@ -150,7 +177,11 @@ def _confidence(pool: Predictions) -> Array | None:
     if pool.probabilities is not None or pool.confidence is not None:
         return pool.own_probability if pool.probabilities is not None else pool.confidence
     try:
-        return None if pool.members is None else np.asarray((pool.members == pool.predicted).mean(axis=0))
+        return (
+            None
+            if pool.members is None
+            else np.asarray((pool.members == pool.predicted).mean(axis=0))
+        )
     except NotApplicable:
         return None
 
@@ -185,7 +216,9 @@ class ClassPrior(Simulation):
             return "needs `label` of at least two classes"
         return None
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """Rows of each class by the drawn shares."""
         label = present(pool.label)
         if severity in _ALPHAS:
@@ -216,9 +249,15 @@ class Tilt(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Something to tilt is needed."""
-        return None if points_of(pool) is not None else "needs `features`, `probabilities` or `confidence` that vary"
+        return (
+            None
+            if points_of(pool) is not None
+            else "needs `features`, `probabilities` or `confidence` that vary"
+        )
 
-    def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
+    def draw(
+        self, pool: Predictions, severity: float, rng: np.random.Generator
+    ) -> Predictions | None:
         """Rows by exponential weights along a random direction."""
         points = points_of(pool)
         if points is None:

@@ -9,7 +9,25 @@ from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions, write_table
 
 __all__ = [
-    "BATCH_ROWS", "PART_ROWS", "Axes", "InPlace", "Part", "RecordSource", "Source", "as_source", "check_threshold",
-    "decided_source", "open_predictions", "read_predictions", "refuse_clashes", "source_beside", "together",
-    "when_written", "whole_folder", "write_atomic", "write_predictions", "write_result", "write_table",
-]  # fmt: skip
+    "BATCH_ROWS",
+    "PART_ROWS",
+    "Axes",
+    "InPlace",
+    "Part",
+    "RecordSource",
+    "Source",
+    "as_source",
+    "check_threshold",
+    "decided_source",
+    "open_predictions",
+    "read_predictions",
+    "refuse_clashes",
+    "source_beside",
+    "together",
+    "when_written",
+    "whole_folder",
+    "write_atomic",
+    "write_predictions",
+    "write_result",
+    "write_table",
+]

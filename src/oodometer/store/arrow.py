@@ -119,13 +119,19 @@ class ArrowReader(Reader):
             is_file = source.read(6) == b"ARROW1"
             source.seek(0)
             schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source).schema
-            reader = ArrowReader(path, tuple(schema.names), classes=stated_classes(schema), odd=odd_columns(schema))
+            reader = ArrowReader(
+                path, tuple(schema.names), classes=stated_classes(schema), odd=odd_columns(schema)
+            )
             if not is_file:
                 return reader
             # The footer does not tell how long the batches are: read the smallest column.
-            bits = [kind.bit_width if pa.types.is_primitive(kind) else 1 << 20 for kind in schema.types]
+            bits = [
+                kind.bit_width if pa.types.is_primitive(kind) else 1 << 20 for kind in schema.types
+            ]
             smallest = bits.index(min(bits, default=0)) if bits else 0
-            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=[smallest]))
+            file = pa.ipc.open_file(
+                source, options=pa.ipc.IpcReadOptions(included_fields=[smallest])
+            )
             rows = tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
         return replace(reader, rows=sum(rows), batch_rows=rows)
 
@@ -141,7 +147,9 @@ class ArrowReader(Reader):
                     batches: Any = iter(pa.ipc.open_stream(source, options=options))
                 else:
                     file = pa.ipc.open_file(source, options=options)
-                    batches = map(file.get_batch, range(self.start, self.start + len(self.batch_rows)))
+                    batches = map(
+                        file.get_batch, range(self.start, self.start + len(self.batch_rows))
+                    )
             while True:
                 with translated(self.file, self.form):
                     batch = next(batches, None)
@@ -191,7 +199,10 @@ class MemoryReader(Reader):
 
     def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Slices of ``target_rows`` rows."""
-        return [(MemoryReader(self.table.slice(at, target_rows)), at) for at in range(0, self.rows, target_rows)]
+        return [
+            (MemoryReader(self.table.slice(at, target_rows)), at)
+            for at in range(0, self.rows, target_rows)
+        ]
 
     def __getstate__(self) -> bytes:
         # As an IPC stream, which holds the slice alone and not the whole table behind it.
@@ -207,6 +218,8 @@ class MemoryReader(Reader):
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
     """Write record batches as an Arrow IPC file."""
-    with pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    with pa.ipc.new_file(
+        file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+    ) as writer:
         for batch in batches:
             writer.write_batch(batch)

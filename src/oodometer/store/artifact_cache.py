@@ -33,13 +33,19 @@ def checksum_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     out = {}
     for name in names:
         with (folder / name).open("rb") as file:
-            out[name] = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=12)).hexdigest()
+            out[name] = hashlib.file_digest(
+                file, lambda: hashlib.blake2b(digest_size=12)
+            ).hexdigest()
     return out
 
 
-_hashes: dict[tuple[int, ...], str] = {}  # of files that this process has read, by what no copy can keep
+_hashes: dict[
+    tuple[int, ...], str
+] = {}  # of files that this process has read, by what no copy can keep
 _identity = operator.attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
-_SETTLED = 10**9  # nanoseconds after which a change of a file has another time than the one before it
+_SETTLED = (
+    10**9
+)  # nanoseconds after which a change of a file has another time than the one before it
 
 
 def content_of(path: str | os.PathLike[str]) -> Any:
@@ -58,7 +64,11 @@ def content_of(path: str | os.PathLike[str]) -> Any:
             return _hashes[key]
         with open(path, "rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:24]
-        if os.name == "posix" and time.time_ns() - state.st_ctime_ns > _SETTLED and _identity(os.stat(path)) == key:
+        if (
+            os.name == "posix"
+            and time.time_ns() - state.st_ctime_ns > _SETTLED
+            and _identity(os.stat(path)) == key
+        ):
             _hashes[key] = digest
         return digest
     except (OSError, ValueError) as error:

@@ -105,7 +105,9 @@ def refuse_clashes(outputs: Mapping[str, Any], inputs: Iterable[Any] = ()) -> No
             if identity == other:
                 raise UsageError(f"{name} would write over the input {given}; choose another place")
         if identity in written:
-            raise UsageError(f"{written[identity]} and {name} are one file, {path}; give each its own")
+            raise UsageError(
+                f"{written[identity]} and {name} are one file, {path}; give each its own"
+            )
         written[identity] = name
 
 
@@ -118,7 +120,9 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     return (about.st_dev, about.st_ino) if about.st_ino else None
 
 
-def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path | None = None) -> Path:
+def write_atomic(
+    path: str | os.PathLike[str], content: Content, *, draft: Path | None = None
+) -> Path:
     """Write bytes, text (as UTF-8) or what ``content(file)`` writes, to a new file in the same folder, which then takes
     the place of ``path`` in one step. Raises `WorkError` where that is impossible, `UsageError` where ``path`` is a
     link, which would lead into a file that nobody named; what stood there before is then untouched. ``draft`` is
@@ -207,14 +211,20 @@ def _write_new(temporary: Path, target: Path, content: Content) -> None:
     if target.is_dir():
         raise IsADirectoryError(0, "it is a folder")
     # O_EXCL: never through a file that somebody else put there; the umask gives the usual permissions.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    descriptor = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+    )
     with os.fdopen(descriptor, "wb") as file:
         _fill(file, content)
 
 
 def refuse_links_of_others(path: str | os.PathLike[str]) -> None:
     """Raise `UsageError` where the name of an output is a link that another user put there."""
-    if os.path.islink(path) and hasattr(os, "geteuid") and os.lstat(path).st_uid not in (os.geteuid(), 0):
+    if (
+        os.path.islink(path)
+        and hasattr(os, "geteuid")
+        and os.lstat(path).st_uid not in (os.geteuid(), 0)
+    ):
         raise _is_link(path)
 
 
@@ -227,7 +237,9 @@ def open_unfollowed(path: str | os.PathLike[str], flags: int) -> int:
     """As `os.open`, of a file of one name: `OSError` for a link, for a file that has another name, and for a pipe:
     through a link what is written in place would be written into another's file.
     """
-    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    descriptor = os.open(
+        path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666
+    )
     about = os.fstat(descriptor)
     if about.st_nlink > 1 or not stat.S_ISREG(about.st_mode):
         os.close(descriptor)
@@ -237,7 +249,11 @@ def open_unfollowed(path: str | os.PathLike[str], flags: int) -> int:
 
 def _cannot(path: str | os.PathLike[str], error: OSError) -> WorkError:
     reason = error.strerror or str(error)
-    remedy = "free some space" if error.errno == errno.ENOSPC else "choose a folder that exists and may be written"
+    remedy = (
+        "free some space"
+        if error.errno == errno.ENOSPC
+        else "choose a folder that exists and may be written"
+    )
     return WorkError(f"cannot write {path}: {reason}; {remedy}")
 
 

@@ -59,12 +59,18 @@ class Axes:
         >>> Axes(("b", "a"), names={"judge": ("z", "y"), "feature": ("q", "p")}).in_name_order().names
         {'judge': ('z', 'y'), 'feature': ('p', 'q')}
         """
-        names = {axis: name_order(own) if axis in _NO_ORDER else own for axis, own in self.names.items()}
-        return replace(self, classes=None if self.classes is None else name_order(self.classes), names=names)
+        names = {
+            axis: name_order(own) if axis in _NO_ORDER else own for axis, own in self.names.items()
+        }
+        return replace(
+            self, classes=None if self.classes is None else name_order(self.classes), names=names
+        )
 
     def beside(self, other: Axes) -> Axes:
         """The same axes; where another source's lists have another order, lists without names have none to follow."""
-        listed = {axis: own for axis, own in self.listed.items() if other.listed.get(axis, own) == own}
+        listed = {
+            axis: own for axis, own in self.listed.items() if other.listed.get(axis, own) == own
+        }
         return replace(self, listed=listed)
 
 
@@ -72,7 +78,9 @@ def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | No
     """Labels are of the kind that is wanted: positions among candidates here and there, or classes."""
     fault = partial(InputError, file=file, column=column)
     if positions and wanted.classes is not None:
-        expected = f"labels that are classes ({shown(wanted.classes, 6)}), as named or as in the reference"
+        expected = (
+            f"labels that are classes ({shown(wanted.classes, 6)}), as named or as in the reference"
+        )
         remedy = "give candidate_scores in the reference and the target, and name no classes"
         raise fault(expected, got="scores of candidates, whose labels are positions", remedy=remedy)
     if wanted.positions and not positions:
@@ -83,7 +91,11 @@ def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | No
 def name_order(names: tuple[_Name, ...]) -> tuple[_Name, ...]:
     """Names in order: by value where all are written as integers, else by their characters."""
     counted = all(isinstance(name, int) for name in class_names([str(name) for name in names]))
-    return tuple(sorted(names, key=(lambda name: (int(name), "")) if counted else lambda name: (0, str(name))))
+    return tuple(
+        sorted(
+            names, key=(lambda name: (int(name), "")) if counted else lambda name: (0, str(name))
+        )
+    )
 
 
 def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Order:
@@ -92,14 +104,20 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
     absent = [name for name in wanted if str(name) not in where]
     unknown = set(where) - {str(name) for name in wanted}
     if absent or unknown:
-        got = [f"no class {absent[0]!r}"] * bool(absent) + [f"a class more, {min(unknown or {''})!r}"] * bool(unknown)
+        got = [f"no class {absent[0]!r}"] * bool(absent) + [
+            f"a class more, {min(unknown or {''})!r}"
+        ] * bool(unknown)
         expected = f"the {len(wanted)} known classes ({shown(wanted, 6)})"
         remedy = "use the same classes in the reference and the target"
-        raise InputError(expected, got=" and ".join(got), file=file, column="classes", remedy=remedy)
+        raise InputError(
+            expected, got=" and ".join(got), file=file, column="classes", remedy=remedy
+        )
     return tuple(where[str(name)] for name in wanted)
 
 
-def listed_classes(length: int, wanted: Axes, file: str | None = None, column: str | None = None) -> ClassNames:
+def listed_classes(
+    length: int, wanted: Axes, file: str | None = None, column: str | None = None
+) -> ClassNames:
     """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known."""
     classes = wanted.classes or ()
     listed = wanted.listed.get("class")
@@ -115,7 +133,12 @@ def listed_classes(length: int, wanted: Axes, file: str | None = None, column: s
 
 
 def order_along(
-    axis: str, own: tuple[str, ...] | None, size: int, wide: bool, wanted: Axes, file: str | None = None
+    axis: str,
+    own: tuple[str, ...] | None,
+    size: int,
+    wide: bool,
+    wanted: Axes,
+    file: str | None = None,
 ) -> tuple[Order | None, tuple[str, ...] | None]:
     """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names then. Where one
     side alone has names, position tells which is which only among lists and arrays: columns (``wide``) stand in any
@@ -134,8 +157,13 @@ def order_along(
         absent = [front + name for name in names if name not in where]
         more = [front + name for name in own if name not in set(names)]
         if absent or more:
-            faults = [f"no {shown(absent, 6)}"] * bool(absent) + [f"{shown(more, 6)} more"] * bool(more)
-            expected, got = f"the reference's {len(names)} columns {front}<name>", " and ".join(faults)
+            faults = [f"no {shown(absent, 6)}"] * bool(absent) + [f"{shown(more, 6)} more"] * bool(
+                more
+            )
+            expected, got = (
+                f"the reference's {len(names)} columns {front}<name>",
+                " and ".join(faults),
+            )
             remedy = "they are matched by name: use the same names in every file"
             raise InputError(expected, got=got, file=file, remedy=remedy)
         order = tuple(where[name] for name in names)
@@ -148,7 +176,10 @@ def order_along(
         return None, own
     named = names or own or ()
     got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
-    expected, remedy = f"{field} that are named in every file or in none", f"write columns {front}<name> in every file"
+    expected, remedy = (
+        f"{field} that are named in every file or in none",
+        f"write columns {front}<name> in every file",
+    )
     raise fault(expected, got=got, remedy=remedy)
 
 
@@ -182,7 +213,9 @@ class Part(ABC):
     """A small reference to consecutive rows; it can be pickled and read in another process."""
 
     @abstractmethod
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """The part's rows as records of at most ``rows`` rows; ``first_row`` counts from the source's start."""
 
     def identity(self) -> str | None:
@@ -197,7 +230,11 @@ class Part(ABC):
 def rows_of(parts: Sequence[Part]) -> int | None:
     """The rows of all parts together; None where one of them does not know its own."""
     spans = [part.span() for part in parts]
-    return sum(span[1] - span[0] for span in spans if span is not None) if spans and None not in spans else None
+    return (
+        sum(span[1] - span[0] for span in spans if span is not None)
+        if spans and None not in spans
+        else None
+    )
 
 
 class Source(ABC):
@@ -272,7 +309,9 @@ class Source(ABC):
         """Consecutive pieces of about ``target_rows`` rows, in order, for workers; ``each`` counts files."""
 
     @abstractmethod
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """Consecutive records of at most ``rows`` rows (fewer where rows are very wide)."""
 
     def read(self, fields: Iterable[str] | None = None) -> Predictions:
@@ -283,8 +322,13 @@ class Source(ABC):
 def no_column(column: str, columns: Sequence[str], file: str | None) -> InputError:
     """The error for a source without a column that is an input in the reference."""
     near = near_names(column, columns)
-    remedy = (f"did you mean {near[0]}? or " if near else "") + "add it, or leave it out of --features"
-    expected, got = "the column, which is one of the features", f"no such column; its columns are {shown(columns)}"
+    remedy = (
+        f"did you mean {near[0]}? or " if near else ""
+    ) + "add it, or leave it out of --features"
+    expected, got = (
+        "the column, which is one of the features",
+        f"no such column; its columns are {shown(columns)}",
+    )
     return InputError(expected, got=got, file=file, column=column, remedy=remedy)
 
 

@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded, Ragged, as_numpy
-from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, one_form, truth_values
+from ..classes import (
+    ClassNames,
+    class_of_truth,
+    encode,
+    encode_positions,
+    label_codes,
+    one_form,
+    truth_values,
+)
 from ..errors import InputError
 from ..fields import FIELDS, both_classes
 from .columns import Feed, Kind, Layout
@@ -81,13 +89,22 @@ def number_cells(array: Any, column: str, per_row: int = 1, unknown: bool = Fals
 def numbers_of(array: Any, null: Any = None) -> Array:
     """The numbers of an Arrow array as they lie in memory; ``null`` stands where one is. `to_numpy` loads pandas."""
     kind = array.type
-    if not len(array) or pt.is_boolean(kind) or pt.is_float16(kind) or (array.null_count and null is None):
+    if (
+        not len(array)
+        or pt.is_boolean(kind)
+        or pt.is_float16(kind)
+        or (array.null_count and null is None)
+    ):
         values: Array = array.to_numpy(zero_copy_only=False)
         return values
     size = kind.bit_width // 8
     letter = "f" if pt.is_floating(kind) else "i" if pt.is_signed_integer(kind) else "u"
     values = np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
-    return np.where(numbers_of(array.is_valid().cast(pa.uint8())) > 0, values, null) if array.null_count else values
+    return (
+        np.where(numbers_of(array.is_valid().cast(pa.uint8())) > 0, values, null)
+        if array.null_count
+        else values
+    )
 
 
 def coded_cells(array: Any) -> tuple[Array, Any]:
@@ -103,7 +120,9 @@ def arrow_of(values: Any, mask: Array | None = None) -> Any:
     """
     known = None if mask is None else ~mask
     if not isinstance(values, np.ndarray):
-        known = np.array([cell is not None for cell in values], dtype=bool) if None in values else None
+        known = (
+            np.array([cell is not None for cell in values], dtype=bool) if None in values else None
+        )
         cells = values if known is None else ["" if cell is None else cell for cell in values]
         text = "".join(cells)
         ends = np.cumsum([0, *map(len, cells if text.isascii() else map(str.encode, cells))])
@@ -115,7 +134,11 @@ def arrow_of(values: Any, mask: Array | None = None) -> Any:
     else:
         flat = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="), copy=False))
         kind, data = pa.from_numpy_dtype(flat.dtype), [pa.py_buffer(flat)]
-    valid = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    valid = (
+        None
+        if known is None or known.all()
+        else pa.py_buffer(np.packbits(known, bitorder="little"))
+    )
     return pa.Array.from_buffers(kind, len(values), [valid, *data])
 
 
@@ -137,20 +160,28 @@ def object_cells(array: Any) -> Array:
     return out
 
 
-def flat_list(array: Any, column: str, width: int | None = None, per_row: int = 1) -> tuple[Any, int]:
+def flat_list(
+    array: Any, column: str, width: int | None = None, per_row: int = 1
+) -> tuple[Any, int]:
     """The values of a list column, end to end, and the one length that its lists have."""
     if pt.is_list_view(array.type) or pt.is_large_list_view(array.type):
         array = array.cast(pa.large_list(array.type.value_type))
-    lists = pt.is_list(array.type) or pt.is_large_list(array.type) or pt.is_fixed_size_list(array.type)
+    lists = (
+        pt.is_list(array.type) or pt.is_large_list(array.type) or pt.is_fixed_size_list(array.type)
+    )
     if not lists and not pt.is_null(array.type):
-        raise wrong_type(array, column, "a list a row", "write lists, or one wide column for each entry")
+        raise wrong_type(
+            array, column, "a list a row", "write lists, or one wide column for each entry"
+        )
     check_no_null(array, column, "a list", per_row)
     if not len(array):
         return pa.array([], pa.float64()), width or 0
     # the values themselves, cut to the slice: `flatten` would load Arrow's compute functions first
     if pt.is_fixed_size_list(array.type):
         lengths = np.full(len(array), array.type.list_size)
-        values = array.values.slice(array.offset * array.type.list_size, len(array) * array.type.list_size)
+        values = array.values.slice(
+            array.offset * array.type.list_size, len(array) * array.type.list_size
+        )
     else:
         offsets = numbers_of(array.offsets)
         lengths = np.diff(offsets)
@@ -158,7 +189,9 @@ def flat_list(array: Any, column: str, width: int | None = None, per_row: int = 
     size = int(lengths[0]) if width is None else width
     if (lengths != size).any():
         at = first_true(lengths != size)
-        expected = f"a list of {size} entries" + (", as in the rows before" if at or per_row > 1 else "")
+        expected = f"a list of {size} entries" + (
+            ", as in the rows before" if at or per_row > 1 else ""
+        )
         got, remedy = f"{lengths[at]} entries", "give every row a list of the same length"
         raise InputError(expected, got=got, remedy=remedy, row=at // per_row + 1, column=column)
     return plain(values), size
@@ -181,12 +214,16 @@ def ragged_lists(array: Any, column: str) -> Ragged:
     return Ragged(number_cells(values, column), offsets)
 
 
-def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = frozenset(), per_row: int = 1) -> Coded:
+def dictionary(
+    array: Any, column: str, text: bool, names: frozenset[str] = frozenset(), per_row: int = 1
+) -> Coded:
     """A class column as codes and distinct values, -1 where unknown; ``names`` are the classes known by now."""
     if pt.is_null(array.type):
         return Coded(np.full(len(array), -1), [])
     if pt.is_nested(array.type) or pt.is_binary(array.type) or pt.is_temporal(array.type):
-        raise wrong_type(array, column, "a class (an integer or a string)", "write one class a cell")
+        raise wrong_type(
+            array, column, "a class (an integer or a string)", "write one class a cell"
+        )
     codes, distinct = coded_cells(array)
     values = [_class_of(value, text, names) for value in distinct.to_pylist()]
     unknown = [position for position, value in enumerate(values) if value is None]
@@ -194,7 +231,10 @@ def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = froz
         codes = np.where(np.isin(codes, unknown), -1, codes)
     for position, value in enumerate(values):
         if isinstance(value, float) and (codes == position).any():
-            expected, remedy = "a class (an integer or a string)", "give class numbers or names, not scores"
+            expected, remedy = (
+                "a class (an integer or a string)",
+                "give class numbers or names, not scores",
+            )
             row = first_true(codes == position) // per_row + 1
             raise InputError(expected, got=f"{value:g}", column=column, remedy=remedy, row=row)
     return Coded(codes, values)
@@ -231,7 +271,11 @@ def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
     codes, distinct = coded_cells(array)
     table = np.full(len(distinct) + 1, np.nan)  # the last entry is what code -1 picks
     for position, value in enumerate(distinct.to_pylist()):
-        if value is None or value != value or (isinstance(value, str) and value.strip().lower() in UNKNOWN):
+        if (
+            value is None
+            or value != value
+            or (isinstance(value, str) and value.strip().lower() in UNKNOWN)
+        ):
             continue
         if (codes == position).any():
             try:
@@ -245,7 +289,12 @@ def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
 
 
 def field(
-    batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None, others: bool = False
+    batch: Any,
+    feed: Feed,
+    classes: ClassNames | None,
+    text: bool,
+    width: int | None = None,
+    others: bool = False,
 ) -> Any:
     """One field's array; rows in errors count from the batch's start. ``others``: labels may be of unknown classes."""
     label = feed.field if feed.kind == "class" and not feed.wide else ""
@@ -278,14 +327,22 @@ def field(
                 return ragged_lists(array, column)
             case "text":  # strings as objects, null as None
                 array = plain(array, coded=False)
-                numeric = pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type)
+                numeric = (
+                    pt.is_integer(array.type)
+                    or pt.is_floating(array.type)
+                    or pt.is_boolean(array.type)
+                )
                 return object_cells(array.cast(pa.string()) if numeric else array)
         return array
 
     arrays = [plain(batch.column(name)) for name in feed.columns]
-    for at, array in enumerate(arrays if FIELDS[feed.field].truths else ()):  # true counts as 1: black and white
+    for at, array in enumerate(
+        arrays if FIELDS[feed.field].truths else ()
+    ):  # true counts as 1: black and white
         if pt.is_boolean(getattr(array.type, "value_type", array.type)):
-            arrays[at] = array.cast(pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8()))
+            arrays[at] = array.cast(
+                pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8())
+            )
     array, column = arrays[0], feed.columns[0]
     if feed.wide:
         cells = [flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
@@ -296,7 +353,9 @@ def field(
         return np.stack(cells, axis=1 if feed.kind == "number" else 0)
     if feed.kind == "nested":
         inner, models = flat_list(array, column, width)
-        values, size = flat_list(inner, column, None if classes is None else len(classes), max(models, 1))
+        values, size = flat_list(
+            inner, column, None if classes is None else len(classes), max(models, 1)
+        )
         cells = flat(values, column, max(models * size, 1))
         return cells.reshape(len(array), models, size).transpose(1, 0, 2)
     if feed.kind not in ("numbers", "classes", "truths"):
@@ -347,8 +406,14 @@ def key_cells(array: Any, column: str) -> Any:
             array = array.cast(pa.int64())
         except pa.ArrowInvalid:
             cells = array.to_pylist()
-            at = next(i for i, cell in enumerate(cells) if cell is not None and not float(cell).is_integer())
-            raise InputError(_EXPECTED, got=f"{cells[at]:g}", row=at + 1, column=column, remedy=_REMEDY) from None
+            at = next(
+                i
+                for i, cell in enumerate(cells)
+                if cell is not None and not float(cell).is_integer()
+            )
+            raise InputError(
+                _EXPECTED, got=f"{cells[at]:g}", row=at + 1, column=column, remedy=_REMEDY
+            ) from None
     return array.cast(pa.large_string())
 
 
@@ -362,7 +427,12 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     return key_cells(cells, column)
 
 
-_AXES: dict[Kind, int] = {"numbers": 2, "classes": 2, "truths": 2, "nested": 3}  # of an array of a kind; else 1
+_AXES: dict[Kind, int] = {
+    "numbers": 2,
+    "classes": 2,
+    "truths": 2,
+    "nested": 3,
+}  # of an array of a kind; else 1
 
 
 def sample_axis(kind: Kind) -> int:
@@ -370,14 +440,22 @@ def sample_axis(kind: Kind) -> int:
     return int(kind in ("classes", "truths", "nested"))
 
 
-def check_axes(kind: Kind, given: int, shape: tuple[int, ...], column: str, file: str | None = None) -> None:
+def check_axes(
+    kind: Kind, given: int, shape: tuple[int, ...], column: str, file: str | None = None
+) -> None:
     """An array has as many axes as its kind."""
     if given != (axes := _AXES.get(kind, 1)):
         remedy = "save it with the axes of the predictions file"
         if kind == "numbers" and given == 1:
             remedy = "give each row one number a class; the probability of one positive class alone belongs in "
             remedy += "prob_<class>"
-        raise InputError(f"an array with {axes} axes", got=f"shape {shape}", file=file, column=column, remedy=remedy)
+        raise InputError(
+            f"an array with {axes} axes",
+            got=f"shape {shape}",
+            file=file,
+            column=column,
+            remedy=remedy,
+        )
 
 
 def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
@@ -396,13 +474,19 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
             coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
             cells = pa.array(flat, mask=flat == "" if coded else None, from_pandas=nan_is_null)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        full = [(i, cell) for i, cell in enumerate(flat.tolist()) if cell is not None and cell == cell]
-        odd = next((one for one in full if isinstance(one[1], str) != isinstance(full[0][1], str)), None)
+        full = [
+            (i, cell) for i, cell in enumerate(flat.tolist()) if cell is not None and cell == cell
+        ]
+        odd = next(
+            (one for one in full if isinstance(one[1], str) != isinstance(full[0][1], str)), None
+        )
         got, remedy, row = str(error)[:120], "convert the array", None
         if odd is not None:  # the first cell whose type is not that of the cells before
             got, remedy = f"{full[0][1]!r} and {odd[1]!r}", "make them one type"
             row = odd[0] // max(flat.size // max(len(values), 1), 1) + 1
-        raise InputError("values of one type", got=got, column=column, remedy=remedy, row=row) from None
+        raise InputError(
+            "values of one type", got=got, column=column, remedy=remedy, row=row
+        ) from None
     for size in reversed(values.shape[1:]):
         if size == 0:
             return pa.array([[]] * len(values))
@@ -435,9 +519,16 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
                 error.column = error.column or name
                 raise error.at() from None
             except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-                raise InputError("an array", got=str(error)[:120], column=name, remedy=same) from None
+                raise InputError(
+                    "an array", got=str(error)[:120], column=name, remedy=same
+                ) from None
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
             expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"
-            raise InputError(expected, got=f"{len(columns[name])}", remedy="align the arrays by sample", column=name)
+            raise InputError(
+                expected,
+                got=f"{len(columns[name])}",
+                remedy="align the arrays by sample",
+                column=name,
+            )
     return pa.table(columns)

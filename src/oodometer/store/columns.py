@@ -13,12 +13,18 @@ from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageE
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..fields import Kind as Kind
 
-_USUAL = {name: re.compile(field.elsewhere) for name, field in FIELDS.items() if field.elsewhere is not None}
+_USUAL = {
+    name: re.compile(field.elsewhere)
+    for name, field in FIELDS.items()
+    if field.elsewhere is not None
+}
 
 
 def bare_name(column: str) -> str:
     """A name as words of small letters: `yTrue`, `y-true` and `Y true` are y_true."""
-    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip()).lower()).strip("_")
+    return re.sub(
+        r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip()).lower()
+    ).strip("_")
 
 
 def usual_field(column: str) -> str | None:
@@ -102,7 +108,9 @@ def order_in(ours: str) -> tuple[str, str]:
     if field != "time" or not colon:
         return ours, ""
     if order not in (*ORDERS, "UTC"):
-        raise UsageError(f"expected --map theirs=time:day/month, time:month/day or time:UTC, got {ours!r}")
+        raise UsageError(
+            f"expected --map theirs=time:day/month, time:month/day or time:UTC, got {ours!r}"
+        )
     return field, order
 
 
@@ -126,7 +134,9 @@ class Feed:
     @cached_property
     def lone(self) -> bool:
         """Whether it is one column of a binary model, about one of two classes."""
-        return FIELDS[self.field].of_classes and self.suffixes is not None and len(self.suffixes) == 1
+        return (
+            FIELDS[self.field].of_classes and self.suffixes is not None and len(self.suffixes) == 1
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...] | None:
@@ -138,7 +148,11 @@ class Feed:
     def ordered(self, order: Sequence[int]) -> Feed:
         """The same wide columns in another order."""
         suffixes = self.suffixes or ()
-        return replace(self, columns=tuple(self.columns[i] for i in order), suffixes=tuple(suffixes[i] for i in order))
+        return replace(
+            self,
+            columns=tuple(self.columns[i] for i in order),
+            suffixes=tuple(suffixes[i] for i in order),
+        )
 
 
 @dataclass(frozen=True)
@@ -162,7 +176,14 @@ class Layout:
         repeated = _repeated(columns)
         unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
         index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
-        unknown = next((theirs for theirs in mapping if theirs not in columns and theirs not in index.values()), None)
+        unknown = next(
+            (
+                theirs
+                for theirs in mapping
+                if theirs not in columns and theirs not in index.values()
+            ),
+            None,
+        )
         if unknown is not None and repeated is None:  # turned round, mistyped, or not there at all
             ours_of = mapping[unknown]
             message = f"{_in(file)}there is no column {unknown} to rename to {ours_of}"
@@ -171,9 +192,9 @@ class Layout:
                 raise UnknownColumnError(unknown, message, ours_of)
             raise unknown_column(unknown, message, columns)
         names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
-        renamed = {
-            *mapping.values()
-        } & FIELDS.keys()  # what was renamed to a field is it, and the file's own column of its name is not
+        renamed = (
+            {*mapping.values()} & FIELDS.keys()
+        )  # what was renamed to a field is it, and the file's own column of its name is not
         ours = [
             names[c]
             if c in names
@@ -188,7 +209,9 @@ class Layout:
         repeated = _repeated(ours) if repeated is None else repeated
         if repeated is not None:
             got, remedy = f"{repeated} twice", "rename or drop one of them"
-            raise InputError("distinct column names", got=got, remedy=remedy, file=file, column=repeated)
+            raise InputError(
+                "distinct column names", got=got, remedy=remedy, file=file, column=repeated
+            )
         feeds: dict[str, Feed] = {}
         wide: dict[str, list[tuple[str, str]]] = {}
         for raw, name in zip(columns, ours, strict=True):
@@ -204,18 +227,30 @@ class Layout:
                 remedy = "drop the one that is not meant"
                 raise InputError(expected, got="both", file=file, remedy=remedy, column=pairs[0][0])
             counts = {suffix: raw for raw, suffix in pairs}
-            wanted = [str(i) for i in range(len(pairs))]  # those that count from 0 are put into order, as lists are
+            wanted = [
+                str(i) for i in range(len(pairs))
+            ]  # those that count from 0 are put into order, as lists are
             if not FIELDS[field].of_classes and counts.keys() == set(wanted):
                 pairs = [(counts[suffix], suffix) for suffix in wanted]
             raws, suffixes = zip(*pairs, strict=True)
             feeds[field] = Feed(field, FIELDS[field].cell, raws, suffixes)
-        if "score" in feeds and "score" not in mapping.values() and not {"correct", "metric"} & {*ours}:
-            answers = {name for name in feeds if FIELDS[name].cell not in ("text", "time", "any")} - {
+        if (
+            "score" in feeds
+            and "score" not in mapping.values()
+            and not {"correct", "metric"} & {*ours}
+        ):
+            answers = {
+                name for name in feeds if FIELDS[name].cell not in ("text", "time", "any")
+            } - {
                 "score",
                 "features",
             }
-            if answers or any(usual_field(c) not in (None, "time", "correct") for c in ours if c != "score"):
-                del feeds["score"]  # beside answers it may be a probability or an input, but what `read` wrote
+            if answers or any(
+                usual_field(c) not in (None, "time", "correct") for c in ours if c != "score"
+            ):
+                del feeds[
+                    "score"
+                ]  # beside answers it may be a probability or an input, but what `read` wrote
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -234,9 +269,13 @@ class Layout:
         remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
         usual = {c: ours for c in self.columns if (ours := usual_field(c)) not in (None, "time")}
         if usual and len({*usual.values()}) == len(usual):
-            renamings = {c: "prob_1" if ours == "probabilities" else str(ours) for c, ours in usual.items()}
+            renamings = {
+                c: "prob_1" if ours == "probabilities" else str(ours) for c, ours in usual.items()
+            }
             remedy = f"the file has {', '.join(usual)}: {as_options(renamings)}"
-        error = MissingColumnsError(expected, got=shown(self.columns) or "no columns", remedy=remedy, file=file)
+        error = MissingColumnsError(
+            expected, got=shown(self.columns) or "no columns", remedy=remedy, file=file
+        )
         error.source = source
         return error
 
@@ -266,7 +305,11 @@ class Layout:
     @cached_property
     def wide_of_classes(self) -> list[Feed]:
         """Feeds of wide columns, one for each class, in the order of `FIELDS`."""
-        feeds = [self.feeds[name] for name, field in FIELDS.items() if field.of_classes and name in self.feeds]
+        feeds = [
+            self.feeds[name]
+            for name, field in FIELDS.items()
+            if field.of_classes and name in self.feeds
+        ]
         return [feed for feed in feeds if feed.wide]
 
     def aligned(self, classes: ClassNames, file: str | None = None) -> Layout:
@@ -293,12 +336,22 @@ class Layout:
                 expected = f"a column for each of the {len(names)} classes ({shown(names)})"
                 column = (FIELDS[feed.field].prefix or "") + absent[0]
                 remedy = "add the column, or use the same classes in every file"
-                raise InputError(expected, got="no such column", remedy=remedy, file=file, column=column)
+                raise InputError(
+                    expected, got="no such column", remedy=remedy, file=file, column=column
+                )
             if unknown:
                 expected = f"columns for the {len(names)} known classes ({shown(names)})"
                 remedy = "a class that the reference lacks has no estimate: drop or merge it"
-                raise InputError(expected, got="a class more", file=file, remedy=remedy, column=columns[unknown[0]])
-            feeds[feed.field] = replace(feed, columns=tuple(columns[name] for name in names), suffixes=tuple(names))
+                raise InputError(
+                    expected,
+                    got="a class more",
+                    file=file,
+                    remedy=remedy,
+                    column=columns[unknown[0]],
+                )
+            feeds[feed.field] = replace(
+                feed, columns=tuple(columns[name] for name in names), suffixes=tuple(names)
+            )
         return replace(self, feeds=feeds)
 
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
@@ -309,16 +362,26 @@ class Layout:
         wanted = dict.fromkeys(fields)
         unknown = [name for name in wanted if name not in FIELDS]
         if unknown:
-            raise UsageError(f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}")
+            raise UsageError(
+                f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}"
+            )
         waiting = list(wanted)
-        while waiting:  # an absent prediction is the argmax of probabilities, and these the softmax of logits
+        while (
+            waiting
+        ):  # an absent prediction is the argmax of probabilities, and these the softmax of logits
             name = waiting.pop()
             if name not in self.feeds:
-                more = [n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in wanted]
+                more = [
+                    n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in wanted
+                ]
                 wanted |= dict.fromkeys(more)
                 waiting += more
-        above = self.positions  # labels are positions among these scores, and what they give comes from them
-        if above is not None and any(FIELDS[n].cell == "class" or n in FIELDS[above].gives for n in wanted):
+        above = (
+            self.positions
+        )  # labels are positions among these scores, and what they give comes from them
+        if above is not None and any(
+            FIELDS[n].cell == "class" or n in FIELDS[above].gives for n in wanted
+        ):
             wanted |= dict.fromkeys((above, *FIELDS[above].gives))
         return tuple(feed for name, feed in self.feeds.items() if name in wanted)
 
@@ -326,7 +389,9 @@ class Layout:
         """Columns to read and what their cells hold."""
         out: dict[str, Kind] = {column: feed.kind for feed in feeds for column in feed.columns}
         for column in self.extra.values() if extra else ():
-            if out.get(column, "raw") == "raw":  # a column of the user may be an input and one to slice by
+            if (
+                out.get(column, "raw") == "raw"
+            ):  # a column of the user may be an input and one to slice by
                 out[column] = "any"
         return out
 
@@ -341,7 +406,11 @@ class Layout:
         else:
             suffix = cell.removesuffix("]")
             columns = dict(zip(feed.suffixes, feed.columns, strict=True))
-            by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
+            by_position = (
+                feed.columns[int(suffix)]
+                if suffix.isdigit() and int(suffix) < len(feed.columns)
+                else None
+            )
             error.column = columns.get(suffix) or by_position or f"{FIELDS[field].prefix}*"
         return error.at()
 
@@ -353,7 +422,9 @@ def _repeated(names: Sequence[str]) -> str | None:
     return next(name for i, name in enumerate(names) if name in names[:i])
 
 
-def unknown_column(column: str, message: str, columns: Sequence[str], remedy: str = "") -> UnknownColumnError:
+def unknown_column(
+    column: str, message: str, columns: Sequence[str], remedy: str = ""
+) -> UnknownColumnError:
     """The error for a column that is not there, with the one that was probably meant."""
     near = near_names(column, columns)
     text = f"{message}; {f'did you mean {near[0]}? ' if near else ''}its columns are {shown(columns)}{remedy}"
@@ -362,7 +433,9 @@ def unknown_column(column: str, message: str, columns: Sequence[str], remedy: st
 
 def shown(names: Sequence[int | str], most: int = 12) -> str:
     """The first names, and how many there are."""
-    return ", ".join(map(str, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+    return ", ".join(map(str, names[:most])) + (
+        f", ... ({len(names)} in all)" if len(names) > most else ""
+    )
 
 
 def _in(file: str | None) -> str:

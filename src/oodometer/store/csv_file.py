@@ -26,7 +26,9 @@ from .scan import TextIndex, TextReader
 
 _STEP = 1 << 20
 _MARK = b"\xef\xbb\xbf"
-_NUMBER = re.compile(r"(?:[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf|infinity))?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf|infinity))?", re.ASCII | re.IGNORECASE
+)
 _SWAPPED = str.maketrans(",.", ".,")
 _LINE, _RETURN, _QUOTE = 10, 13, 34
 
@@ -82,7 +84,9 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
     before = csv.field_size_limit(min(most, 2**31 - 1))
     try:
         with opened(reader.file) as raw:
-            stream = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+            stream = io.TextIOWrapper(
+                raw, encoding="utf-8-sig", errors="surrogateescape", newline=""
+            )
 
             def bounded() -> Iterator[str]:
                 while line := stream.readline(most + 1):
@@ -92,8 +96,15 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
             lines = csv.reader(bounded(), delimiter=reader.delimiter)
             for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
-                if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
-                    return fault("text in UTF-8", got="other bytes", row=row or None, remedy="save the file as UTF-8")
+                if any(
+                    "\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell
+                ):
+                    return fault(
+                        "text in UTF-8",
+                        got="other bytes",
+                        row=row or None,
+                        remedy="save the file as UTF-8",
+                    )
                 if number == 0:
                     continue
                 if len(cells) != len(reader.columns):
@@ -104,7 +115,10 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
                     bare, got = cells[position].strip(), repr(cells[position][:60])
                     if name in reader.truths:
                         if bare.lower() not in ("", "true", "false", "1", "0"):
-                            expected, remedy = "true or false, as in row 1", "write 1 and 0 in every row"
+                            expected, remedy = (
+                                "true or false, as in row 1",
+                                "write 1 and 0 in every row",
+                            )
                             return fault(expected, got=got, row=row, column=name, remedy=remedy)
                     elif not _NUMBER.fullmatch(bare.translate(_SWAPPED) if reader.comma else bare):
                         remedy = "correct the cell or drop the row"
@@ -144,9 +158,9 @@ _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _WHOLE = re.compile(r"\s*(-?\d+),0+\s*")
-_LISTS: dict[str, Any] = dict.fromkeys(("numbers", "ragged"), pa.list_(pa.float64())) | dict.fromkeys(
-    ("classes", "truths")
-)
+_LISTS: dict[str, Any] = dict.fromkeys(
+    ("numbers", "ragged"), pa.list_(pa.float64())
+) | dict.fromkeys(("classes", "truths"))
 _LISTS["nested"] = pa.list_(_LISTS["numbers"])
 _LOOSE = ("int64", "double", "string")  # each fits what those before it fit
 _WORDS = pa.dictionary(pa.int32(), pa.string())
@@ -159,10 +173,14 @@ class CsvReader(TextReader):
     delimiter: str
     comma: bool
     block: int
-    truths: tuple[str, ...] = ()  # features that say true or false in the first row, as indicators are written
+    truths: tuple[
+        str, ...
+    ] = ()  # features that say true or false in the first row, as indicators are written
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
     odd: tuple[str, ...] = ()
-    loose: dict[str, Any] = field(default_factory=dict)  # types of columns that no name gives, found by a pass
+    loose: dict[str, Any] = field(
+        default_factory=dict
+    )  # types of columns that no name gives, found by a pass
     form = "csv"
     text = True
     finds_types = True
@@ -187,13 +205,20 @@ class CsvReader(TextReader):
             text = head.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             if error.start < len(head) - 4:  # else a character that the end of the block cut
-                got, row = f"byte {head[error.start]:#04x}", head[: error.start].count(b"\n") or None
-                raise fault("text in UTF-8", got=got, row=row, remedy="save the file as UTF-8") from None
+                got, row = (
+                    f"byte {head[error.start]:#04x}",
+                    head[: error.start].count(b"\n") or None,
+                )
+                raise fault(
+                    "text in UTF-8", got=got, row=row, remedy="save the file as UTF-8"
+                ) from None
             text = head[: error.start].decode("utf-8-sig")
         text = text.lstrip("\r\n")
         first = re.split(r"[\r\n]", text, maxsplit=1)[0]
         if len(first) == len(text) and len(head) == _HEAD:
-            raise fault(header, got="a first line of more than 1 MB", remedy="check what the file is")
+            raise fault(
+                header, got="a first line of more than 1 MB", remedy="check what the file is"
+            )
         if not first:
             raise fault(header, got="blank lines", remedy="check what wrote it")
         unquoted = re.sub(r'"[^"]*"', "", first)
@@ -205,28 +230,44 @@ class CsvReader(TextReader):
             raise fault(header, got=str(error)) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
         body = text.partition("\n")[2]
-        comma = delimiter != "," and (_COMMA.search(body) is not None and _POINT.search(body) is None)
+        comma = delimiter != "," and (
+            _COMMA.search(body) is not None and _POINT.search(body) is None
+        )
         truths: tuple[str, ...] = ()
         odd: dict[str, None] = {}
         with suppress(csv.Error):  # told by the pass that reads all rows
             for number, row in enumerate(islice(filter(None, lines), _LOOKED_AT)):
                 cells = [(name, cell) for name, cell in zip(names, row, strict=False) if cell]
                 if number == 0:
-                    truths = tuple(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
-                odd |= dict.fromkeys(name for name, cell in cells if cell[-1:] in _LAST and odd_cell(cell, name))
+                    truths = tuple(
+                        name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name)
+                    )
+                odd |= dict.fromkeys(
+                    name for name, cell in cells if cell[-1:] in _LAST and odd_cell(cell, name)
+                )
         steady = comma or delimiter == "," or _POINT.search(body) is not None
-        about: dict[str, Any] = {"delimiter": delimiter, "comma": comma, "truths": truths, "steady": steady}
+        about: dict[str, Any] = {
+            "delimiter": delimiter,
+            "comma": comma,
+            "truths": truths,
+            "steady": steady,
+        }
         about["odd"] = tuple(odd)
         block = max(_HEAD, min(_BLOCK, most), 8 * len(first))
         return CsvReader(file=path, columns=tuple(names), block=block, **about)
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""
-        with translated(self.file, self.form), opened(self.file) as stream:  # of one column a blank line is a row
+        with (
+            translated(self.file, self.form),
+            opened(self.file) as stream,
+        ):  # of one column a blank line is a row
             index = None if len(self.columns) == 1 else index_cells(stream, self.delimiter)
         if index is None:
             first = self.columns[0]
-            return sum(batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})), ()
+            return sum(
+                batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})
+            ), ()
         return index if self.steady and not packing(self.file) else (index[0], ())
 
     def type_of(self, column: str) -> str:
@@ -236,7 +277,9 @@ class CsvReader(TextReader):
         for batch in whole._stream({column: pa.string()}, {column: "any"}):
             for kind in list(fitting):
                 try:
-                    batch.column(0).slice(0, 1).cast(kind)  # that of many fails as slowly as it succeeds
+                    batch.column(0).slice(0, 1).cast(
+                        kind
+                    )  # that of many fails as slowly as it succeeds
                     batch.column(0).cast(kind)
                 except pa.ArrowInvalid:
                     fitting.remove(kind)
@@ -251,7 +294,9 @@ class CsvReader(TextReader):
     @classmethod
     def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
         """The narrowest type that the cells of all files fit."""
-        widest = {name: pa.type_for_alias(max(all_of, key=_LOOSE.index)) for name, all_of in types.items()}
+        widest = {
+            name: pa.type_for_alias(max(all_of, key=_LOOSE.index)) for name, all_of in types.items()
+        }
         return [replace(reader, loose=dict(widest)) for reader in readers]
 
     @property
@@ -273,8 +318,13 @@ class CsvReader(TextReader):
                         piece = piece.set_column(number, name, lists)
                     elif self.comma and kind in ("class", "truth"):  # 1,0 is 1.0 in other files
                         cells = piece.column(number)
-                        texts = [None if t is None else _WHOLE.sub(r"\1.0", t) for t in cells.dictionary.to_pylist()]
-                        pointed = pa.array(texts, pa.string()).take(cells.indices).dictionary_encode()
+                        texts = [
+                            None if t is None else _WHOLE.sub(r"\1.0", t)
+                            for t in cells.dictionary.to_pylist()
+                        ]
+                        pointed = (
+                            pa.array(texts, pa.string()).take(cells.indices).dictionary_encode()
+                        )
                         piece = piece.set_column(number, name, pointed)
                 yield piece
                 done += piece.num_rows
@@ -288,15 +338,23 @@ class CsvReader(TextReader):
                 skip = done
                 names = list(self.columns) if self.start else None
                 options = {
-                    "read_options": pacsv.ReadOptions(block_size=block, use_threads=False, column_names=names),
+                    "read_options": pacsv.ReadOptions(
+                        block_size=block, use_threads=False, column_names=names
+                    ),
                     "parse_options": pacsv.ParseOptions(
-                        delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not single
+                        delimiter=self.delimiter,
+                        newlines_in_values=True,
+                        ignore_empty_lines=not single,
                     ),
                     "convert_options": pacsv.ConvertOptions(
-                        column_types=types, include_columns=list(types), decimal_point="," if reader.comma else ".",
-                        null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
+                        column_types=types,
+                        include_columns=list(types),
+                        decimal_point="," if reader.comma else ".",
+                        null_values=[""],
+                        strings_can_be_null=True,
+                        quoted_strings_can_be_null=False,
                     ),
-                }  # fmt: skip
+                }
                 try:
                     for batch in pacsv.open_csv(stream, **options):
                         fresh = batch.slice(min(skip, batch.num_rows))
@@ -318,7 +376,9 @@ class CsvReader(TextReader):
                         if late and find_fault(other, kinds) is None:
                             reader = other  # the first decimal sign of the file stands far down
                             continue
-                        raise error if fault is None else fault.at(row_offset=-self.before) from None
+                        raise (
+                            error if fault is None else fault.at(row_offset=-self.before)
+                        ) from None
 
     def _type(self, name: str, kind: Kind) -> Any:
         if kind == "number":
@@ -352,7 +412,9 @@ def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
             pa.array([value], _LISTS[kind])
         except (ValueError, pa.ArrowException, RecursionError):
             remedy = "write JSON lists, or one wide column for each entry"
-            raise fault("a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, remedy=remedy) from None
+            raise fault(
+                "a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, remedy=remedy
+            ) from None
     got, remedy = "cells of different types", "write JSON lists of one type"
     raise fault("lists of one type", got=got, row=done + 1, remedy=remedy)
 

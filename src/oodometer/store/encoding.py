@@ -85,15 +85,23 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
         table = np.full(len(values) + 1, np.nan)
         for code, value in enumerate(values):
             bare = value.strip()
-            number = np.nan if bare.lower() in _ABSENT else as_number(bare.replace(",", ".") if comma else bare)
+            number = (
+                np.nan
+                if bare.lower() in _ABSENT
+                else as_number(bare.replace(",", ".") if comma else bare)
+            )
             if number is None:
                 row = first_true(codes == code) + 1
-                raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY)
+                raise NotANumber(
+                    _NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY
+                )
             table[code] = number
         out = table[codes]
     if np.isinf(out).any():
         row, remedy = first_true(np.isinf(out)), "leave the cell empty where unknown"
-        raise InputError("a finite number", got=f"{out[row]}", row=row + 1, column=column, remedy=remedy)
+        raise InputError(
+            "a finite number", got=f"{out[row]}", row=row + 1, column=column, remedy=remedy
+        )
     return out
 
 
@@ -109,7 +117,9 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
     if not (pt.is_string(array.type) or pt.is_large_string(array.type)):
         raise wrong_type(array, column, "text, as in the reference", _REMEDY)
     characters = numbers_of(pc.utf8_length(array), 0).astype(np.float64)
-    words, *shares = (numbers_of(pc.count_substring_regex(array, one), 0) for one in (r"\S+", "[0-9]", "[A-Z]"))
+    words, *shares = (
+        numbers_of(pc.count_substring_regex(array, one), 0) for one in (r"\S+", "[0-9]", "[A-Z]")
+    )
     shares.append(numbers_of(pc.binary_length(array), 0) - characters)
     part = [np.minimum(share / np.maximum(characters, 1), 1) for share in shares]
     valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
@@ -117,7 +127,9 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
 
 
 ValueKind = Literal["number", "truth", "integer", "name", "text"]
-SLICE_PREFIX = "features."  # of the categories among the further columns of a record, which rows are sliced by
+SLICE_PREFIX = (
+    "features."  # of the categories among the further columns of a record, which rows are sliced by
+)
 _MOST_SLICES = 20
 
 
@@ -152,8 +164,14 @@ class ColumnEncoding:
 
     def codes(self, array: Any, text: bool) -> Array:
         """The category of each cell: place among the labels, behind these "other" and then "missing"."""
-        user, array, labels = self.user, plain(array), {label: i for i, label in enumerate(self.user.labels)}
-        expected = f"categories such as {', '.join(map(repr, user.labels[:2]))}, as in the reference"
+        user, array, labels = (
+            self.user,
+            plain(array),
+            {label: i for i, label in enumerate(self.user.labels)},
+        )
+        expected = (
+            f"categories such as {', '.join(map(repr, user.labels[:2]))}, as in the reference"
+        )
         if self.values in ("truth", "integer"):
             expected = f"{'true or false' if self.values == 'truth' else 'a whole number'}, as in the reference"
         if not text and self.values == "name":
@@ -168,9 +186,13 @@ class ColumnEncoding:
             if own is not None:
                 wrong = self.values == "truth" and own not in (*TRUTHS, "0", "1")
                 wrong |= self.values == "integer" and as_number(own) is None
-                if wrong:  # a cell where the reference had truth values or whole numbers must be one
+                if (
+                    wrong
+                ):  # a cell where the reference had truth values or whole numbers must be one
                     row = first_true(codes == code) + 1
-                    raise InputError(expected, got=repr(own[:60]), row=row, column=user.name, remedy=_REMEDY)
+                    raise InputError(
+                        expected, got=repr(own[:60]), row=row, column=user.name, remedy=_REMEDY
+                    )
                 truth = self.values == "truth" and own in ("0", "1")
                 table[code] = labels.get(TRUTHS[own == "1"] if truth else own, len(labels))
         seen = [own for own in names if own is not None] if text and self.values == "name" else []
@@ -209,7 +231,9 @@ class FeatureEncoding:
 
     def encode(self, arrays: Mapping[str, Any], text: bool, comma: bool = False) -> Array:
         """Features of a batch, float32, shape (sample, feature); ``arrays``: name -> Arrow column."""
-        return np.hstack([column.features(arrays[column.user.name], text, comma) for column in self.columns])
+        return np.hstack(
+            [column.features(arrays[column.user.name], text, comma) for column in self.columns]
+        )
 
     def slices(self, features: Array) -> dict[str, Array]:
         """Categories of few values as further columns of a record, which some methods slice by."""
@@ -218,7 +242,9 @@ class FeatureEncoding:
             user = column.user
             if user.kind == "category" and len(user.labels) + 2 <= _MOST_SLICES:
                 part = features[:, user.first : user.first + user.width]
-                out[SLICE_PREFIX + user.name] = np.where(part.any(axis=1), part.argmax(axis=1) + 1, 0).astype(np.int32)
+                out[SLICE_PREFIX + user.name] = np.where(
+                    part.any(axis=1), part.argmax(axis=1) + 1, 0
+                ).astype(np.int32)
         return out
 
     def about(self) -> dict[str, Any]:
@@ -236,7 +262,9 @@ class FeatureEncoding:
         """The encoding that `to_dict` gave."""
         columns = []
         for column in given["columns"]:
-            own: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in column.items()}
+            own: dict[str, Any] = {
+                key: tuple(v) if isinstance(v, list) else v for key, v in column.items()
+            }
             values = own.pop("values")
             columns.append(ColumnEncoding(UserColumn(**own), values))
         return FeatureEncoding(tuple(columns), dict(given["left_out"]))

@@ -21,7 +21,9 @@ from .places import is_remote, local_copy, look_at, open_remote, split_query
 
 ROW, _ROW_MB = "OODOMETER_MAX_ROW_MB", 64
 UNPACKED, _UNPACKED_MB = "OODOMETER_MAX_UNPACKED_MB", 1024
-_TIMES = 100  # numbers that a model gave are packed to a half or a tenth, not to less than a hundredth
+_TIMES = (
+    100  # numbers that a model gave are packed to a half or a tenth, not to less than a hundredth
+)
 
 
 def most_row() -> int:
@@ -33,8 +35,16 @@ def check_row(length: int, file: str, line: int | None = None) -> None:
     """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
     most = most_row()
     if length > most:
-        expected, got = f"rows of at most {most >> 20} MB", "a longer one" + (f" (line {line})" if line else "")
-        raise InputError(expected, got=got, file=file, remedy=f"write one sample a row; {ROW}=N allows rows of N MB")
+        expected, got = (
+            f"rows of at most {most >> 20} MB",
+            "a longer one" + (f" (line {line})" if line else ""),
+        )
+        raise InputError(
+            expected,
+            got=got,
+            file=file,
+            remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
+        )
 
 
 def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = None) -> None:
@@ -43,7 +53,13 @@ def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = N
     if unpacked > most and unpacked > _TIMES * packed:
         got = f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB"
         remedy = f"check what the file is; {UNPACKED}=N allows N MB"
-        raise InputError(f"at most {most >> 20} MB when unpacked", got=got, file=file, column=column, remedy=remedy)
+        raise InputError(
+            f"at most {most >> 20} MB when unpacked",
+            got=got,
+            file=file,
+            column=column,
+            remedy=remedy,
+        )
 
 
 def _megabytes(name: str, usual: int) -> int:
@@ -71,8 +87,19 @@ _NEVER = {
 }
 _NEVER |= dict.fromkeys((".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt"), _NEVER[".pkl"])
 _KNOWN_BY_ARROW = {"gzip": "gzip", "bzip2": "bz2"}
-_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x1f\x8b": "gzip"}
-_MAGIC |= {b"\xfd7zXZ\x00": "xz", b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle", b"FEA1": "Feather version 1"}
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"PK\x03\x04": "npz",
+    b"PK\x05\x06": "npz",
+    b"\x1f\x8b": "gzip",
+}
+_MAGIC |= {
+    b"\xfd7zXZ\x00": "xz",
+    b"\x80\x04\x95": "pickle",
+    b"\x80\x05\x95": "pickle",
+    b"FEA1": "Feather version 1",
+}
 _MAGIC |= {b"BZh%d1AY&SY" % size: "bzip2" for size in range(1, 10)}
 
 
@@ -80,7 +107,9 @@ def format_of(path: Path, given: str | None = None) -> str:
     """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text, unpacked on the way."""
     if given is not None:
         if given not in FORMATS:
-            raise InputError(f"a format among {', '.join(FORMATS)}", got=repr(given), file=str(path))
+            raise InputError(
+                f"a format among {', '.join(FORMATS)}", got=repr(given), file=str(path)
+            )
         return given
     endings = [ending.lower() for ending in path.suffixes]
     last = endings[-1] if endings else ""
@@ -89,7 +118,9 @@ def format_of(path: Path, given: str | None = None) -> str:
     if last in ENDINGS:
         return ENDINGS[last]
     got = f"the ending {last}" if last else "a name without an ending"
-    remedy = f"known endings: {', '.join(ENDINGS)} (and .csv.gz, .jsonl.xz, ...); or name the format"
+    remedy = (
+        f"known endings: {', '.join(ENDINGS)} (and .csv.gz, .jsonl.xz, ...); or name the format"
+    )
     raise InputError("a predictions file", got=got, remedy=_NEVER.get(last, remedy), file=str(path))
 
 
@@ -121,7 +152,12 @@ class Stamp:
         if now != self:
             expected = "a file that stays the same while it is read"
             got = "a file that was changed or removed meanwhile"
-            raise InputError(expected, got=got, remedy="wait until its writer has finished, then run again", file=path)
+            raise InputError(
+                expected,
+                got=got,
+                remedy="wait until its writer has finished, then run again",
+                file=path,
+            )
 
 
 def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
@@ -141,18 +177,26 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
                 with Path(path).open("rb") as file:
                     head = file.read(4096)
     except FileNotFoundError:
-        raise fault("a file", got="no such file", remedy=f"check the {'URL' if remote else 'path'}") from None
+        raise fault(
+            "a file", got="no such file", remedy=f"check the {'URL' if remote else 'path'}"
+        ) from None
     except OodometerError:  # which says already what an object store answered
         raise
     except PermissionError:
         remedy = "check who may read it (ls -l)"
         raise fault("a file that may be read", got="permission denied", remedy=remedy) from None
     except (OSError, ValueError) as error:
-        raise InputError("a path that can be read", got=str(error), remedy="check the path") from None
+        raise InputError(
+            "a path that can be read", got=str(error), remedy="check the path"
+        ) from None
     if stat.S_ISDIR(mode):
         raise fault("a file", got="a folder", remedy="name one file in it")
     if not stat.S_ISREG(mode):
-        raise fault("a regular file", got="a pipe or device", remedy="give - and pipe CSV or JSONL to standard input")
+        raise fault(
+            "a regular file",
+            got="a pipe or device",
+            remedy="give - and pipe CSV or JSONL to standard input",
+        )
     form = format_of(Path(split_query(name)[0] if remote else path), given)
     if not head:
         raise fault("predictions", got="an empty file", remedy="check what wrote it")
@@ -168,7 +212,11 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     if form in _TEXT and b"\0" in head:
         raise fault(f"{form} text", got="binary data", remedy="check what the file is")
     if form in ("parquet", "npz"):
-        raise fault(f"{form} (by its ending)", got="other bytes at the start", remedy="check what the file is")
+        raise fault(
+            f"{form} (by its ending)",
+            got="other bytes at the start",
+            remedy="check what the file is",
+        )
     return form, stamp
 
 
@@ -206,7 +254,9 @@ def _stream(source: Any, packed: str, start: int = 0, end: int | None = None) ->
     return pa.input_stream(source, compression=_KNOWN_BY_ARROW.get(packed))
 
 
-def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimmed: bool = False) -> Any:
+def opened_natively(
+    path: str, start: int = 0, end: int | None = None, *, trimmed: bool = False
+) -> Any:
     """As `opened`, for Arrow's CSV, ``trimmed`` of the line ends at both ends. Arrow reads ahead in a thread when
     nobody wants more: in Python's code when the process ends, that would hang. What only Python unpacks is unpacked
     first.
@@ -257,14 +307,23 @@ def explained(error: Exception, file: str | None, form: str) -> InputError:
     """What libraries raise on damaged or odd files as one `InputError`; faults of others than the file are raised."""
     if isinstance(error, InputError):
         return error
-    if isinstance(error, (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning)):
+    if isinstance(
+        error, (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning)
+    ):
         raise error
     text = " ".join((str(error) or type(error).__name__).split())
     if isinstance(error, MemoryError):  # Arrow's among them
         remedy = "raise the limit on memory (ulimit -v, or the container's), or give fewer rows"
-        return InputError("memory to read it", got=f"out of memory ({text[:120]})", remedy=remedy, file=file)
-    expected, got = f"a whole and readable {form} file", text if len(text) <= 200 else text[:197] + "..."
-    return InputError(expected, got=got, remedy="it may be cut off or damaged: write it again", file=file)
+        return InputError(
+            "memory to read it", got=f"out of memory ({text[:120]})", remedy=remedy, file=file
+        )
+    expected, got = (
+        f"a whole and readable {form} file",
+        text if len(text) <= 200 else text[:197] + "...",
+    )
+    return InputError(
+        expected, got=got, remedy="it may be cut off or damaged: write it again", file=file
+    )
 
 
 @contextmanager

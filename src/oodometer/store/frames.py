@@ -38,7 +38,9 @@ class ClusterFrame:
         folder = tempfile.mkdtemp(prefix="oodometer-frame-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.path = str(Path(folder) / "frame.parquet")
-        self.name = f"{type(data).__name__} of {'Spark' if 'pyspark' in type(data).__module__ else 'Ray'}"
+        self.name = (
+            f"{type(data).__name__} of {'Spark' if 'pyspark' in type(data).__module__ else 'Ray'}"
+        )
         if hasattr(data, "mapInArrow"):
             batches = _of_spark(data)
         else:
@@ -47,10 +49,15 @@ class ClusterFrame:
         try:
             first = next(batches, None)
             if first is None:
-                raise InputError("at least one row", got="none", file=self.name, remedy="check the frame")
+                raise InputError(
+                    "at least one row", got="none", file=self.name, remedy="check the frame"
+                )
             with open(self.path, "wb") as file:
                 # a batch of nulls alone may come with other types than the first
-                alike = (one if one.schema.equals(first.schema) else one.cast(first.schema) for one in batches)
+                alike = (
+                    one if one.schema.equals(first.schema) else one.cast(first.schema)
+                    for one in batches
+                )
                 write(file, first.schema, chain([first], alike))
         except OodometerError:
             raise
@@ -58,7 +65,9 @@ class ClusterFrame:
             text = " ".join(str(error).split())[:200]
             expected = "a frame whose rows can be fetched"
             remedy = "run its job by itself, or write it to Parquet and name the folder"
-            raise InputError(expected, got=f"{type(error).__name__}: {text}", file=self.name, remedy=remedy) from error
+            raise InputError(
+                expected, got=f"{type(error).__name__}: {text}", file=self.name, remedy=remedy
+            ) from error
 
 
 def _of_spark(frame: Any) -> Iterator[Any]:
@@ -71,7 +80,9 @@ def _of_spark(frame: Any) -> Iterator[Any]:
             sink = pyarrow.BufferOutputStream()
             with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
                 writer.write_batch(batch)
-            column = pyarrow.array([sink.getvalue().to_pybytes()], pyarrow.large_binary()).cast(pyarrow.binary())
+            column = pyarrow.array([sink.getvalue().to_pybytes()], pyarrow.large_binary()).cast(
+                pyarrow.binary()
+            )
             yield pyarrow.RecordBatch.from_arrays([column], ["batch"])
 
     for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():
@@ -99,22 +110,34 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         return MemoryReader(data if isinstance(data, pa.Table) else pa.Table.from_batches([data]))
     if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
         if not hasattr(data, "__getitem__"):
-            raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
+            raise UsageError(
+                "a streamed data set can be read only once; write it to a Parquet file and name that"
+            )
         table = data.with_format("arrow")[:]
         for name, feature in dict(data.features).items():
             names = getattr(feature, "names", None)
             wide = any(c.startswith(("prob_", "logit_")) for c in table.column_names)
             if names and wide and name in table.column_names:
                 # Classes stored as positions, with their names apart: name them, as the wide columns do. -1 is unknown.
-                labels = [None if c is None or c < 0 else names[c] for c in table.column(name).to_pylist()]
+                labels = [
+                    None if c is None or c < 0 else names[c] for c in table.column(name).to_pylist()
+                ]
                 table = table.set_column(table.column_names.index(name), name, pa.array(labels))
         return MemoryReader(table)
-    if hasattr(data, "reindex") and hasattr(data, "to_frame"):  # a pandas Series: labels, unless its name says more
+    if hasattr(data, "reindex") and hasattr(
+        data, "to_frame"
+    ):  # a pandas Series: labels, unless its name says more
         named = data.name in FIELDS
-        if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():  # fractions are no classes
+        if (
+            named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all()
+        ):  # fractions are no classes
             data = data.to_frame(data.name if named else "label")
-    if hasattr(data, "reindex") and getattr(getattr(data, "columns", None), "nlevels", 1) > 1:  # pandas alone
-        remedy = "give it one: frame.columns = ['_'.join(map(str, names)) for names in frame.columns]"
+    if (
+        hasattr(data, "reindex") and getattr(getattr(data, "columns", None), "nlevels", 1) > 1
+    ):  # pandas alone
+        remedy = (
+            "give it one: frame.columns = ['_'.join(map(str, names)) for names in frame.columns]"
+        )
         raise UsageError(f"the frame has several levels of column names; {remedy}")
     return MemoryReader(_of_frame(data), index=_index_column(getattr(data, "index", None)))
 
@@ -127,21 +150,30 @@ def _index_column(index: Any) -> str | None:
 def is_cluster_frame(data: Any) -> bool:
     """Whether this is a frame of Spark or a data set of Ray; neither library is imported to tell."""
     of = {base.__module__.partition(".")[0] for base in type(data).__mro__}
-    return ("pyspark" in of and hasattr(data, "mapInArrow")) or ("ray" in of and hasattr(data, "iter_batches"))
+    return ("pyspark" in of and hasattr(data, "mapInArrow")) or (
+        "ray" in of and hasattr(data, "iter_batches")
+    )
 
 
 def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Reader:
     arrays = {str(name): value for name, value in data.items() if value is not None}
     classes = arrays.pop("classes", None)
-    named = {axis: arrays.pop(f"names_{axis}") for axis in AXES.values() if f"names_{axis}" in arrays}
+    named = {
+        axis: arrays.pop(f"names_{axis}") for axis in AXES.values() if f"names_{axis}" in arrays
+    }
     nested = {name: pa.array(list(value)) for name, value in arrays.items() if _is_nested(value)}
     arrays = {name: value for name, value in arrays.items() if name not in nested}
-    layout = Layout.parse(tuple(arrays), {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in arrays})
+    layout = Layout.parse(
+        tuple(arrays),
+        {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in arrays},
+    )
     used = layout.kinds(layout.feeds.values())
     table = table_of(arrays, layout) if used else None
     columns = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
     rows = None if table is None else table.num_rows
-    for name, value in (index_of(arrays) | arrays).items():  # further columns, to slice by; others are left out
+    for name, value in (
+        index_of(arrays) | arrays
+    ).items():  # further columns, to slice by; others are left out
         if name not in used and not isinstance(value, Ragged):
             array = as_numpy(value)
             rows = len(array) if rows is None and array.ndim == 1 else rows
@@ -150,24 +182,33 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
                     columns[name] = pa.array(array if array.dtype.kind == "M" else array.tolist())
                 except UnicodeEncodeError as error:  # half of a pair of surrogates
                     got, remedy = str(error)[:120], "replace it"
-                    raise InputError("text that UTF-8 can hold", got=got, column=name, remedy=remedy) from None
+                    raise InputError(
+                        "text that UTF-8 can hold", got=got, column=name, remedy=remedy
+                    ) from None
     for name, cells in nested.items():
         rows = len(cells) if rows is None else rows
         if len(cells) != rows:
             remedy = "align the arrays by sample"
-            raise InputError(f"{rows} entries, one a sample", got=f"{len(cells)}", column=name, remedy=remedy)
+            raise InputError(
+                f"{rows} entries, one a sample", got=f"{len(cells)}", column=name, remedy=remedy
+            )
         columns[name] = cells
     if not columns:
         raise layout.nothing_known()
     table = pa.table(columns)
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     index = next((value.index for value in arrays.values() if hasattr(value, "reindex")), None)
-    return MemoryReader(table, None if classes is None else named_classes(classes), names, _index_column(index))
+    return MemoryReader(
+        table, None if classes is None else named_classes(classes), names, _index_column(index)
+    )
 
 
 def _is_nested(value: Any) -> bool:
     """Whether the first row holds an object, or a list of objects, as tools give their answers."""
-    listed = isinstance(value, (list, tuple)) or getattr(getattr(value, "dtype", None), "kind", "") == "O"
+    listed = (
+        isinstance(value, (list, tuple))
+        or getattr(getattr(value, "dtype", None), "kind", "") == "O"
+    )
     first = next(iter(value), None) if listed else None
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
@@ -176,9 +217,16 @@ def _is_nested(value: Any) -> bool:
 
 def table_of_columns(data: Mapping[str, Any]) -> Any:
     """A mapping of columns as a table, in its order."""
-    bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
+    bare = [
+        str(name)
+        for name, values in data.items()
+        if isinstance(values, str) or not hasattr(values, "__len__")
+    ]
     if bare or not data:
-        got, remedy = f"{bare[0]} without rows" if bare else "none", "give each column one entry a row"
+        got, remedy = (
+            f"{bare[0]} without rows" if bare else "none",
+            "give each column one entry a row",
+        )
         raise InputError("columns: lists or arrays", got=got, remedy=remedy)
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) != 1:
@@ -186,7 +234,9 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
     try:
         return pa.table({str(name): pa.array(list(values)) for name, values in data.items()})
     except (pa.ArrowException, TypeError) as error:
-        raise InputError("columns whose cells are of one type", got=str(error)[:120], remedy="convert them") from error
+        raise InputError(
+            "columns whose cells are of one type", got=str(error)[:120], remedy="convert them"
+        ) from error
 
 
 def _holds_rows(values: Any) -> bool:
@@ -200,7 +250,11 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     """
     out = dict(mapping or {})
     if not {"probabilities", "logits"} & {*arrays, *out.values()}:
-        wide = [c for c, value in arrays.items() if c not in out and usual_field(str(c)) == "probabilities"]
+        wide = [
+            c
+            for c, value in arrays.items()
+            if c not in out and usual_field(str(c)) == "probabilities"
+        ]
         wide = [c for c in wide if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
         out |= {wide[0]: "probabilities"} if len(wide) == 1 else {}
     for name, value in arrays.items():
@@ -222,15 +276,21 @@ def _of_frame(data: Any) -> Any:
     try:
         frame: Any = nw.from_native(data)
     except nw.exceptions.DuplicateError as error:
-        raise InputError("distinct column names", got=str(error)[:160], remedy="rename or drop one") from None
+        raise InputError(
+            "distinct column names", got=str(error)[:160], remedy="rename or drop one"
+        ) from None
     except TypeError:
         raise UsageError(f"{type(data).__name__} holds no predictions; give {_TAKES}") from None
     try:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         table = frame.to_arrow()
-        if hasattr(data, "reindex") and not any(name in table.column_names for name in data.index.names):
-            index = index_of({"": data}) or {"__index_level_0__": np.arange(len(data))}  # Arrow leaves out counts
+        if hasattr(data, "reindex") and not any(
+            name in table.column_names for name in data.index.names
+        ):
+            index = index_of({"": data}) or {
+                "__index_level_0__": np.arange(len(data))
+            }  # Arrow leaves out counts
             for name in set(index) - set(table.column_names):
                 table = table.append_column(name, pa.array(index[name]))
         return table
@@ -239,13 +299,19 @@ def _of_frame(data: Any) -> Any:
         named = re.search(r"failed for column (.+?) with type", reason)
         column = named[1] if named else None
         cells = frame[column].to_list() if column is not None and column in frame.columns else []
-        full = [(row, cell) for row, cell in enumerate(cells, 1) if cell is not None and cell == cell]
+        full = [
+            (row, cell) for row, cell in enumerate(cells, 1) if cell is not None and cell == cell
+        ]
         for row, cell in full:
             if type(cell) is not type(full[0][1]):
                 got, remedy = f"{full[0][1]!r} and {cell!r}", "make them one type"
-                raise InputError("cells of one type", got=got, row=row, column=column, remedy=remedy) from None
+                raise InputError(
+                    "cells of one type", got=got, row=row, column=column, remedy=remedy
+                ) from None
         expected = "a frame of numbers, strings and lists"
-        raise InputError(expected, got=reason[:160], column=column, remedy="convert the column") from None
+        raise InputError(
+            expected, got=reason[:160], column=column, remedy="convert the column"
+        ) from None
 
 
 def without_spool_name(message: str) -> str:
@@ -273,7 +339,9 @@ def spooled_stdin() -> Path:
     first = head.strip(b"\xef\xbb\xbf \t\r\n")[:1]
     if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
         remedy = "write it to a file and name that"
-        raise InputError("CSV or JSONL on standard input", got="binary data", file="-", remedy=remedy)
+        raise InputError(
+            "CSV or JSONL on standard input", got="binary data", file="-", remedy=remedy
+        )
     atexit.register(forget_spooled)
     folder = Path(tempfile.mkdtemp(prefix=_SPOOL))
     _spooled.append(folder)

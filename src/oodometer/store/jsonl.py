@@ -28,7 +28,9 @@ _HALF = re.compile("[\ud800-\udfff]")  # of a pair of surrogates
 _FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
 _FIXED: dict[str, Any] = {"number": pa.float64(), "nested": pa.list_(_NUMBERS)}
-_FIXED |= dict.fromkeys(("numbers", "ragged"), _NUMBERS) | dict.fromkeys(("text", "time"), pa.string())
+_FIXED |= dict.fromkeys(("numbers", "ragged"), _NUMBERS) | dict.fromkeys(
+    ("text", "time"), pa.string()
+)
 
 
 def filled_lines(block: bytes) -> int:
@@ -49,7 +51,9 @@ _EXPECTED |= dict.fromkeys(("numbers", "ragged"), "a list of numbers")
 class JsonlReader(TextReader):
     """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
 
-    types: Mapping[str, str | None]  # of columns, by their first value; None where it is to be inferred
+    types: Mapping[
+        str, str | None
+    ]  # of columns, by their first value; None where it is to be inferred
     odd: tuple[str, ...] = ()
     form = "jsonl"
     opening = ("columns", "types", "odd")
@@ -61,29 +65,47 @@ class JsonlReader(TextReader):
         for _, block in _blocks(path, _HEAD):
             if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
                 remedy = "write JSONL, for example with jq -c '.[]'"
-                raise InputError("one JSON object a line", got="a JSON array", file=path, remedy=remedy)
+                raise InputError(
+                    "one JSON object a line", got="a JSON array", file=path, remedy=remedy
+                )
             for key, value in (cell for row in _objects(block, path, 0) for cell in row.items()):
                 if first.get(key) is None:
                     first[key] = value
             if first:
                 break
         if not first:
-            raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
+            raise InputError(
+                "at least one row", got="none", remedy="check what wrote it", file=path
+            )
         # columns of a predictions file that come first after the first block, and their first values
         names = first.keys()
         counts = {prefix: sum(name.startswith(prefix) for name in names) for prefix in WIDE}
         absent = [name + '"' for name in FIELDS if name not in names]
         absent += [prefix for prefix, count in counts.items() if not count]
         new = re.compile(f'"(?:{"|".join(absent)})'.encode())
-        named = re.compile(f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
-        tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in names for ascii in (True, False)}
-        single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
+        named = re.compile(
+            f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode()
+        )
+        tokens = {
+            json.dumps(name, ensure_ascii=ascii).encode()
+            for name in names
+            for ascii in (True, False)
+        }
+        single = [
+            token + b":"
+            for token in tokens
+            if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))
+        ]
         late: dict[str, Any] = {}
         for _, block in _blocks(path, _BLOCK):
             rows = block.count(b"\n") + (not block.endswith(b"\n"))
-            wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
+            wide = [
+                (block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n
+            ]
             steady = all(there == wanted for there, wanted in wide)
-            if steady and len(single) <= _FEW and b'" :' not in block:  # quicker: is every colon one of a known name?
+            if (
+                steady and len(single) <= _FEW and b'" :' not in block
+            ):  # quicker: is every colon one of a known name?
                 known_colons = sum(map(block.count, single)) + sum(there for there, _ in wide)
                 if block.count(b'":') == known_colons:
                     continue
@@ -93,7 +115,9 @@ class JsonlReader(TextReader):
                 if not tokens.issuperset(named.findall(line)):
                     for row in _objects(line, path, 0):
                         for name in row.keys() - set(names):
-                            if late.get(name) is None and named.fullmatch(json.dumps(name).encode()):
+                            if late.get(name) is None and named.fullmatch(
+                                json.dumps(name).encode()
+                            ):
                                 late[name] = row[name]
         types = {name: _type_of(value) for name, value in (first | late).items()}
         odd = tuple(name for name, value in (first | late).items() if odd_cell(value, name))
@@ -108,7 +132,11 @@ class JsonlReader(TextReader):
         """Columns that hold another type than in the first file are read as there, which names their first cell."""
         first, out = readers[0], []
         for number, reader in enumerate(readers):
-            other = {n: first.types[n] for n, all_of in types.items() if _sort(all_of[0]) != _sort(all_of[number])}
+            other = {
+                n: first.types[n]
+                for n, all_of in types.items()
+                if _sort(all_of[0]) != _sort(all_of[number])
+            }
             out.append(replace(reader, types={**reader.types, **other}) if other else reader)
         return out
 
@@ -122,10 +150,15 @@ class JsonlReader(TextReader):
 
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
-        tokens = {name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)} for name in names}
+        tokens = {
+            name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)}
+            for name in names
+        }
         late: dict[str, Any] = {}
         for _, block in _blocks(self.file, _BLOCK):
-            for name in [n for n in names if late.get(n) is None and any(map(block.__contains__, tokens[n]))]:
+            for name in [
+                n for n in names if late.get(n) is None and any(map(block.__contains__, tokens[n]))
+            ]:
                 values = [row[name] for row in _objects(block, self.file, 0) if name in row]
                 if values:
                     late[name] = next((value for value in values if value is not None), None)
@@ -141,7 +174,9 @@ class JsonlReader(TextReader):
         done = 0
         for _, block in _blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
-                parsing = pajson.ParseOptions(explicit_schema=typed, unexpected_field_behavior=others)
+                parsing = pajson.ParseOptions(
+                    explicit_schema=typed, unexpected_field_behavior=others
+                )
                 table = json_table(block, parsing)
                 if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
                     raise ValueError  # several objects on a line, or one on several
@@ -199,7 +234,11 @@ class _Object(dict[str, Any]):
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = [name for name, _ in pairs]
-        self.twice = None if len(self) == len(names) else next(n for i, n in enumerate(names) if n in names[:i])
+        self.twice = (
+            None
+            if len(self) == len(names)
+            else next(n for i, n in enumerate(names) if n in names[:i])
+        )
 
 
 _decoded = json.JSONDecoder(object_pairs_hook=_Object).decode
@@ -222,7 +261,9 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
         yield value
 
 
-def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind], file: str, done: int) -> Any:
+def _carefully(
+    block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind], file: str, done: int
+) -> Any:
     """The block as a table by way of Python's parser, or the error that names row and column."""
     rows = list(_objects(block, file, done))
     columns: dict[str, Any] = {}
@@ -230,10 +271,16 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
         cells = [row.get(name) for row in rows]
         # integers, whole floats or strings may come together in some; the decoder judges
         wanted = None if kind in ("class", "truth", "any", "raw") else schema[name]
-        numeric = kind in _FIXED and wanted != pa.bool_()  # true and false would be taken for 1 and 0
+        numeric = (
+            kind in _FIXED and wanted != pa.bool_()
+        )  # true and false would be taken for 1 and 0
         try:
-            truths = set(map(holds_truth if numeric else lambda cell: isinstance(cell, bool), cells))
-            if True in truths and (numeric or len({isinstance(c, bool) for c in cells if c is not None}) > 1):
+            truths = set(
+                map(holds_truth if numeric else lambda cell: isinstance(cell, bool), cells)
+            )
+            if True in truths and (
+                numeric or len({isinstance(c, bool) for c in cells if c is not None}) > 1
+            ):
                 raise ValueError
             columns[name] = column = pa.array(cells, wanted)
             if kind == "any" and column.null_count < len(column):
@@ -247,21 +294,36 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
             seen: Any = wanted
             for row, cell in enumerate(cells, start=done + 1):
                 try:
-                    if holds_truth(cell) and (numeric or not (seen is None or pa.types.is_boolean(seen))):
+                    if holds_truth(cell) and (
+                        numeric or not (seen is None or pa.types.is_boolean(seen))
+                    ):
                         raise ValueError
                     got = pa.array([cell], seen)
                 except (pa.ArrowException, ValueError, TypeError, OverflowError):
                     expected = _EXPECTED.get(kind, "values of one type")
-                    remedy = "write it as a string" if kind == "text" else "make every cell of the column one type"
+                    remedy = (
+                        "write it as a string"
+                        if kind == "text"
+                        else "make every cell of the column one type"
+                    )
                     if isinstance(cell, str) and _HALF.search(cell):
                         expected, remedy = (
                             "text that UTF-8 can hold",
                             "write both halves of the pair, or U+FFFD (\\ufffd)",
                         )
-                    fault = InputError(expected, got=repr(cell)[:60], file=file, row=row, column=name, remedy=remedy)
+                    fault = InputError(
+                        expected,
+                        got=repr(cell)[:60],
+                        file=file,
+                        row=row,
+                        column=name,
+                        remedy=remedy,
+                    )
                     raise fault from None
                 if seen is None and cell is not None:
-                    fractions = any(isinstance(c, float) for c in cells) and not any(map(holds_truth, cells))
+                    fractions = any(isinstance(c, float) for c in cells) and not any(
+                        map(holds_truth, cells)
+                    )
                     seen = pa.float64() if pa.types.is_integer(got.type) and fractions else got.type
             columns[name] = pa.array([None if c is None else str(c) for c in cells])
     return pa.table(columns)
@@ -286,7 +348,13 @@ def _type_of(value: Any) -> str | None:
 def _arrow(name: str | None) -> Any:
     """The type of this name."""
     inner = re.fullmatch(r"list<item: (.*)>", name or "")
-    return None if name is None else pa.type_for_alias(name) if inner is None else pa.list_(_arrow(inner[1]))
+    return (
+        None
+        if name is None
+        else pa.type_for_alias(name)
+        if inner is None
+        else pa.list_(_arrow(inner[1]))
+    )
 
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:

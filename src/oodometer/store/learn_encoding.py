@@ -66,18 +66,27 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
             if not every:
                 expected = "a column of numbers, categories or text"
                 remedy = "leave it out of --features"
-                raise InputError(expected, got=str(unfit), file=sources[0].path, column=name, remedy=remedy) from None
+                raise InputError(
+                    expected, got=str(unfit), file=sources[0].path, column=name, remedy=remedy
+                ) from None
             left_out[name] = str(unfit)
         except InputError as error:
             raise error.at(file=sources[0].path) from None
     fixed = sum(column.user.width for column in columns if column.user.kind != "category")
     some = [column for column in columns if column.user.kind == "category"]
     most = _MOST_LABELS
-    while most > _FEWEST_LABELS and fixed + sum(min(len(c.user.labels), most) + 1 for c in some) > _MOST_FEATURES:
+    while (
+        most > _FEWEST_LABELS
+        and fixed + sum(min(len(c.user.labels), most) + 1 for c in some) > _MOST_FEATURES
+    ):
         most -= 1
     out, first = [], 0
     for column in columns:
-        out.append(replace(column, user=replace(column.user, first=first, labels=column.user.labels[:most])))
+        out.append(
+            replace(
+                column, user=replace(column.user, first=first, labels=column.user.labels[:most])
+            )
+        )
         first += out[-1].user.width
     return FeatureEncoding(tuple(out), left_out)
 
@@ -86,10 +95,15 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
     """A uniform sample of the rows as an Arrow table; whether its cells are text, with decimal commas."""
     first = sources[0]
     sample: list[tuple[Array, Any]] = []
-    for source in [s for s in sources if (s.raw_text, s.decimal_comma) == (first.raw_text, first.decimal_comma)]:
+    for source in [
+        s for s in sources if (s.raw_text, s.decimal_comma) == (first.raw_text, first.decimal_comma)
+    ]:
         done = sum(len(keys) for keys, _ in sample)
         for batch in source.raw(names):
-            keys = mix(np.arange(done, done + batch.num_rows, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+            keys = mix(
+                np.arange(done, done + batch.num_rows, dtype=np.uint64)
+                + np.uint64(0x9E3779B97F4A7C15)
+            )
             done += batch.num_rows
             sample.append((keys, batch))
             if sum(len(k) for k, _ in sample) > 2 * _MOST_ROWS:
@@ -98,7 +112,9 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
     columns = {}
     for name in names:
         try:
-            columns[name] = pa.chunked_array([plain(batch.column(name)) for batch in batches]).combine_chunks()
+            columns[name] = pa.chunked_array(
+                [plain(batch.column(name)) for batch in batches]
+            ).combine_chunks()
         except (pa.ArrowException, TypeError):
             columns[name] = plain(batches[0].column(name))  # empty cells at first, or whole numbers
             for batch in batches[1:]:
@@ -109,7 +125,9 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
                         break
                 else:
                     got, remedy = f"{own.type} and {other.type}", "make them one type"
-                    raise InputError("cells of one type", got=got, file=first.path, column=name, remedy=remedy)
+                    raise InputError(
+                        "cells of one type", got=got, file=first.path, column=name, remedy=remedy
+                    )
     rows = min(len(column) for column in columns.values())
     table = pa.table({name: column.slice(0, rows) for name, column in columns.items()})
     return table, first.raw_text, first.decimal_comma
@@ -134,7 +152,12 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
     kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
     if pt.is_temporal(kind):
         raise _Unfit("times")
-    if pt.is_nested(kind) or pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind):
+    if (
+        pt.is_nested(kind)
+        or pt.is_binary(kind)
+        or pt.is_large_binary(kind)
+        or pt.is_fixed_size_binary(kind)
+    ):
         raise _Unfit("lists or bytes")
     if not text and (pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)):
         return _of_numbers(raw_numbers(array, name, False), name, every)
@@ -177,16 +200,25 @@ def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:
     if whole and len(distinct) <= _FEW_NUMBERS:
         counts = [int((numbers == value).sum()) for value in distinct]
         order = sorted(range(len(distinct)), key=lambda i: (-counts[i], i))
-        return ColumnEncoding(UserColumn(name, "category", 0, tuple(str(int(distinct[i])) for i in order)), "integer")
+        return ColumnEncoding(
+            UserColumn(name, "category", 0, tuple(str(int(distinct[i])) for i in order)), "integer"
+        )
     spread = float(filled.std())
     return ColumnEncoding(
-        UserColumn(name, "number", 0, (), (float(filled.mean()),), (spread if spread > 0 else 1.0,)), "number"
+        UserColumn(
+            name, "number", 0, (), (float(filled.mean()),), (spread if spread > 0 else 1.0,)
+        ),
+        "number",
     )
 
 
-def _of_names(codes: Array, names: list[str | None], name: str, values: ValueKind, every: bool) -> ColumnEncoding:
+def _of_names(
+    codes: Array, names: list[str | None], name: str, values: ValueKind, every: bool
+) -> ColumnEncoding:
     counts: dict[str, int] = {}
-    for own, count in zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True):
+    for own, count in zip(
+        names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True
+    ):
         if own is not None:
             counts[own] = counts.get(own, 0) + count
     if every and len(counts) == 1 and sum(counts.values()) == len(codes):

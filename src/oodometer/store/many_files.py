@@ -33,7 +33,9 @@ def files_of(path: str) -> list[str] | None:
     file. Hidden names (``_`` and ``.``) are left out, in a folder what has no known ending too.
     """
     if is_remote(path):
-        bare, mark, query = split_query(path)  # only * is magic, a question mark begins what is said of the store
+        bare, mark, query = split_query(
+            path
+        )  # only * is magic, a question mark begins what is said of the store
         parts = bare.split("/")
         magic = next((i for i, part in enumerate(parts) if "*" in part), None)
         if magic is None:
@@ -55,7 +57,11 @@ def files_of(path: str) -> list[str] | None:
     root = os.sep.join(folders[:magic]) or ("/" if magic else ".")
     if "**" in folders:  # not `glob`, which follows a link to where it lies again and again
         pattern = folders[magic:]
-        files = [file for file in _below_folder(root) if _matches(os.path.relpath(file, root).split(os.sep), pattern)]
+        files = [
+            file
+            for file in _below_folder(root)
+            if _matches(os.path.relpath(file, root).split(os.sep), pattern)
+        ]
     else:
         files = sorted(filter(os.path.isfile, _below(glob(path), os.sep.join(folders[:magic]))))
     return _one_format(read_once(files), path)
@@ -73,7 +79,10 @@ def _below_folder(root: str) -> list[str]:
         if first == folder:
             return True
         linked.append(folder)
-        loop = Path(os.path.realpath(first)) in Path(os.path.realpath(os.path.dirname(folder)), "x").parents
+        loop = (
+            Path(os.path.realpath(first))
+            in Path(os.path.realpath(os.path.dirname(folder)), "x").parents
+        )
         if not loop and partition_of(f"{folder}/x") != partition_of(f"{first}/x"):
             raise _two_names(folder, first)
         return False
@@ -84,7 +93,9 @@ def _below_folder(root: str) -> list[str]:
             continue
         for folder, folders, names in os.walk(start):
             folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
-            links += [path for name in folders if os.path.islink(path := os.path.join(folder, name))]
+            links += [
+                path for name in folders if os.path.islink(path := os.path.join(folder, name))
+            ]
             real = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
             folders[:] = [name for name in real if entered(os.path.join(folder, name))]
             paths = [os.path.join(folder, name) for name in names if not name.startswith(_HIDDEN)]
@@ -123,7 +134,9 @@ def read_once(files: Sequence[str]) -> list[str]:
         again.append((path, first[key]))
     if again:
         more = f" ({len(again)} such names in all)" if len(again) > 1 else ""
-        warnings.warn(f"{again[0][0]} and {again[0][1]} are one file, which is read once{more}", stacklevel=2)
+        warnings.warn(
+            f"{again[0][0]} and {again[0][1]} are one file, which is read once{more}", stacklevel=2
+        )
     return list(first.values())
 
 
@@ -150,7 +163,11 @@ def _ending(path: str) -> bool:
 def _one_format(files: list[str], path: str) -> list[str]:
     if not files:
         endings = f" ({', '.join(ENDINGS)})"
-        what = "a file that the pattern matches" if has_magic(path) else f"predictions files in the folder{endings}"
+        what = (
+            "a file that the pattern matches"
+            if has_magic(path)
+            else f"predictions files in the folder{endings}"
+        )
         raise InputError(what, got="none", remedy="check the path and the endings", file=path)
     forms: dict[str, list[str]] = {}
     for file in files:
@@ -170,7 +187,9 @@ def partition_of(path: str) -> dict[str, str | None]:
     return {name: None if value == _NULL else unquote(value) for name, _, value in pairs if name}
 
 
-_AT_ONCE = 16  # files whose heads are read side by side: an object store answers each after some time
+_AT_ONCE = (
+    16  # files whose heads are read side by side: an object store answers each after some time
+)
 _FEW = 8
 
 
@@ -188,22 +207,34 @@ def open_files(
     folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]
     for name_of in list(folders[0]):
         values = [folder.get(name_of) for folder in folders]
-        if all(value is not None and value.isdecimal() and str(int(value)) == value for value in values):
+        if all(
+            value is not None and value.isdecimal() and str(int(value)) == value for value in values
+        ):
             for folder in folders:
                 folder[name_of] = int(folder[name_of])
     left = [i for i, values in enumerate(folders) if may_match(where, values)]
-    settled = {condition.column for condition in where}.intersection(*(set(values) for values in folders))
+    settled = {condition.column for condition in where}.intersection(
+        *(set(values) for values in folders)
+    )
     opened: list[tuple[Reader, Stamp]] = []
-    with suppress(*(() if left else (InputError,))):  # where none is left, the first may have a column of its own
+    with suppress(
+        *(() if left else (InputError,))
+    ):  # where none is left, the first may have a column of its own
         some = [paths[i] for i in left or [0]]
         opened = _in_threads(opener, some) if len(some) > _FEW else list(map(opener, some))
     if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
-        left, opened = list(range(len(paths))), _in_threads(opener, paths)  # what a file says itself counts
+        left, opened = (
+            list(range(len(paths))),
+            _in_threads(opener, paths),
+        )  # what a file says itself counts
     if not left:
         raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
     _warn_of_two(opened, [folders[i] for i in left])
     # every file has the columns that count: a missing class or label would otherwise become a hole
-    columns = [dict.fromkeys((*reader.columns, *folders[i])) for i, (reader, _) in zip(left, opened, strict=True)]
+    columns = [
+        dict.fromkeys((*reader.columns, *folders[i]))
+        for i, (reader, _) in zip(left, opened, strict=True)
+    ]
     first = opened[0][0]
     named: dict[str, Any] = {"classes": first.classes, **first.stated_names}
     for (reader, _), own_columns in zip(opened[1:], columns[1:], strict=True):
@@ -211,24 +242,36 @@ def open_files(
             (reader, own_columns, first, columns[0]),
             (first, columns[0], reader, own_columns),
         ):
-            missing = [c for c in there if c not in here and (c in FIELDS or c in asked or c.startswith(tuple(WIDE)))]
+            missing = [
+                c
+                for c in there
+                if c not in here and (c in FIELDS or c in asked or c.startswith(tuple(WIDE)))
+            ]
             if missing:
                 expected = f"the columns of the other files, such as {other.file}"
                 got = f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else "")
                 remedy = "write all files with the same columns, or name those that have them by a pattern"
-                raise InputError(expected, got=got, column=missing[0], file=lacking.file, remedy=remedy)
+                raise InputError(
+                    expected, got=got, column=missing[0], file=lacking.file, remedy=remedy
+                )
         if reader.comma != first.comma:
             expected, remedy = f"numbers written as in {first.file}", "write all files in one way"
             raise InputError(expected, got="another decimal sign", file=reader.file, remedy=remedy)
         own: dict[str, Any] = {"classes": reader.classes, **reader.stated_names}
         for what in ["classes", *sorted({*named, *own} - {"classes"})]:
-            wanted, got = (", ".join(map(str, (all_of.get(what) or ("none",))[:12])) for all_of in (named, own))
+            wanted, got = (
+                ", ".join(map(str, (all_of.get(what) or ("none",))[:12])) for all_of in (named, own)
+            )
             if wanted != got:
                 expected = f"the names of {what} as in {first.file} ({wanted})"
                 remedy = "write all files with the same names in the same order"
                 raise InputError(expected, got=got, file=reader.file, remedy=remedy)
     pieces = [
-        Piece(reader, {name: value for name, value in folders[i].items() if name not in reader.columns}, stamp=stamp)
+        Piece(
+            reader,
+            {name: value for name, value in folders[i].items() if name not in reader.columns},
+            stamp=stamp,
+        )
         for i, (reader, stamp) in zip(left, opened, strict=True)
         if reader.rows != 0
     ]
@@ -242,10 +285,17 @@ def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return list(pool.map(work, items))
 
 
-def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]) -> None:
+def _warn_of_two(
+    opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]
+) -> None:
     """A warning that names the first file with a column that says another thing than its folder of the same name."""
     files = zip(opened, folders, strict=True)
-    both = [(reader, name, v) for (reader, _), own in files for name, v in own.items() if name in reader.columns]
+    both = [
+        (reader, name, v)
+        for (reader, _), own in files
+        for name, v in own.items()
+        if name in reader.columns
+    ]
 
     def other(entry: tuple[Reader, str, Any]) -> str | None:
         reader, name, value = entry
@@ -254,7 +304,9 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
         except (InputError, StopIteration):  # told when it is read
             return None
         for cell in (str(cell) for cell in cells if cell is not None):
-            if cell.startswith(str(value)) and (cell == str(value) or len(str(value)) >= len("2026-11-24")):
+            if cell.startswith(str(value)) and (
+                cell == str(value) or len(str(value)) >= len("2026-11-24")
+            ):
                 continue  # as the folder says, or a time on that day
             with suppress(TypeError, ValueError):
                 if float(cell) == float(value):
@@ -262,7 +314,11 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
             return repr(cell)
         return None
 
-    wrong = [(*entry, cell) for entry, cell in zip(both, _in_threads(other, both), strict=True) if cell is not None]
+    wrong = [
+        (*entry, cell)
+        for entry, cell in zip(both, _in_threads(other, both), strict=True)
+        if cell is not None
+    ]
     if wrong:
         reader, name, value, cell = wrong[0]
         more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""

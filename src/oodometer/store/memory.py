@@ -57,7 +57,9 @@ class InPlace:
     [0, 1, 1]
     """
 
-    def __init__(self, rows: int | None, wanted: Callable[[Predictions], bool] | None = None) -> None:
+    def __init__(
+        self, rows: int | None, wanted: Callable[[Predictions], bool] | None = None
+    ) -> None:
         self._rows, self._wanted = rows, wanted
         self._whole: Predictions | None = None
         self._lock, self._filled = Lock(), 0
@@ -78,14 +80,19 @@ class InPlace:
         targets, values = _arrays(piece), _arrays(batch)
         if targets.keys() != values.keys():
             return batch
-        if any((targets[name].dtype, targets[name].shape) != (own.dtype, own.shape) for name, own in values.items()):
+        if any(
+            (targets[name].dtype, targets[name].shape) != (own.dtype, own.shape)
+            for name, own in values.items()
+        ):
             return batch
         for name, own in values.items():
             np.copyto(targets[name], own)
         with self._lock:
             self._filled += batch.rows
             if batch.noted:
-                noted = dict(Counter(whole.noted) + Counter(batch.noted))  # first: the piece may be the whole
+                noted = dict(
+                    Counter(whole.noted) + Counter(batch.noted)
+                )  # first: the piece may be the whole
                 piece._cache["noted"], whole._cache["noted"] = batch.noted, noted
         return piece
 
@@ -100,9 +107,13 @@ class InPlace:
             return None
 
         def room(value: Array, axis: int = 0) -> Array:
-            return np.empty((*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype)
+            return np.empty(
+                (*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype
+            )
 
-        fields: dict[str, Any] = {name: room(getattr(batch, name), FIELDS[name].sample) for name in batch.fields}
+        fields: dict[str, Any] = {
+            name: room(getattr(batch, name), FIELDS[name].sample) for name in batch.fields
+        }
         cache: dict[str, Any] = {}
         if "top" in batch._cache:
             cache["top"] = Top(*map(room, batch._cache["top"]))
@@ -124,22 +135,34 @@ def _arrays(record: Predictions) -> dict[str, Any]:
 def check_threshold(threshold: float) -> float:
     """A probability; `UsageError` for anything else."""
     if not 0 <= threshold <= 1:
-        raise UsageError(f"expected a threshold between 0 and 1 such as 0.6, got {threshold:g}; divide percents by 100")
+        raise UsageError(
+            f"expected a threshold between 0 and 1 such as 0.6, got {threshold:g}; divide percents by 100"
+        )
     return threshold
 
 
-def decided(record: Predictions, threshold: float, positive: int | str | None = None) -> Predictions:
+def decided(
+    record: Predictions, threshold: float, positive: int | str | None = None
+) -> Predictions:
     """The record with the decision for the positive class, by default the second of two, where p >= threshold."""
     fault = partial(InputError, file=record.source)
     if record.probabilities is None:
         remedy = "name the column of the positive class with --positive, or leave --threshold out"
         raise fault("probabilities beside a threshold", got=", ".join(record.fields), remedy=remedy)
     if record.num_classes != 2 or record.classes is None:
-        raise fault("two classes beside a threshold", got=str(record.num_classes), remedy="leave it out")
+        raise fault(
+            "two classes beside a threshold", got=str(record.num_classes), remedy="leave it out"
+        )
     if record.prediction is not None:
         remedy = "leave --threshold out: the decisions in the column are used as they are"
-        raise fault("no `prediction` beside a threshold", got="both", column="prediction", remedy=remedy)
-    at = 1 if positive is None else [str(name) for name in record.classes].index(one_form(str(positive)))
+        raise fault(
+            "no `prediction` beside a threshold", got="both", column="prediction", remedy=remedy
+        )
+    at = (
+        1
+        if positive is None
+        else [str(name) for name in record.classes].index(one_form(str(positive)))
+    )
     chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)
     return record.with_prediction(chosen)
 
@@ -183,7 +206,9 @@ class _ChangedPart(Part):
         """That of the part within."""
         return self.part.span()
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """The part's batches, changed."""
         for batch in self.part.batches(self.change.reads(fields, self.own), rows):
             yield self.change(batch, fields)
@@ -229,9 +254,13 @@ class ChangedSource(Source):
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Parts of the source, changed as they are read."""
         own = self.inner.fields
-        return [_ChangedPart(part, self.change, own) for part in self.inner.parts(target_rows, each)]
+        return [
+            _ChangedPart(part, self.change, own) for part in self.inner.parts(target_rows, each)
+        ]
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """Batches of the source, changed."""
         for batch in self.inner.batches(self.change.reads(fields, self.inner.fields), rows):
             yield self.change(batch, fields)
@@ -251,7 +280,9 @@ class _Decision(_Change):
         return tuple(dict.fromkeys((*own, "prediction")))
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
-        if fields is None or any(name == "prediction" or FIELDS[name].of_classes for name in fields):
+        if fields is None or any(
+            name == "prediction" or FIELDS[name].of_classes for name in fields
+        ):
             return decided(batch, self.threshold, self.positive)
         return batch  # ids and labels alone are given as they are
 
@@ -260,17 +291,23 @@ class _Decision(_Change):
         return repr((self.threshold, self.positive))
 
 
-def decided_source(source: Source, threshold: float, positive: int | str | None = None) -> ChangedSource:
+def decided_source(
+    source: Source, threshold: float, positive: int | str | None = None
+) -> ChangedSource:
     """A source of a binary model, decided by a threshold."""
     lone = getattr(source, "lone_class", None)
-    return ChangedSource(source, _Decision(check_threshold(threshold), lone if positive is None else positive))
+    return ChangedSource(
+        source, _Decision(check_threshold(threshold), lone if positive is None else positive)
+    )
 
 
 @dataclass(frozen=True)
 class _RecordPart(Part):
     record: Predictions  # whose arrays travel with it
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """Slices without copying; every field comes along, since it costs nothing."""
         return self.record.batches(rows)
 
@@ -291,7 +328,9 @@ class RecordSource(Source):
             if name not in columns:
                 value = getattr(record, name) if name in record.fields else None
                 if not isinstance(value, np.ndarray) or value.ndim != 1:
-                    raise UsageError(f"the record has no column {name}; it has {', '.join([*record.fields, *columns])}")
+                    raise UsageError(
+                        f"the record has no column {name}; it has {', '.join([*record.fields, *columns])}"
+                    )
                 columns[name] = value
         self.record = replace(record, columns=columns, _cache={}) if extra else record
         self.path = record.source
@@ -311,7 +350,11 @@ class RecordSource(Source):
         from .cells import key_array
 
         columns = self.record.columns
-        return key_array(columns[column] if column in columns else getattr(self.record, column), column, self.path)
+        return key_array(
+            columns[column] if column in columns else getattr(self.record, column),
+            column,
+            self.path,
+        )
 
     @property
     def own_columns(self) -> tuple[str, ...]:
@@ -342,7 +385,9 @@ class RecordSource(Source):
             raise error.at(file=self.path, row_offset=self.record.first_row) from None
         columns = {**self.record.columns, **encoding.slices(features)}
         named = {**self.record.names, "feature": encoding.names}
-        out = RecordSource(replace(self.record, features=features, columns=columns, names=named, _cache={}))
+        out = RecordSource(
+            replace(self.record, features=features, columns=columns, names=named, _cache={})
+        )
         out.encoding = encoding
         return out
 
@@ -353,7 +398,9 @@ class RecordSource(Source):
         listed: dict[str, tuple[int | str, ...]] = dict(record.names)
         if record.classes is not None and _of_classes(record):
             listed["class"] = record.classes
-        return Axes(record.classes, dict(record.names), _sizes(record), listed, not record.has_classes)
+        return Axes(
+            record.classes, dict(record.names), _sizes(record), listed, not record.has_classes
+        )
 
     def aligned(self, axes: Axes | None) -> RecordSource:
         """The record with its classes, models, judges and so on in the order given."""
@@ -368,7 +415,9 @@ class RecordSource(Source):
         """Slices of the record."""
         return [_RecordPart(piece) for piece in self.record.batches(target_rows)]
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """Slices of the record."""
         return self.record.batches(rows)
 
@@ -386,7 +435,9 @@ def realigned(record: Predictions, axes: Axes) -> Predictions:
         names |= {} if own is None else {axis: own}
         for field in record.fields:
             if order is not None and axis in FIELDS[field].axes:
-                changes[field] = np.take(getattr(record, field), order, axis=FIELDS[field].axes.index(axis))
+                changes[field] = np.take(
+                    getattr(record, field), order, axis=FIELDS[field].axes.index(axis)
+                )
     if changes or names != record.names:
         record = replace(record, names=names, _cache={}, **changes)
     if not record.has_classes:
@@ -396,7 +447,12 @@ def realigned(record: Predictions, axes: Axes) -> Predictions:
         if mixed is not None:
             check_kind(False, axes, mixed, record.source)
         lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
-        return replace(record, classes=None, _cache={}, **{n: lookup[codes] for n, codes in _coded(record).items()})
+        return replace(
+            record,
+            classes=None,
+            _cache={},
+            **{n: lookup[codes] for n, codes in _coded(record).items()},
+        )
     own_classes, classes = record.classes, axes.classes
     if classes is None or own_classes is None or own_classes == classes:
         return record
@@ -416,8 +472,14 @@ def realigned(record: Predictions, axes: Axes) -> Predictions:
         if (changes[name] == -2).any() and not (axes.others and name == "label"):
             at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)
             expected, got = f"one of the {len(classes)} known classes", repr(own_classes[codes[at]])
-            remedy = "give every class probabilities, those of classes that the model does not know 0"
-            fault = partial(InputError if name != "prediction" else NewClassError, file=record.source, column=name)
+            remedy = (
+                "give every class probabilities, those of classes that the model does not know 0"
+            )
+            fault = partial(
+                InputError if name != "prediction" else NewClassError,
+                file=record.source,
+                column=name,
+            )
             raise fault(expected, got=got, remedy=remedy, row=record.first_row + int(at[-1]) + 1)
     return replace(record, classes=classes, _cache={}, **changes)
 
@@ -443,8 +505,15 @@ _TRUTH = ("label", "correct")
 
 def checksum_of_truth(truth: Predictions, columns: Iterable[str] = ()) -> str:
     """What tells these labels, confidences and further columns from others."""
-    arrays = [truth.label, truth.correct, truth.confidence, *(truth.columns[name] for name in columns)]
-    return checksum(repr(truth.classes), str(len(truth)), *(own.tobytes() for own in arrays if own is not None))
+    arrays = [
+        truth.label,
+        truth.correct,
+        truth.confidence,
+        *(truth.columns[name] for name in columns),
+    ]
+    return checksum(
+        repr(truth.classes), str(len(truth)), *(own.tobytes() for own in arrays if own is not None)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -467,14 +536,22 @@ class _Beside(_Change):
             return fields
         usual = [name for name in own if not FIELDS[name].on_request] if fields is None else fields
         others = tuple(name for name in usual if name not in self.replaced)
-        readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
+        readable = set(own) | (
+            {"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set()
+        )
         return others if readable & set(others) else (*others, *own[:1])
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
         rows = self.record.slice(batch.first_row, batch.first_row + len(batch))
         columns = {**batch.columns, **{name: rows.columns[name] for name in self.columns}}
         changes: dict[str, Any] = {name: getattr(rows, name) for name in self.replaced}
-        lasting = ("top", "noted", "argmax") if "confidence" in changes else () if changes else (*batch._cache,)
+        lasting = (
+            ("top", "noted", "argmax")
+            if "confidence" in changes
+            else ()
+            if changes
+            else (*batch._cache,)
+        )
         cache = {name: own for name, own in batch._cache.items() if name in lasting}
         return replace(batch, columns=columns, _cache=cache, **changes)
 
@@ -484,10 +561,14 @@ class _Beside(_Change):
 
     def identity(self, span: tuple[int, int] | None) -> str:
         """What stands beside these rows."""
-        return checksum_of_truth(self.record if span is None else self.record.slice(*span), self.columns)
+        return checksum_of_truth(
+            self.record if span is None else self.record.slice(*span), self.columns
+        )
 
 
-def source_beside(source: Source, record: Predictions, columns: Iterable[str] = ()) -> ChangedSource:
+def source_beside(
+    source: Source, record: Predictions, columns: Iterable[str] = ()
+) -> ChangedSource:
     """A source and more of its rows: ``record`` holds `label` or `correct` of every one (-1 where unknown), or
     `confidence`; its ``columns`` come along.
 

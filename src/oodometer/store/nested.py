@@ -26,9 +26,15 @@ HEAD_ROWS = 1024  # rows that say what a column holds
 _LABEL = re.compile(r"label|class|(class|display)_?name|category|name|value")
 _LABELS = re.compile(r"labels|classes|(class|display)_?names")
 _SCORE = re.compile(r"scores?|p|probs?|probabilit(y|ies)|confidences?")
-_ANSWERS = {name for name, field in FIELDS.items() if field.elsewhere and field.kind in ("class", "number", "numbers")}
+_ANSWERS = {
+    name
+    for name, field in FIELDS.items()
+    if field.elsewhere and field.kind in ("class", "number", "numbers")
+}
 _ANSWERS = (_ANSWERS - {"label"}) | {"output"}  # fields whose column may hold such cells
-_VECTORS = {name for name, field in FIELDS.items() if field.kind == "numbers"}  # and vectors of Spark
+_VECTORS = {
+    name for name, field in FIELDS.items() if field.kind == "numbers"
+}  # and vectors of Spark
 _OFF = 0.02  # by which probabilities of a tool may miss 1
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
@@ -71,7 +77,9 @@ class Unfolded:
         except (pa.ArrowException, AttributeError, KeyError, IndexError, TypeError, ValueError):
             remedy = "write every cell of the column in one form"
             got = f"cells of type {cells.type}"[:120]
-            raise InputError("answers as in the first rows", got=got, column=self.column, remedy=remedy) from None
+            raise InputError(
+                "answers as in the first rows", got=got, column=self.column, remedy=remedy
+            ) from None
 
     def _columns(self, cells: Any) -> dict[str, Any]:
         if self.form == "percents":
@@ -86,7 +94,10 @@ class Unfolded:
             more = [name for name in places if name not in self.classes]
             if absent or more:
                 raise _other_classes(self, 0, more[0] if more else None, absent)
-            return {own: cells.field(places[name]) for own, name in zip(self.gives, self.classes, strict=True)}
+            return {
+                own: cells.field(places[name])
+                for own, name in zip(self.gives, self.classes, strict=True)
+            }
         pairs = _pairs(_single(cells), self.column)
         if self.form == "best class":
             lengths = np.diff(pairs.offsets)
@@ -110,15 +121,22 @@ class Unfolded:
         if (counts != 1).any():
             where, k = map(int, np.unravel_index(first_true((counts != 1).ravel()), counts.shape))
             if counts[where, k]:
-                got, remedy = f"{self.classes[k]} {counts[where, k]} times", "give every class once a row"
-                raise InputError("each class once", got=got, row=where + 1, column=self.column, remedy=remedy)
+                got, remedy = (
+                    f"{self.classes[k]} {counts[where, k]} times",
+                    "give every class once a row",
+                )
+                raise InputError(
+                    "each class once", got=got, row=where + 1, column=self.column, remedy=remedy
+                )
             raise _other_classes(self, where, None, [self.classes[k]])
         out = np.empty((len(lengths), size))
         out[row, at] = pairs.scores
         return out
 
 
-def _other_classes(unfolded: Unfolded, row: int, more: str | None, absent: Sequence[str]) -> InputError:
+def _other_classes(
+    unfolded: Unfolded, row: int, more: str | None, absent: Sequence[str]
+) -> InputError:
     """The error for a row with other classes than the first rows."""
     some = ", ".join(unfolded.classes[:6]) + (", ..." if len(unfolded.classes) > 6 else "")
     expected = f"the {len(unfolded.classes)} classes of the first rows ({some})"
@@ -137,7 +155,13 @@ def _refuse_rows(bad: Array, column: str, expected: str, cells: Any) -> None:
         row = first_true(bad)
         value = cells[row].as_py()
         got = "null (an empty cell)" if value is None else repr(value)[:_SHOWN]
-        raise InputError(expected, got=got, row=row + 1, column=column, remedy="fill in the value or drop the row")
+        raise InputError(
+            expected,
+            got=got,
+            row=row + 1,
+            column=column,
+            remedy="fill in the value or drop the row",
+        )
 
 
 def json_table(lines: bytes, parsing: Any = None) -> Any:
@@ -153,7 +177,9 @@ def json_table(lines: bytes, parsing: Any = None) -> Any:
 def _parsed(cells: Any, column: str) -> Any:
     """Cells of JSON, or of what Python or numpy prints, as Arrow's nested values."""
     texts = cells.to_pylist()
-    lines = "\n".join('{"c":' + ("null" if t is None else t.replace("\n", " ")) + "}" for t in texts).encode()
+    lines = "\n".join(
+        '{"c":' + ("null" if t is None else t.replace("\n", " ")) + "}" for t in texts
+    ).encode()
     try:
         table = json_table(lines)
         if table.num_rows == len(texts) and table.column_names == ["c"]:
@@ -212,8 +238,13 @@ def _of_percents(cells: Any, column: str) -> Any:
             out.append(None)
             continue
         if not _PERCENT.fullmatch(str(text)):
-            expected, remedy = "percents such as 73.1%, as in row 1", "write every cell of the column in one way"
-            raise InputError(expected, got=repr(text)[:_SHOWN], row=row, column=column, remedy=remedy)
+            expected, remedy = (
+                "percents such as 73.1%, as in row 1",
+                "write every cell of the column in one way",
+            )
+            raise InputError(
+                expected, got=repr(text)[:_SHOWN], row=row, column=column, remedy=remedy
+            )
         out.append(float(text.strip().rstrip("%").strip().replace(",", ".")) / 100)
     return pa.array(out, pa.float64())
 
@@ -226,7 +257,10 @@ def _of_vectors(cells: Any, column: str) -> Any:
     if all(kind == 1 for kind in cells.field("type").unique().to_pylist()):
         return plain(cells.field("values"))
     return pa.array(
-        [_dense((v["size"], v["indices"], v["values"])) if not v["type"] else v["values"] for v in cells.to_pylist()]
+        [
+            _dense((v["size"], v["indices"], v["values"])) if not v["type"] else v["values"]
+            for v in cells.to_pylist()
+        ]
     )
 
 
@@ -234,7 +268,11 @@ def _single(cells: Any) -> Any:
     """Lists of one list, as older pipelines of Hugging Face give them, as the list inside."""
     listed = pt.is_list(cells.type) or pt.is_large_list(cells.type)
     inner = cells.type.value_type if listed else None
-    if inner is not None and (pt.is_list(inner) or pt.is_large_list(inner)) and not cells.null_count:
+    if (
+        inner is not None
+        and (pt.is_list(inner) or pt.is_large_list(inner))
+        and not cells.null_count
+    ):
         offsets = numbers_of(cells.offsets)
         if (np.diff(offsets) == 1).all():
             return cells.values.slice(offsets[0], len(cells))
@@ -252,27 +290,38 @@ def _pairs(cells: Any, column: str) -> Pairs:
         label, score, many = keys_of([one.name for one in cells.type])
         labels, scores = plain(cells.field(label)), plain(cells.field(score))
         if many:
-            _refuse_rows(~_valid(labels) | ~_valid(scores), column, "lists of classes and scores", cells)
+            _refuse_rows(
+                ~_valid(labels) | ~_valid(scores), column, "lists of classes and scores", cells
+            )
             (labels, offsets), (scores, ends) = _flat(labels), _flat(scores)
-            _refuse_rows(np.diff(ends) != np.diff(offsets), column, f"as many {score} as {label}", cells)
+            _refuse_rows(
+                np.diff(ends) != np.diff(offsets), column, f"as many {score} as {label}", cells
+            )
     else:
         inside, offsets = _flat(cells)
         label, score, _ = keys_of([one.name for one in inside.type])
         labels, scores = inside.field(label), inside.field(score)
     labels, scores = plain(labels, coded=False), plain(scores, coded=False)
-    for array, what in ((labels, "a class beside every score"), (scores, "a score beside every class")):
+    for array, what in (
+        (labels, "a class beside every score"),
+        (scores, "a score beside every class"),
+    ):
         if array.null_count:
             row = int(np.searchsorted(offsets, first_true(~_valid(array)), side="right")) - 1
             _refuse_rows(np.arange(len(cells)) == row, column, what, cells)
     codes, distinct = coded_cells(labels)
-    return Pairs(codes, list(map(class_text, distinct.to_pylist())), number_cells(scores, column), offsets)
+    return Pairs(
+        codes, list(map(class_text, distinct.to_pylist())), number_cells(scores, column), offsets
+    )
 
 
 def _flat(lists: Any) -> tuple[Any, Array]:
     """The entries of lists, end to end, and where those of each begin."""
     if pt.is_fixed_size_list(lists.type):
         size = lists.type.list_size
-        return plain(lists.values.slice(lists.offset * size, len(lists) * size)), np.arange(len(lists) + 1) * size
+        return plain(lists.values.slice(lists.offset * size, len(lists) * size)), np.arange(
+            len(lists) + 1
+        ) * size
     if not len(lists):
         return lists.values.slice(0, 0), np.zeros(1, dtype=np.int64)
     offsets = numbers_of(lists.offsets).astype(np.int64)
@@ -308,7 +357,9 @@ def odd_cell(value: Any, name: str) -> bool:
     """Whether a cell may hold an answer that is nested, the classes of one, or a percent, as text or as it is."""
     if isinstance(value, str):
         bare = value.strip()
-        return bare.startswith(("[", "{", "(")) or (bare.endswith("%") and _PERCENT.fullmatch(bare) is not None)
+        return bare.startswith(("[", "{", "(")) or (
+            bare.endswith("%") and _PERCENT.fullmatch(bare) is not None
+        )
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
         return usual_field(name) == "probabilities" or _are_classes(name)
     return isinstance(value, (list, dict))
@@ -322,7 +373,9 @@ def odd_columns(schema: Any) -> tuple[str, ...]:
         inner = getattr(kind, "value_type", None)
         while inner is not None and hasattr(inner, "value_type") and not pt.is_dictionary(inner):
             inner = inner.value_type
-        nested = pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
+        nested = (
+            pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
+        )
         listed = inner is not None and not pt.is_dictionary(kind)
         listed = listed and (usual == "probabilities" or _are_classes(one.name))
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
@@ -384,7 +437,9 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     values = seen.values
     if isinstance(values[0], str):
         return Unfolded(column, "percents", (column,), text=True)
-    if _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0]):  # of one list, as of older pipelines
+    if (
+        _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0])
+    ):  # of one list, as of older pipelines
         values = [value[0] for value in values if value]
     first = values[0]
     if _is_vector(first):
@@ -445,14 +500,22 @@ def _of_object(value: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 def _of_objects(value: Any) -> list[tuple[Any, Any]]:
     """Pairs of a list of objects, each a class and its score."""
     keys = (
-        [keys_of(entry) if isinstance(entry, dict) else ("", "", False) for entry in value] if _is_list(value) else []
+        [keys_of(entry) if isinstance(entry, dict) else ("", "", False) for entry in value]
+        if _is_list(value)
+        else []
     )
     if not all(label and not many for label, _, many in keys):
         return []
-    return [(entry[label], entry[score]) for entry, (label, score, _) in zip(value, keys, strict=True)] if keys else []
+    return (
+        [(entry[label], entry[score]) for entry, (label, score, _) in zip(value, keys, strict=True)]
+        if keys
+        else []
+    )
 
 
-def _of_answers(column: str, rows: Sequence[list[tuple[str, float]]], named: bool, seen: _Seen) -> Unfolded | None:
+def _of_answers(
+    column: str, rows: Sequence[list[tuple[str, float]]], named: bool, seen: _Seen
+) -> Unfolded | None:
     """All classes where every row has them and they sum to 1; else, of ``named`` pairs, the best one."""
     orders = [tuple(name for name, _ in row) for row in rows]
     if _are_alike(orders) and all(_sums_to_one([score for _, score in row]) for row in rows):
@@ -494,11 +557,15 @@ class Unfolding(NamedTuple):
     unfolded: tuple[Unfolded, ...] = ()
 
 
-def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str] = ()) -> Unfolding:
+def unfold(
+    reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str] = ()
+) -> Unfolding:
     """Find the columns of nested answers by the first rows; ``kept`` are asked for as they are, too. Raises
     `InputError` where two columns hold the answers, or one that is named so holds something else.
     """
-    may_be = [n for n in reader.odd if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS))]
+    may_be = [
+        n for n in reader.odd if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS))
+    ]
     names = [name for name in may_be if mapping.get(name) in (None, *_ANSWERS) or name in FIELDS]
     wide = [name for name in reader.odd if name.startswith(tuple(WIDE)) and name in columns]
     names = list(dict.fromkeys((*names, *wide)))
@@ -526,7 +593,9 @@ def _each_alone(
     return chosen
 
 
-def _named_beside(reader: Any, columns: Sequence[str], mapping: Mapping[str, str]) -> Unfolded | None:
+def _named_beside(
+    reader: Any, columns: Sequence[str], mapping: Mapping[str, str]
+) -> Unfolded | None:
     """Lists of probabilities beside lists of their classes, as SageMaker writes them; None without both."""
     names = [c for c in columns if c in reader.odd and c not in mapping and _are_classes(c)]
     if len(names) != 1:
@@ -538,7 +607,11 @@ def _named_beside(reader: Any, columns: Sequence[str], mapping: Mapping[str, str
         return None
     both = [{"labels": name, "scores": score} for name, score in zip(*lists, strict=True)]
     found = _form_of(scores[0], _Seen(both), "probabilities") if both else None
-    return replace(found, named_by=names[0]) if found is not None and found.form == "every class" else None
+    return (
+        replace(found, named_by=names[0])
+        if found is not None and found.form == "every class"
+        else None
+    )
 
 
 def _are_classes(column: str) -> bool:
@@ -566,7 +639,9 @@ def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
     for name, (row, value) in unread.items():
         if usual_field(name) == "probabilities":
             remedy = "write one number for each class, as columns prob_<class>"
-            raise InputError(_EXPECTED, got=repr(value)[:_SHOWN], row=row, column=name, remedy=remedy)
+            raise InputError(
+                _EXPECTED, got=repr(value)[:_SHOWN], row=row, column=name, remedy=remedy
+            )
 
 
 def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -579,21 +654,31 @@ def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
     return {} if batch is None else {name: batch.column(name) for name in names}
 
 
-def _chosen(found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]) -> list[Unfolded]:
+def _chosen(
+    found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]
+) -> list[Unfolded]:
     """Those of the columns that are read, beside fields that ``others`` give."""
-    sure = [one for one in found if (one.form == "vector" and one.column in _VECTORS) or _is_share(one)]
+    sure = [
+        one for one in found if (one.form == "vector" and one.column in _VECTORS) or _is_share(one)
+    ]
     fields = {*others, *(one.column for one in sure)}
-    if any(WIDE.get(f"{name.partition('_')[0]}_", name) in _VECTORS - {"features"} for name in fields):
+    if any(
+        WIDE.get(f"{name.partition('_')[0]}_", name) in _VECTORS - {"features"} for name in fields
+    ):
         return sure  # which are the answers
     answers = _likeliest([one for one in found if one not in sure], others, mapping)
     if len(answers) > 1 and not {"prediction", "correct"} & {*others}:
         named = ", ".join(one.column for one in answers)
         remedy = f"name the one that is meant, --map {answers[0].column}=probabilities"
-        raise InputError("one column of answers", got=named, column=answers[1].column, remedy=remedy)
+        raise InputError(
+            "one column of answers", got=named, column=answers[1].column, remedy=remedy
+        )
     return [*sure, *(answers if len(answers) == 1 else ())]
 
 
-def _likeliest(found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]) -> list[Unfolded]:
+def _likeliest(
+    found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]
+) -> list[Unfolded]:
     """Columns of all classes before those of the best one; of them those that a user or their names call answers."""
     every = [one for one in found if one.form not in ("best class", "percents")]
     best = [one for one in found if one.form == "best class" and "confidence" not in others]
@@ -608,7 +693,10 @@ def _is_share(one: Unfolded) -> bool:
 
 
 def _applied(
-    chosen: Sequence[Unfolded], columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str]
+    chosen: Sequence[Unfolded],
+    columns: tuple[str, ...],
+    mapping: Mapping[str, str],
+    kept: Collection[str],
 ) -> Unfolding:
     by_column = {one.column: one for one in chosen}
     others = {mapping.get(c, c) for c in columns if c not in by_column}
@@ -635,7 +723,10 @@ def _with_names(batch: Any, one: Unfolded) -> Any:
     """Lists of classes and of their scores, from two columns, as one column of both."""
     both = [plain(batch.column(name), coded=False) for name in (one.named_by, one.column)]
     texts = [pt.is_string(cells.type) or pt.is_large_string(cells.type) for cells in both]
-    both = [_parsed(cells, one.column) if text else cells for cells, text in zip(both, texts, strict=True)]
+    both = [
+        _parsed(cells, one.column) if text else cells
+        for cells, text in zip(both, texts, strict=True)
+    ]
     return pa.StructArray.from_arrays(both, names=["labels", "scores"])
 
 
@@ -645,5 +736,9 @@ def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded
     wanted = list(names)
     for one in unfolded:
         if not {*one.gives}.isdisjoint(wanted):
-            given |= one.columns_of(_with_names(batch, one) if one.named_by else batch.column(one.column))
-    return pa.record_batch([given[n] if n in given else batch.column(n) for n in wanted], names=wanted)
+            given |= one.columns_of(
+                _with_names(batch, one) if one.named_by else batch.column(one.column)
+            )
+    return pa.record_batch(
+        [given[n] if n in given else batch.column(n) for n in wanted], names=wanted
+    )

@@ -56,16 +56,24 @@ class NpzReader(Reader):
     stated_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: int | None = None
     first: int = 0
-    offsets: Mapping[str, str] = field(default_factory=dict)  # of flat ragged arrays: where each row starts
+    offsets: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of flat ragged arrays: where each row starts
     form = "npz"
     binding = True
 
     @staticmethod
     def open(path: str) -> NpzReader:
         """Read the headers of the arrays, and the small arrays that name classes and models."""
-        with translated(path, "npz"), zipfile.ZipFile(local_copy(path)) as archive, open(local_copy(path), "rb") as raw:
+        with (
+            translated(path, "npz"),
+            zipfile.ZipFile(local_copy(path)) as archive,
+            open(local_copy(path), "rb") as raw,
+        ):
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-            for info in archive.infolist():  # a name that is damaged in the list of files would hide an array
+            for info in (
+                archive.infolist()
+            ):  # a name that is damaged in the list of files would hide an array
                 archive.open(info).close()
             members = {info.filename[:-4]: _member(archive, info, raw, path) for info in infos}
         columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)
@@ -76,7 +84,10 @@ class NpzReader(Reader):
             classes = named_classes(small.pop("classes")) if "classes" in small else None
         except InputError as error:
             raise error.at(file=path) from None
-        names = {name.removeprefix("names_"): tuple(map(str, small[name].ravel().tolist())) for name in small}
+        names = {
+            name.removeprefix("names_"): tuple(map(str, small[name].ravel().tolist()))
+            for name in small
+        }
         return replace(reader, classes=classes, stated_names=names)
 
     def bound(self, layout: Layout) -> Reader:
@@ -86,12 +97,20 @@ class NpzReader(Reader):
             feed.columns[0]: array
             for feed in layout.feeds.values()
             for array in (offsets_of(feed.columns[0]), offsets_of(feed.field))
-            if feed.kind == "ragged" and array in self.members and len(self.members[array].shape) == 1
+            if feed.kind == "ragged"
+            and array in self.members
+            and len(self.members[array].shape) == 1
         }
         for name, about in FIELDS.items():
             if about.ragged and offsets_of(name) in self.members and name not in layout.feeds:
                 expected, column = f"an array {name} beside its offsets", offsets_of(name)
-                raise InputError(expected, got="none", file=self.file, column=column, remedy="write the file again")
+                raise InputError(
+                    expected,
+                    got="none",
+                    file=self.file,
+                    column=column,
+                    remedy="write the file again",
+                )
         for name, kind in layout.kinds(layout.feeds.values()).items():
             if name not in self.members:  # said by a folder's name
                 continue
@@ -104,8 +123,13 @@ class NpzReader(Reader):
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
-                expected, remedy = f"{rows[1]} samples, as in {rows[0]}", "align the arrays by sample"
-                raise InputError(expected, got=f"{length}", file=self.file, column=name, remedy=remedy)
+                expected, remedy = (
+                    f"{rows[1]} samples, as in {rows[0]}",
+                    "align the arrays by sample",
+                )
+                raise InputError(
+                    expected, got=f"{length}", file=self.file, column=name, remedy=remedy
+                )
         return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -124,7 +148,10 @@ class NpzReader(Reader):
                 stop = min(at + rows, self.first + self.rows)
                 try:
                     with translated(self.file, self.form):
-                        columns = {n: self._column(raw, whole, n, kind, at, stop) for n, kind in kinds.items()}
+                        columns = {
+                            n: self._column(raw, whole, n, kind, at, stop)
+                            for n, kind in kinds.items()
+                        }
                         batch = pa.record_batch(columns)
                 except InputError as error:
                     raise error.at(row_offset=at - self.first) from None
@@ -138,7 +165,10 @@ class NpzReader(Reader):
         """Ranges of ``target_rows`` rows."""
         total = self.rows or 0
         size = rows_of_a_part(target_rows, total)
-        return [(replace(self, first=at, rows=min(size, total - at)), at) for at in range(0, total, size)]
+        return [
+            (replace(self, first=at, rows=min(size, total - at)), at)
+            for at in range(0, total, size)
+        ]
 
     def _whole(self, member: Member) -> Array:
         name = f"{member.name}.npy"
@@ -148,22 +178,32 @@ class NpzReader(Reader):
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
-    def _column(self, raw: Any, whole: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
+    def _column(
+        self, raw: Any, whole: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int
+    ) -> Any:
         if kind != "ragged":
             values = self._range(raw, whole, name, sample_axis(kind), start, stop)
             return column_of(values, kind, name, "" not in (self.classes or ()))
         if name not in self.offsets:
             block = as_numpy(self._range(raw, whole, name, 0, start, stop))  # rows padded with NaN
             real = ~np.isnan(block)
-            return pa.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(real.sum(axis=1))]), block[real])
+            return pa.LargeListArray.from_arrays(
+                np.concatenate([[0], np.cumsum(real.sum(axis=1))]), block[real]
+            )
         ends = whole[self.offsets[name]][start : stop + 1].astype(np.int64)
-        if not (ends[0] >= 0 and (np.diff(ends) >= 0).all() and ends[-1] <= self.members[name].shape[0]):
+        if not (
+            ends[0] >= 0 and (np.diff(ends) >= 0).all() and ends[-1] <= self.members[name].shape[0]
+        ):
             expected, column = f"rising offsets within {name}", self.offsets[name]
-            raise InputError(expected, got="others", column=column, file=self.file, remedy="write the file again")
+            raise InputError(
+                expected, got="others", column=column, file=self.file, remedy="write the file again"
+            )
         values = as_numpy(self._range(raw, whole, name, 0, int(ends[0]), int(ends[-1])))
         return pa.LargeListArray.from_arrays(ends - ends[0], values)
 
-    def _range(self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:
+    def _range(
+        self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int
+    ) -> Array:
         """Entries ``start`` to ``stop`` along one axis."""
         if name in whole:
             return whole[name][(slice(None),) * axis + (slice(start, stop),)]
@@ -171,7 +211,10 @@ class NpzReader(Reader):
         outer, inner = prod(member.shape[:axis]), prod(member.shape[axis + 1 :])
         pieces = [np.empty(0, member.dtype)]
         for block in range(outer):
-            raw.seek((member.start or 0) + (block * member.shape[axis] + start) * inner * member.dtype.itemsize)
+            raw.seek(
+                (member.start or 0)
+                + (block * member.shape[axis] + start) * inner * member.dtype.itemsize
+            )
             pieces.append(np.fromfile(raw, member.dtype, (stop - start) * inner))
         joined = pieces[1] if outer == 1 else np.concatenate(pieces)
         return joined.reshape((*member.shape[:axis], stop - start, *member.shape[axis + 1 :]))
@@ -184,7 +227,11 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     with archive.open(info) as packed:
         file = io.BytesIO(packed.read(_HEADER))
         version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, fortran, dtype = read(file)
         header = file.tell()
     if dtype.hasobject:
@@ -200,7 +247,11 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     begin = info.header_offset + 30 + skip
     if begin + info.file_size > os.fstat(raw.fileno()).st_size:
-        raise fault("a whole array", got="a file that ends before it", remedy="it may be cut off: write it again")
+        raise fault(
+            "a whole array",
+            got="a file that ends before it",
+            remedy="it may be cut off: write it again",
+        )
     return Member(name, shape, dtype, begin + header)
 
 
@@ -217,8 +268,13 @@ def _check_sum(path: str, member: Member) -> None:
                 while file.read(_PIECE):
                     pass
         except (zipfile.BadZipFile, EOFError):
-            got, remedy = "bytes with another checksum", "the file is damaged: copy or write it again"
-            fault = InputError("the array as it was written", got=got, file=path, column=member.name, remedy=remedy)
+            got, remedy = (
+                "bytes with another checksum",
+                "the file is damaged: copy or write it again",
+            )
+            fault = InputError(
+                "the array as it was written", got=got, file=path, column=member.name, remedy=remedy
+            )
             raise fault from None
         if len(_sound) > 10_000:
             _sound.clear()

@@ -60,17 +60,31 @@ class ParquetReader(Reader):
         with _opened(self.file) as file:
             meta, size = file.metadata, Stamp.of(self.file).size
             numbers = list(range(self.start, self.start + len(self.groups)))
-            lists = [i for i in range(meta.num_columns) if meta.schema.column(i).max_repetition_level]
+            lists = [
+                i for i in range(meta.num_columns) if meta.schema.column(i).max_repetition_level
+            ]
             for number in numbers:
                 group = meta.row_group(number)
-                swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
+                swollen = (
+                    group.total_byte_size > _TIMES * size
+                )  # then some column is, perhaps one that is read
                 for index in range(meta.num_columns) if swollen else lists:
-                    column, path = group.column(index), meta.schema.column(index).path  # a group's may be no text
+                    column, path = (
+                        group.column(index),
+                        meta.schema.column(index).path,
+                    )  # a group's may be no text
                     name = next((w for w in wanted if f"{path}.".startswith(f"{w}.")), None)
                     if name is not None:
-                        cells = 8 * column.num_values * min(_FEWEST, group.num_rows) // max(group.num_rows, 1)
+                        cells = (
+                            8
+                            * column.num_values
+                            * min(_FEWEST, group.num_rows)
+                            // max(group.num_rows, 1)
+                        )
                         # lists in one batch, and pages, which are unfolded whole
-                        unpacked = max(cells if index in lists else 0, column.total_uncompressed_size)
+                        unpacked = max(
+                            cells if index in lists else 0, column.total_uncompressed_size
+                        )
                         check_unpacked(column.total_compressed_size, unpacked, self.file, name)
             batches = file.iter_batches(rows, row_groups=numbers, columns=wanted, use_threads=False)
             while True:
@@ -87,9 +101,16 @@ class ParquetReader(Reader):
             with _opened(self.file) as file:
                 meta, schema = file.metadata, file.schema_arrow
                 numbers = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
-                asked = [(numbers[c.column], schema.field(c.column).type, c) for c in where if c.column in numbers]
+                asked = [
+                    (numbers[c.column], schema.field(c.column).type, c)
+                    for c in where
+                    if c.column in numbers
+                ]
                 groups = [meta.row_group(self.start + n) for n in range(len(self.groups))]
-                fits = [all(_may_match(group.column(at), kind, c) for at, kind, c in asked) for group in groups]
+                fits = [
+                    all(_may_match(group.column(at), kind, c) for at, kind, c in asked)
+                    for group in groups
+                ]
                 left = {n for n, may in enumerate(fits) if may}
         rows = self.groups
         return [
@@ -113,7 +134,9 @@ def _opened(path: str) -> Any:
         footer = _footer(path, Stamp.of(path))
         if is_remote(path):  # few large requests in place of many small ones
             return pq.ParquetFile(open_remote(path), pre_buffer=True, metadata=footer)
-        return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=footer)
+        return pq.ParquetFile(
+            path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=footer
+        )
 
 
 def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
@@ -121,10 +144,14 @@ def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
     times = pt.is_timestamp(kind) or pt.is_date(kind)
     # texts that are dates, true or false are not compared as they are kept
     texts = (pt.is_string(kind) or pt.is_large_string(kind)) and condition.kind != "time"
-    texts = texts and not any(v.time() is not None or v.text.lower() in ("true", "false") for v in condition.values)
+    texts = texts and not any(
+        v.time() is not None or v.text.lower() in ("true", "false") for v in condition.values
+    )
     told = times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind)
     if condition.sign == "not_equal":
-        told = pt.is_integer(kind)  # NaN, which is unequal, is in no statistics, and texts may be cut off there
+        told = pt.is_integer(
+            kind
+        )  # NaN, which is unequal, is in no statistics, and texts may be cut off there
     statistics = chunk.statistics
     if condition.kind == "truth" or not told or statistics is None or not statistics.has_min_max:
         return True
@@ -149,7 +176,9 @@ def stated_classes(schema: Any) -> ClassNames | None:
         names = json.loads((schema.metadata or {}).get(META, b"null"))
     except ValueError:
         return None
-    right = isinstance(names, list) and all(isinstance(n, (int, str)) and not isinstance(n, bool) for n in names)
+    right = isinstance(names, list) and all(
+        isinstance(n, (int, str)) and not isinstance(n, bool) for n in names
+    )
     names = [one_form(name) if isinstance(name, str) else name for name in names] if right else []
     return tuple(names) if right and len(set(names)) == len(names) else None
 

@@ -17,7 +17,14 @@ from ..errors import InputError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _QUERY = re.compile(r"\?([A-Za-z_]+=[^?]*)$")
-_DENIED = ("ACCESS_DENIED", "AccessDenied", "Forbidden", "403", "Permission denied", "InvalidAccessKeyId")
+_DENIED = (
+    "ACCESS_DENIED",
+    "AccessDenied",
+    "Forbidden",
+    "403",
+    "Permission denied",
+    "InvalidAccessKeyId",
+)
 _ABSENT = ("NO_SUCH_BUCKET", "NoSuchBucket", "does not exist", "NOT_FOUND", "No such file")
 _REMEDY = {
     "permission denied": "check the keys and what they may read (s3: AWS_ACCESS_KEY_ID, AWS_PROFILE)",
@@ -61,9 +68,15 @@ def _file_system(scheme: str, host: str, query: str) -> tuple[Any, str]:
             files, root = url_to_fs(f"{begin}/")
             return pafs.PyFileSystem(pafs.FSSpecHandler(files)), root.rstrip("/")
         except (ImportError, ValueError) as other:
-            reason = " ".join(str(other if "rotocol" in str(other) or "nstall" in str(other) else error).split())[:200]
-            expected = "a URL that pyarrow or fsspec can read, such as s3://, gs://, hdfs:// or abfs://"
-            remedy = f"pip install the library of fsspec for {scheme}://, or name a file of this machine"
+            reason = " ".join(
+                str(other if "rotocol" in str(other) or "nstall" in str(other) else error).split()
+            )[:200]
+            expected = (
+                "a URL that pyarrow or fsspec can read, such as s3://, gs://, hdfs:// or abfs://"
+            )
+            remedy = (
+                f"pip install the library of fsspec for {scheme}://, or name a file of this machine"
+            )
             raise InputError(expected, got=f"{begin} ({reason})", remedy=remedy) from None
 
 
@@ -87,7 +100,11 @@ def _said(url: str) -> Iterator[None]:
     except (OSError, pa.ArrowException) as error:
         text = " ".join(str(error).split())
         got = next(
-            (g for g, marks in zip(_REMEDY, (_DENIED, _ABSENT), strict=True) if any(mark in text for mark in marks)),
+            (
+                g
+                for g, marks in zip(_REMEDY, (_DENIED, _ABSENT), strict=True)
+                if any(mark in text for mark in marks)
+            ),
             None,
         )
         got = "permission denied" if isinstance(error, PermissionError) else got
@@ -103,7 +120,9 @@ def look_at(url: str) -> tuple[int, int] | None:
     files, path = reached(url)
     with _said(url):
         info = files.get_file_info(path)
-    return (int(info.size or 0), int(info.mtime_ns or 0)) if info.type == pafs.FileType.File else None
+    return (
+        (int(info.size or 0), int(info.mtime_ns or 0)) if info.type == pafs.FileType.File else None
+    )
 
 
 def list_remote(url: str) -> list[str]:

@@ -26,7 +26,13 @@ _OTHER_DATE = re.compile(
 )
 
 
-def matches(array: Any, condition: Condition, text: bool = False, written_as: Any = None, comma: bool = False) -> Array:
+def matches(
+    array: Any,
+    condition: Condition,
+    text: bool = False,
+    written_as: Any = None,
+    comma: bool = False,
+) -> Array:
     """Where a condition is true, shape (sample,): nowhere where the cell is empty. ``text`` says that the format writes
     all cells as text, ``written_as`` what their column is then, ``comma`` that its numbers have a decimal comma. Texts
     are compared once for each distinct one. Raises `UsageError` for a value of another type than the column, and
@@ -40,12 +46,21 @@ def matches(array: Any, condition: Condition, text: bool = False, written_as: An
         return _compared(verdicts == 1, condition) & ~np.isnan(verdicts)
     if kind == "class" and text:
         coded = dictionary(array, column, text)
-        return _classes([None if v is None else str(v) for v in coded.values], condition, text)[coded.codes]
-    if pt.is_dictionary(array.type) and (array.dictionary.null_count or not pt.is_string(array.type.value_type)):
+        return _classes([None if v is None else str(v) for v in coded.values], condition, text)[
+            coded.codes
+        ]
+    if pt.is_dictionary(array.type) and (
+        array.dictionary.null_count or not pt.is_string(array.type.value_type)
+    ):
         array = array.dictionary_decode()
     if text and pt.is_string(array.type) and kind == "number":
         written_as = pa.float64()
-    if text and pt.is_string(array.type) and written_as is not None and not pt.is_string(written_as):
+    if (
+        text
+        and pt.is_string(array.type)
+        and written_as is not None
+        and not pt.is_string(written_as)
+    ):
         if comma:
             import pyarrow.compute as pc
 
@@ -92,11 +107,18 @@ def _value(value: Value, kind: Any, condition: Condition) -> Any:
     if kind.kind == "b":
         truth = _TRUTHS.get(value.text.lower()) if number not in (0, 1) else bool(number)
         if truth is None or value.quoted:
-            raise _another(condition, "true and false", value, "; write it as true or false, without quotes")
+            raise _another(
+                condition, "true and false", value, "; write it as true or false, without quotes"
+            )
         return np.bool_(truth)
     if kind.kind == "M":
         if (time := value.time(condition.times.zone)) is None:
-            raise _another(condition, "times", value, "; write them as ISO 8601, 2026-01-31 or 2026-01-31T12:00:00")
+            raise _another(
+                condition,
+                "times",
+                value,
+                "; write them as ISO 8601, 2026-01-31 or 2026-01-31T12:00:00",
+            )
         return time
     if number is None:
         raise _another(condition, "numbers", value)
@@ -113,13 +135,20 @@ def _classes(names: list[str | None], condition: Condition, text: bool) -> Array
     if condition.ordered:
         whole = all(name is None or re.fullmatch("-?[0-9]+", name) for name in names)
         if condition.values[0].number is None or not whole:
-            raise UsageError(f"classes that are texts are compared by = and != and in, got {condition.text!r}")
+            raise UsageError(
+                f"classes that are texts are compared by = and != and in, got {condition.text!r}"
+            )
         numbers = np.array([0 if name is None else int(name) for name in names], dtype=np.int64)
         out = _compared(numbers, condition)
     else:
         values = pa.concat_arrays([lone_cell(value.text) for value in condition.values])
-        wanted = {None if name is None else str(name) for name in dictionary(values, condition.column, text).values}
-        out = np.array([(name in wanted) != (condition.sign == "not_equal") for name in names], dtype=bool)
+        wanted = {
+            None if name is None else str(name)
+            for name in dictionary(values, condition.column, text).values
+        }
+        out = np.array(
+            [(name in wanted) != (condition.sign == "not_equal") for name in names], dtype=bool
+        )
     return np.append(out & np.array([name is not None for name in names], dtype=bool), False)
 
 
@@ -140,8 +169,12 @@ def _texts(cells: Any, condition: Condition) -> Array:
         if not dated.all():
             row = first_true(~dated)
             expected = f"a date or time in ISO 8601, which {condition.text!r} asks of every cell"
-            remedy = "write the column as 2026-01-31 or 2026-01-31T12:00:00, empty where there is none"
-            raise InputError(expected, got=repr(texts[row]), row=row + 1, column=condition.column, remedy=remedy)
+            remedy = (
+                "write the column as 2026-01-31 or 2026-01-31T12:00:00, empty where there is none"
+            )
+            raise InputError(
+                expected, got=repr(texts[row]), row=row + 1, column=condition.column, remedy=remedy
+            )
         return np.array(compare(times, time), dtype=bool)
     out = np.zeros(len(texts), dtype=bool)
     for value in condition.values:
@@ -155,7 +188,9 @@ def _texts(cells: Any, condition: Condition) -> Array:
     return ~out if condition.sign == "not_equal" else out
 
 
-def _refuse_others(texts: list[str], are_dates: Array, condition: Condition, value: Value, dated: bool) -> None:
+def _refuse_others(
+    texts: list[str], are_dates: Array, condition: Condition, value: Value, dated: bool
+) -> None:
     """Raise `UsageError` for a number, or for a date that is not in ISO 8601 or stands beside cells that are dates."""
     if value.number is not None:
         other = next((repr(text) for text in texts if not NUMBER.fullmatch(text.strip())), "")
@@ -163,18 +198,26 @@ def _refuse_others(texts: list[str], are_dates: Array, condition: Condition, val
         whole = condition.text.replace(value.text, f"'{value.text}'", 1)
         quoted = value.text if value.text in condition.column else whole
         raise _another(condition, f"texts{example}", value, f"; put a text in quotes: {quoted}")
-    if dated or (_OTHER_DATE.fullmatch(value.text.strip()) and (condition.ordered or are_dates.any())):
+    if dated or (
+        _OTHER_DATE.fullmatch(value.text.strip()) and (condition.ordered or are_dates.any())
+    ):
         cells = "dates" if are_dates.any() else "texts that are no dates in ISO 8601"
-        raise _another(condition, cells, value, "; write dates as 2026-01-31 or 2026-01-31T12:00:00")
+        raise _another(
+            condition, cells, value, "; write dates as 2026-01-31 or 2026-01-31T12:00:00"
+        )
 
 
 def _another(condition: Condition, cells: str, value: Value, remedy: str = "") -> UsageError:
     column, text = condition.column, condition.text
-    return UsageError(f"the column {column} holds {cells}, got {value.text!r} in the condition {text!r}{remedy}")
+    return UsageError(
+        f"the column {column} holds {cells}, got {value.text!r} in the condition {text!r}{remedy}"
+    )
 
 
 def may_match(where: Iterable[Condition], values: Mapping[str, Any]) -> bool:
     """Whether conditions may be true of rows in a folder that says these values; what it does not say may always be."""
     return all(
-        matches(lone_cell(values[condition.column]), condition)[0] for condition in where if condition.column in values
+        matches(lone_cell(values[condition.column]), condition)[0]
+        for condition in where
+        if condition.column in values
     )

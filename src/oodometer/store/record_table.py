@@ -32,7 +32,9 @@ def table_of_record(record: Predictions, text: bool, lists: bool) -> tuple[Any, 
         if value is not None:
             columns += _columns(record, field, value, text, lists)
     taken = {name for name, _, _ in columns}
-    columns += [_plain(name, values) for name, values in record.columns.items() if name not in taken]
+    columns += [
+        _plain(name, values) for name, values in record.columns.items() if name not in taken
+    ]
     schema = pa.schema([(name, kind) for name, kind, _ in columns])
     if record.classes is not None:
         schema = schema.with_metadata({META: json.dumps(record.classes).encode()})
@@ -55,13 +57,19 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
     """The columns that one field becomes."""
     field, classes = FIELDS[name], record.classes or ()
     if field.kind in ("nested", "ragged"):
-        listed = _ragged(name, value, text) if field.ragged else _numbers(name, value.transpose(1, 0, 2), text)
+        listed = (
+            _ragged(name, value, text)
+            if field.ragged
+            else _numbers(name, value.transpose(1, 0, 2), text)
+        )
         as_json = lambda a, b: arrow_of([*map(json.dumps, listed[2](a, b).to_pylist())])  # noqa: E731
         return [listed if lists else (listed[0], pa.string(), as_json)]
     if field.prefix and field.of_classes:
         if lists and classes == tuple(range(len(classes))):
             return [_numbers(name, value, text)]
-        return [_numbers(f"{field.prefix}{own}", value[:, i], text) for i, own in enumerate(classes)]
+        return [
+            _numbers(f"{field.prefix}{own}", value[:, i], text) for i, own in enumerate(classes)
+        ]
     if field.axis is not None:
         names = record.names.get(field.axis)
         moved = np.moveaxis(value, 1 - field.sample, 0)
@@ -108,7 +116,9 @@ def _ragged(name: str, value: Ragged, text: bool) -> Column:
     def cells(a: int, b: int) -> Any:
         first, last = int(value.offsets[a]), int(value.offsets[b])
         offsets = (value.offsets[a : b + 1] - first).astype(np.int32)
-        return pa.ListArray.from_arrays(arrow_of(offsets), arrow_of(_wide(value.values[first:last], text)))
+        return pa.ListArray.from_arrays(
+            arrow_of(offsets), arrow_of(_wide(value.values[first:last], text))
+        )
 
     return name, kind, cells
 
@@ -138,7 +148,9 @@ def _matrix(field: str, moved: Array, classes: ClassNames | None, text: bool) ->
     kind, coded = _coder(field, classes)
 
     def cells(a: int, b: int) -> Any:
-        return _listed(coded(np.ascontiguousarray(moved[:, a:b].T).ravel()), len(moved), b - a).cast(pa.list_(kind))
+        return _listed(
+            coded(np.ascontiguousarray(moved[:, a:b].T).ravel()), len(moved), b - a
+        ).cast(pa.list_(kind))
 
     return field, pa.list_(kind), cells
 

@@ -36,7 +36,9 @@ _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that ar
 Places = range | Array  # of each row of a batch in its file, counted from 0
 
 
-TextIndex = tuple[int, tuple[tuple[int, int], ...]]  # rows; (byte at which a row begins, rows before it), to cut there
+TextIndex = tuple[
+    int, tuple[tuple[int, int], ...]
+]  # rows; (byte at which a row begins, rows before it), to cut there
 
 
 class Reader(ABC):
@@ -50,10 +52,14 @@ class Reader(ABC):
     comma = False  # whether its numbers have a decimal comma
     classes: ClassNames | None  # class names that the file states apart from its columns
     binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
-    stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
+    stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType(
+        {}
+    )  # likewise of the axes in AXES
     index_column: str | None = None  # that was the index of a frame, where it has a name
     cast = ""  # what else decides how cells are read, besides the plan and the file itself
-    odd: tuple[str, ...] = ()  # columns whose first cells may be nested answers, or percents (`nested`)
+    odd: tuple[
+        str, ...
+    ] = ()  # columns whose first cells may be nested answers, or percents (`nested`)
 
     @abstractmethod
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -78,7 +84,9 @@ class Reader(ABC):
         return [(self, 0)]
 
 
-def runs_of(groups: Sequence[int], size: int, left: Collection[int] | None = None) -> Iterator[tuple[int, int, int]]:
+def runs_of(
+    groups: Sequence[int], size: int, left: Collection[int] | None = None
+) -> Iterator[tuple[int, int, int]]:
     """Neighbouring groups with ``size`` rows together: first, behind the last, rows before; those not ``left`` are in
     none.
     """
@@ -114,12 +122,17 @@ class TextReader(Reader):
     def facts(self) -> dict[str, Any]:
         """What opening the file found, as plain values."""
         own = {name: getattr(self, name) for name in self.opening}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in own.items()
+        }
 
     @classmethod
     def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
         """The reader that opening the file would give."""
-        own: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
+        own: Any = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in facts.items()
+        }
         return cls(file=path, **own)
 
     @abstractmethod
@@ -145,7 +158,10 @@ class TextReader(Reader):
                 cuts.append((at, before))
         ends = [*cuts[1:], (None, self.rows)]
         return [
-            (replace(self, start=start, end=end, before=before, rows=after - before, marks=()), before)
+            (
+                replace(self, start=start, end=end, before=before, rows=after - before, marks=()),
+                before,
+            )
             for (start, before), (end, after) in zip(cuts, ends, strict=True)
         ]
 
@@ -206,10 +222,18 @@ class Piece:
                 for batch in part.tables(own, max(rows, _FEWEST * bool(where))):
                     count = batch.num_rows
                     if self.unfolded:
-                        batch = self._unfolded(batch, [name for name in read if name not in values], done)
+                        batch = self._unfolded(
+                            batch, [name for name in read if name not in values], done
+                        )
                     if values:
-                        same = {name: pa.repeat(lone_cell(values[name])[0], count) for name in read if name in values}
-                        columns = [same[name] if name in same else batch.column(name) for name in read]
+                        same = {
+                            name: pa.repeat(lone_cell(values[name])[0], count)
+                            for name in read
+                            if name in values
+                        }
+                        columns = [
+                            same[name] if name in same else batch.column(name) for name in read
+                        ]
                         batch = pa.record_batch(columns, names=list(read))
                     if not where:
                         yield batch, range(at + done, at + done + count)
@@ -219,7 +243,10 @@ class Piece:
                             some = matching[start : start + rows]
                             columns = [batch.column(name) for name in kinds]
                             if len(some) < count:
-                                columns = [cells.take(column_of(some, "number", "rows")) for cells in columns]
+                                columns = [
+                                    cells.take(column_of(some, "number", "rows"))
+                                    for cells in columns
+                                ]
                             yield pa.record_batch(columns, names=list(kinds)), some + (at + done)
                     done += count
             except InputError as error:
@@ -252,8 +279,18 @@ class Piece:
         try:
             with translated(self.file, reader.form):
                 for condition in self.where:
-                    written_as = reader.cell_type(condition.column) if reader.text and condition.kind == "any" else None
-                    out &= matches(batch.column(condition.column), condition, reader.text, written_as, reader.comma)
+                    written_as = (
+                        reader.cell_type(condition.column)
+                        if reader.text and condition.kind == "any"
+                        else None
+                    )
+                    out &= matches(
+                        batch.column(condition.column),
+                        condition,
+                        reader.text,
+                        written_as,
+                        reader.comma,
+                    )
         except InputError as error:
             raise error.at(row_offset=done) from None
         except UsageError as error:
@@ -275,7 +312,9 @@ class Piece:
         """What a pass finds: the type of a column or the index of a text file, else the rows that are left."""
         reader: Any = self.reader
         if name == "index" or name.startswith(TYPE):
-            return list(reader.index()) if name == "index" else reader.type_of(name.removeprefix(TYPE))
+            return (
+                list(reader.index()) if name == "index" else reader.type_of(name.removeprefix(TYPE))
+            )
         kinds: dict[str, Kind] = {} if self.where else {reader.columns[0]: "any"}
         return sum(len(places) for _, places in self.tables(kinds, BATCH_ROWS))
 
@@ -315,14 +354,18 @@ class Plan:
             if feed.kind in ("time", "any"):
                 cells, name = batch.column(feed.columns[0]), feed.columns[0]
                 timed, by = feed.kind == "time", self.times
-                arrays[feed.field] = time_cells(cells, name, by) if timed else any_cells(cells, name, by.zone)
+                arrays[feed.field] = (
+                    time_cells(cells, name, by) if timed else any_cells(cells, name, by.zone)
+                )
                 continue
             if self.positions and FIELDS[feed.field].cell == "class":
                 values: Any = decode.positions(batch, feed, reader.text)
             else:
                 width = self.widths.get(feed.field)
                 values = decode.field(batch, feed, self.classes, reader.text, width, self.others)
-            for at, axis in enumerate(FIELDS[feed.field].axes if self.orders and not feed.wide else ()):
+            for at, axis in enumerate(
+                FIELDS[feed.field].axes if self.orders and not feed.wide else ()
+            ):
                 if axis in self.orders and isinstance(values, Coded):
                     values = Coded(np.take(values.codes, self.orders[axis], axis=at), values.values)
                 elif axis in self.orders:
@@ -347,7 +390,9 @@ class FilePart(Part):
         """The first row from the start of all files."""
         return self.pieces[0].before or 0
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """Read, decode and check batch after batch; rows in errors count from the file's start."""
         plan, layout = self.plan, self.plan.layout
         wanted = None if fields is None else tuple(fields)
@@ -359,7 +404,9 @@ class FilePart(Part):
             raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
         kinds, axes = layout.kinds(feeds), {AXES.get(feed.field) for feed in feeds}
         names = {axis: own for axis, own in plan.named.items() if axis in axes}
-        cells = sum(len(feed.columns) if feed.wide else plan.widths.get(feed.field, 1) for feed in feeds)
+        cells = sum(
+            len(feed.columns) if feed.wide else plan.widths.get(feed.field, 1) for feed in feeds
+        )
         rows = max(1, min(rows, max(1024, MOST_CELLS // max(cells, 1))))
         done = self.first_row
         for piece in self.pieces:
@@ -373,12 +420,18 @@ class FilePart(Part):
                         continue
                     with piece.located(places):
                         arrays = plan.decoded(batch, feeds, piece.reader)
-                    before = piece.in_file + done - first  # the first rows of a file tell logits from probabilities
+                    before = (
+                        piece.in_file + done - first
+                    )  # the first rows of a file tell logits from probabilities
                     try:
                         record = Predictions.from_arrays(
-                            classes=plan.classes, names=names, source=file, first_row=before,
-                            positions=plan.positions, **arrays,
-                        )  # fmt: skip
+                            classes=plan.classes,
+                            names=names,
+                            source=file,
+                            first_row=before,
+                            positions=plan.positions,
+                            **arrays,
+                        )
                     except InputError as error:
                         if error.row is not None:
                             error.row = int(places[error.row - before - 1]) + 1
@@ -402,7 +455,14 @@ class FilePart(Part):
             if piece.stamp is None or piece.file is None:
                 return None
             file = piece.file if is_remote(piece.file) else os.path.abspath(piece.file)
-            rows = (piece.reader.form, piece.rows, piece.before, piece.in_file, piece.stamp.size, piece.stamp.changed)
+            rows = (
+                piece.reader.form,
+                piece.rows,
+                piece.before,
+                piece.in_file,
+                piece.stamp.size,
+                piece.stamp.changed,
+            )
             content = known_files().mark(piece.file, piece.stamp)
             own.append(checksum(file, content, repr(rows), repr(self.plan), piece.cast))
         return own[0] if len(own) == 1 else checksum(*own)

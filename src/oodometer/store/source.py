@@ -53,7 +53,16 @@ from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
 from .scan import TYPE, FilePart, Piece, Plan, Reader, TextReader
-from .where import Condition, bound, names_in, no_such_column, none_left, parse_where, refuse_columns, said
+from .where import (
+    Condition,
+    bound,
+    names_in,
+    no_such_column,
+    none_left,
+    parse_where,
+    refuse_columns,
+    said,
+)
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
@@ -71,11 +80,17 @@ def _look(work: tuple[Piece, Sequence[str]]) -> dict[str, Any]:
         raise
 
 
-def _facts(pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each) -> list[dict[str, Any]]:
+def _facts(
+    pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each
+) -> list[dict[str, Any]]:
     """What is known of each piece (`known_files`), or else found by ``each``."""
     known, work = known_files(), list(zip(pieces, wanted, strict=True))
     facts = [
-        {what: fact for what in names if (fact := known.get(str(piece.file), piece.stamp, what)) is not None}
+        {
+            what: fact
+            for what in names
+            if (fact := known.get(str(piece.file), piece.stamp, what)) is not None
+        }
         for piece, names in work
     ]
     lacking = [i for i, own in enumerate(facts) if len(own) < len(wanted[i])]
@@ -140,14 +155,21 @@ class ReaderSource(Source):
                 for c in bound(where, layout, path)
             )
             left = [piece for piece in pieces if may_match(self.where, piece.values)]
-            pieces = [replace(p, where=tuple(c for c in self.where if c.column not in p.values)) for p in left]
+            pieces = [
+                replace(p, where=tuple(c for c in self.where if c.column not in p.values))
+                for p in left
+            ]
             if not pieces:
                 raise none_left(self.where, path)
             self._rows = _rows_of(pieces)
         if (own := layout.wide_classes) is not None:
-            layout.aligned(own if wanted is None or wanted.classes is None else wanted.classes, path)
+            layout.aligned(
+                own if wanted is None or wanted.classes is None else wanted.classes, path
+            )
         self.pieces = tuple(pieces)
-        self.first = pieces[0].reader  # what is the same in all files stands in the reader of the first
+        self.first = pieces[
+            0
+        ].reader  # what is the same in all files stands in the reader of the first
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma
         self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
         self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
@@ -174,7 +196,9 @@ class ReaderSource(Source):
         from .cells import key_cells
 
         theirs = self.layout.where[column]
-        ids = list(self._each_batch({theirs: "key"}, lambda batch: key_cells(batch.column(theirs), theirs)))
+        ids = list(
+            self._each_batch({theirs: "key"}, lambda batch: key_cells(batch.column(theirs), theirs))
+        )
         return pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
 
     def _each_batch(self, kinds: Mapping[str, Kind], work: Callable[[Any], Any]) -> Iterator[Any]:
@@ -193,7 +217,11 @@ class ReaderSource(Source):
         from .times import settled
 
         kinds: dict[str, Kind] = {column: "time"}
-        batches = (batch for piece in self.pieces for batch, _ in replace(piece, where=()).tables(kinds, _HEAD_ROWS))
+        batches = (
+            batch
+            for piece in self.pieces
+            for batch, _ in replace(piece, where=()).tables(kinds, _HEAD_ROWS)
+        )
         return settled(self._times, (batch.column(column) for batch in batches))
 
     @property
@@ -202,7 +230,11 @@ class ReaderSource(Source):
         fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
         fed |= {self.layout.where.get(INDEX, INDEX)} - {INDEX}
         values = self.pieces[0].values
-        return tuple(c for c in self.layout.columns if c not in fed and (c in values or self.first.holds_cells(c)))
+        return tuple(
+            c
+            for c in self.layout.columns
+            if c not in fed and (c in values or self.first.holds_cells(c))
+        )
 
     def raw(self, columns: Sequence[str]) -> Iterator[Any]:
         """One pass over the columns."""
@@ -236,10 +268,14 @@ class ReaderSource(Source):
     def axes(self) -> Axes:
         """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
         plan, layout = self._plan, self.layout
-        wide = {AXES[name]: feed for name, feed in layout.feeds.items() if name in AXES and feed.wide}
+        wide = {
+            AXES[name]: feed for name, feed in layout.feeds.items() if name in AXES and feed.wide
+        }
         sizes = {axis: len(feed.columns) for axis, feed in wide.items()}
         sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
-        listed: dict[str, Any] = {axis: own for axis, own in self.first.stated_names.items() if axis not in wide}
+        listed: dict[str, Any] = {
+            axis: own for axis, own in self.first.stated_names.items() if axis not in wide
+        }
         if self.first.classes is not None and layout.wide_classes is None:
             listed["class"] = self.first.classes
         if self._wanted is not None:  # what a user said of lists holds for those that follow
@@ -265,23 +301,34 @@ class ReaderSource(Source):
             return pieces
         readers: Any = [piece.reader for piece in pieces]
         loose = [*self.layout.extra.values(), *(c.column for c in self.where if c.kind == "any")]
-        columns = [name for name in dict.fromkeys(loose) if all(name in reader.columns for reader in readers)]
+        columns = [
+            name
+            for name in dict.fromkeys(loose)
+            if all(name in reader.columns for reader in readers)
+        ]
         alone, stamp = self.path == first.file, pieces[0].stamp
         try:
-            cut = not alone or (stamp is not None and stamp.size > _SMALL and not packing(first.file))
+            cut = not alone or (
+                stamp is not None and stamp.size > _SMALL and not packing(first.file)
+            )
             if not cut and not columns:
                 return pieces
             wanted = ["index"] * cut + [TYPE + name for name in columns if first.finds_types]
             facts = _facts(pieces, [wanted] * len(pieces), each)
             pairs = list(zip(facts, readers, strict=True))
-            types = {name: [own.get(TYPE + name) or reader.type_of(name) for own, reader in pairs] for name in columns}
+            types = {
+                name: [own.get(TYPE + name) or reader.type_of(name) for own, reader in pairs]
+                for name in columns
+            }
             readers = first.agreeing(readers, types)
         except InputError as error:
             raise error.at(file=self.path) from None
         for i, (rows, marks) in enumerate(own["index"] for own in facts if cut):
             readers[i] = replace(readers[i], rows=rows, marks=tuple(map(tuple, marks)))
         counted = zip(pieces, readers, strict=True)
-        self._counted = tuple(replace(piece, reader=reader) for piece, reader in counted if reader.rows or alone)
+        self._counted = tuple(
+            replace(piece, reader=reader) for piece, reader in counted if reader.rows or alone
+        )
         if not self._counted:
             raise no_rows(self.path)
         return self._counted
@@ -316,13 +363,22 @@ class ReaderSource(Source):
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Ranges of row groups, record batches or rows, or of the bytes of text."""
         pieces = self.ranges(target_rows, each)
-        together = any(piece.before is None for piece in pieces)  # one after another: only a pass tells their rows
-        return [self._part(some) for some in ([tuple(pieces)] if together else [(piece,) for piece in pieces])]
+        together = any(
+            piece.before is None for piece in pieces
+        )  # one after another: only a pass tells their rows
+        return [
+            self._part(some)
+            for some in ([tuple(pieces)] if together else [(piece,) for piece in pieces])
+        ]
 
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+    def batches(
+        self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[Predictions]:
         """One pass over everything."""
         done = 0
-        pieces = self.counted() if self.layout.extra or self.where else self.pieces  # whose types must agree
+        pieces = (
+            self.counted() if self.layout.extra or self.where else self.pieces
+        )  # whose types must agree
         for record in self._part(pieces).batches(fields, rows):
             done += record.rows
             yield record
@@ -346,7 +402,9 @@ class ReaderSource(Source):
         layout, wanted, times = self.layout, self._wanted or Axes(), self._times
         if "time" in layout.feeds:
             times = self._time_format(layout.feeds["time"].columns[0])
-        widths = self._widths() | ({} if self.encoding is None else {"features": self.encoding.width})
+        widths = self._widths() | (
+            {} if self.encoding is None else {"features": self.encoding.width}
+        )
         inner = widths.pop("classes", None)
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
         width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
@@ -356,22 +414,42 @@ class ReaderSource(Source):
             check_kind(True, wanted, layout.feeds[layout.positions].columns[0], self.path)
             refuse_classes_beside_positions([layout.positions], stated, self.path)
         elif wanted.positions:
-            of_classes = [feed.columns[0] for name, feed in layout.feeds.items() if FIELDS[name].of_classes]
+            of_classes = [
+                feed.columns[0] for name, feed in layout.feeds.items() if FIELDS[name].of_classes
+            ]
             if of_classes or stated is not None:
                 check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
-        if layout.positions is not None or wanted.positions:  # then there are no classes, here and there
+        if (
+            layout.positions is not None or wanted.positions
+        ):  # then there are no classes, here and there
             layout, named = self._settle_axes(layout, widths, orders)
-            return Plan(layout, None, widths, orders, named, positions=True, encoding=self.encoding, times=times)
+            return Plan(
+                layout,
+                None,
+                widths,
+                orders,
+                named,
+                positions=True,
+                encoding=self.encoding,
+                times=times,
+            )
         own, classes = self._own_classes(width), wanted.classes
         if classes is None:
             classes = own if own is not None or width is None else tuple(range(width))
-        if classes is None and (lone := layout.lone_class) is not None:  # 0 and 1, else this one and the other one seen
+        if (
+            classes is None and (lone := layout.lone_class) is not None
+        ):  # 0 and 1, else this one and the other one seen
             seen = (0, 1) if lone in (0, 1) else self._seen_classes() or ()
             classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
             if len(classes) != 2:
                 column = next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone)
-                expected, got = f"two classes, {lone!r} and another one", ", ".join(map(repr, classes[:6]))
-                raise InputError(expected, got=got, column=column, remedy="name both, --classes a,b")
+                expected, got = (
+                    f"two classes, {lone!r} and another one",
+                    ", ".join(map(repr, classes[:6])),
+                )
+                raise InputError(
+                    expected, got=got, column=column, remedy="name both, --classes a,b"
+                )
             classes = tuple(sorted(classes, key=str))
         if classes is None:
             classes = self._seen_classes()
@@ -380,7 +458,9 @@ class ReaderSource(Source):
             if width != len(classes):
                 expected = f"lists of {len(classes)} entries, one a class"
                 remedy = "use the same classes in the reference and the target"
-                raise InputError(expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy)
+                raise InputError(
+                    expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy
+                )
             if own is None or only_counts(own, classes):
                 own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
             order = order_of(own, classes, self.path)
@@ -394,7 +474,9 @@ class ReaderSource(Source):
     def _widths(self) -> dict[str, int]:
         """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
         lists = ("numbers", "nested", "classes", "truths")
-        feeds = [feed for feed in self.layout.feeds.values() if not feed.wide and feed.kind in lists]
+        feeds = [
+            feed for feed in self.layout.feeds.values() if not feed.wide and feed.kind in lists
+        ]
         out: dict[str, int] = {}
         for piece in self.pieces if feeds else ():
             from .cells import flat_list, plain
@@ -407,7 +489,9 @@ class ReaderSource(Source):
                             values, size = flat_list(plain(batch.column(name)).slice(0, 1), name)
                             out[feed.field] = size
                             if feed.kind == "nested":  # the inner lists have one entry a class
-                                out["classes"] = flat_list(values, name, None, size)[1] if size else 0
+                                out["classes"] = (
+                                    flat_list(values, name, None, size)[1] if size else 0
+                                )
                     return out
         return out
 
@@ -467,7 +551,9 @@ class ReaderSource(Source):
         classes.discard(None)
         if not answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
-        order = sorted((value for value in at if value in classes), key=lambda value: value not in others)
+        order = sorted(
+            (value for value in at if value in classes), key=lambda value: value not in others
+        )
         return self._of_one_type(order, at)
 
     def _of_one_type(
@@ -476,7 +562,9 @@ class ReaderSource(Source):
         """Classes in their order, integers or texts; `InputError` where they are both, by where each comes ``at``."""
 
         def is_number(value: Any) -> bool:
-            return not isinstance(value, str) or (self.first.text and isinstance(class_names([value])[0], int))
+            return not isinstance(value, str) or (
+                self.first.text and isinstance(class_names([value])[0], int)
+            )
 
         numbers = [is_number(value) for value in classes]
         if all(numbers):
@@ -484,17 +572,27 @@ class ReaderSource(Source):
         if not any(numbers):
             return tuple(sorted(classes))
         other = classes[numbers.index(not numbers[0])]
-        expected, got = "classes of one type, all integers or all strings", f"{classes[0]!r} and {other!r}"
+        expected, got = (
+            "classes of one type, all integers or all strings",
+            f"{classes[0]!r} and {other!r}",
+        )
         column, file, row = at[other]
-        raise InputError(expected, got=got, column=column, file=file, row=row, remedy="make them one type")
+        raise InputError(
+            expected, got=got, column=column, file=file, row=row, remedy="make them one type"
+        )
 
     def _refuse_numbers_and_ids(
-        self, columns: Mapping[str, set[Any]], at: Mapping[Any, tuple[str, str | None, int | None]], rows: int
+        self,
+        columns: Mapping[str, set[Any]],
+        at: Mapping[Any, tuple[str, str | None, int | None]],
+        rows: int,
     ) -> None:
         """Raise `InputError` where class columns hold a regression, or ids; ``at``: where each value comes first."""
         texts = set().union(*columns.values()) - {None}
         if self.first.text and len(texts) > MOST_DECIMALS and are_decimals(texts):
-            column, file, row = at[next(v for v in at if v in texts and not isinstance(class_names([v])[0], int))]
+            column, file, row = at[
+                next(v for v in at if v in texts and not isinstance(class_names([v])[0], int))
+            ]
             raise regression(len(texts), file=file, row=row, column=column)
         refuse_ids_among(columns, rows)
 
@@ -533,7 +631,9 @@ class PickedRows:
 
     def field_of(self, column: str) -> str | None:
         """The field of a record that a column feeds; None where it feeds none."""
-        return next((name for name, feed in self.layout.feeds.items() if column in feed.columns), None)
+        return next(
+            (name for name, feed in self.layout.feeds.items() if column in feed.columns), None
+        )
 
     def named(self, name: str) -> str | None:
         """What the file calls a column that is known by this name after renaming; None where there is none."""
@@ -562,16 +662,24 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
         from .record_table import as_table
 
         table = as_table(source.read())
-        layout, kinds = Layout.parse(table.column_names, file=source.path), dict.fromkeys(table.column_names, "any")
+        layout, kinds = (
+            Layout.parse(table.column_names, file=source.path),
+            dict.fromkeys(table.column_names, "any"),
+        )
         pieces = [Piece(MemoryReader(table))]
     for piece in pieces:
         before = before if piece.before is None else piece.before
-        if piece.rows is not None and not ((wanted >= before) & (wanted < before + piece.rows)).any():
+        if (
+            piece.rows is not None
+            and not ((wanted >= before) & (wanted < before + piece.rows)).any()
+        ):
             continue
         for batch, _ in piece.tables(kinds, BATCH_ROWS):
             inside = wanted[(wanted >= before) & (wanted < before + batch.num_rows)] - before
             if len(inside):
-                picked.append(pa.Table.from_batches([batch.select(list(kinds)).take(pa.array(inside))]))
+                picked.append(
+                    pa.Table.from_batches([batch.select(list(kinds)).take(pa.array(inside))])
+                )
             before += batch.num_rows
     table = pa.concat_tables(picked, promote_options="permissive")
     inverse = np.empty(len(rows), dtype=np.int64)
@@ -579,7 +687,11 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     return PickedRows(table.take(pa.array(inverse)), layout)
 
 
-_OPENERS = {"parquet": "parquet ParquetReader", "csv": "csv_file CsvReader", "jsonl": "jsonl JsonlReader"}
+_OPENERS = {
+    "parquet": "parquet ParquetReader",
+    "csv": "csv_file CsvReader",
+    "jsonl": "jsonl JsonlReader",
+}
 _OPENERS |= {"arrow": "arrow ArrowReader", "npz": "npz NpzReader"}
 
 
@@ -604,11 +716,16 @@ def open_all(
         reader, stamp = open_reader(name, names, format)
         return reader.file, [Piece(reader, stamp=stamp)], reader.columns
     known = known_files()  # here: threads that open files are in no run folder
-    return open_files(files, name, lambda file: open_reader(file, names, format, known), names, where)
+    return open_files(
+        files, name, lambda file: open_reader(file, names, format, known), names, where
+    )
 
 
 def open_reader(
-    path: str | Path, names: Collection[str], format: str | None = None, known: KnownFiles | None = None
+    path: str | Path,
+    names: Collection[str],
+    format: str | None = None,
+    known: KnownFiles | None = None,
 ) -> tuple[Reader, Stamp]:
     """The reader of a file that is whole and of a known kind, and what tells it from a later one in its place;
     ``names`` will be asked for: in JSONL they may come first far down.
@@ -634,7 +751,9 @@ def open_reader(
         from .many_files import partition_of
 
         missing = sorted(set(names) - set(reader.columns) - set(partition_of(file)))
-        return known_or(f"head with {missing}", lambda: reader.with_columns(missing)) if missing else reader, stamp
+        return known_or(
+            f"head with {missing}", lambda: reader.with_columns(missing)
+        ) if missing else reader, stamp
     return reader, stamp
 
 
@@ -675,7 +794,12 @@ def open_predictions(
     conditions = parse_where(where, times) if where else ()
     early = names_in(conditions, mapping) if conditions else []
     try:
-        data = open_all(path, {*(mapping or {}), *extra, *(condition.column for condition in early)}, format, early)
+        data = open_all(
+            path,
+            {*(mapping or {}), *extra, *(condition.column for condition in early)},
+            format,
+            early,
+        )
         return ReaderSource(data, _wanted(classes, axes), mapping, extra, conditions, times)
     except InputError:
         from .harness.join import refuse_logs
@@ -719,11 +843,15 @@ def as_source(
     conditions = parse_where(where, times) if where else ()
     if isinstance(data, Source):
         if conditions:
-            raise UsageError("conditions on rows belong to where the source was opened: as_source(data, where=...)")
+            raise UsageError(
+                "conditions on rows belong to where the source was opened: as_source(data, where=...)"
+            )
         return data.aligned(wanted)
     if isinstance(data, Predictions):
         record = _left(data, conditions) if conditions else data
-        source = RecordSource(record if wanted is None else realigned(record, wanted), tuple(extra_columns))
+        source = RecordSource(
+            record if wanted is None else realigned(record, wanted), tuple(extra_columns)
+        )
         source.where = conditions
         return source
     if isinstance(data, str) and data == "-":
@@ -732,13 +860,20 @@ def as_source(
         data = spooled_stdin()
     paths = data if isinstance(data, (list, tuple)) and data else [data]
     if all(isinstance(path, (str, os.PathLike)) for path in paths):
-        about: Any = {"mapping": mapping, "extra_columns": extra_columns, "where": where, "timezone": timezone}
+        about: Any = {
+            "mapping": mapping,
+            "extra_columns": extra_columns,
+            "where": where,
+            "timezone": timezone,
+        }
         return open_predictions(data, axes=wanted, **about)
     from . import frames
 
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
-        cluster = ReaderSource(open_all(frame.path, ()), wanted, renamed, extra_columns, conditions, times)
+        cluster = ReaderSource(
+            open_all(frame.path, ()), wanted, renamed, extra_columns, conditions, times
+        )
         cluster.kept_alive, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
     if isinstance(data, Mapping):
@@ -748,11 +883,15 @@ def as_source(
     return ReaderSource(opened, wanted, renamed, extra_columns, conditions, times)
 
 
-def _times(zone: str | None, mapping: Mapping[str, str] | None) -> tuple[TimeFormat, dict[str, str] | None]:
+def _times(
+    zone: str | None, mapping: Mapping[str, str] | None
+) -> tuple[TimeFormat, dict[str, str] | None]:
     """How times are read, and the renamings without what one says of times."""
     pairs = {theirs: order_in(ours) for theirs, ours in (mapping or {}).items()}
     order = next((order for _, order in pairs.values() if order), "")
-    return TimeFormat(zone or "", order), {theirs: ours for theirs, (ours, _) in pairs.items()} or None
+    return TimeFormat(zone or "", order), {
+        theirs: ours for theirs, (ours, _) in pairs.items()
+    } or None
 
 
 def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
@@ -814,8 +953,12 @@ def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
     if not isinstance(data, (str, os.PathLike)):
         from .frames import reader_of, table_of_columns
 
-        return RawTable(reader_of(table_of_columns(data) if isinstance(data, Mapping) else data, None), None)
+        return RawTable(
+            reader_of(table_of_columns(data) if isinstance(data, Mapping) else data, None), None
+        )
     reader, stamp = open_reader(Path(data), set(names))
     if reader.form == "npz":
-        raise InputError("a table", got="an NPZ file", remedy="name an array with --input", file=str(data))
+        raise InputError(
+            "a table", got="an NPZ file", remedy="name an array with --input", file=str(data)
+        )
     return RawTable(reader, stamp)

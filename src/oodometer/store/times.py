@@ -37,7 +37,11 @@ _PATTERNS = {
     form: rf"^(?i:(?P<date>{date})(?:(?:t|:|,? +){_CLOCK}(?:[.,](?P<fraction>\d{{1,9}}))?(?P<rest>(?:[ a-z+-].*)?))?)$"
     for form, date in _DATES.items()
 }
-_PATTERNS["basic"] = _PATTERNS["basic"].replace(_CLOCK, r"(?P<clock>\d{4}(?:\d\d)?)").replace("(?:t|:|,? +)", "[t ]?")
+_PATTERNS["basic"] = (
+    _PATTERNS["basic"]
+    .replace(_CLOCK, r"(?P<clock>\d{4}(?:\d\d)?)")
+    .replace("(?:t|:|,? +)", "[t ]?")
+)
 _PATTERNS["year last"] = (  # as C and `date` write them
     r"^(?i:(?P<date>(?:[a-z]{3} )?[a-z]{3} +\d\d?) (?P<clock>\d\d:\d\d:\d\d)"
     r"(?P<rest>(?: [a-z+-][\w+-]*)?) (?P<year>\d{4}))$"
@@ -46,11 +50,20 @@ _REST = re.compile(
     r" ?(?:([ap])\.?m\.? ?)?(z|utc|gmt|(?:utc|gmt)?([+-])(\d\d)(?::?([0-5]\d))?)?(?:\[[\w/+-]+\]| \([a-z ]+\))?",
     re.ASCII,
 )
-_EPOCHS = {"s": (9, 10), "ms": (12, 13), "us": (15, 16), "ns": (18, 19)}  # their digits from 1973 to 2286
+_EPOCHS = {
+    "s": (9, 10),
+    "ms": (12, 13),
+    "us": (15, 16),
+    "ns": (18, 19),
+}  # their digits from 1973 to 2286
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _DIGITS = " (8 digits are a day, 14 a second; since 1970, 10 are seconds, 13 milli-, 16 micro-, 19 nanoseconds)"
 _EXAMPLES = {"basic": "20260131T120000", "month name": "Jan 31, 2026 12:00"}
-_EXAMPLES |= {"year last": "Sat Jan 31 12:00:00 2026", "day/month": "31/01/2026 12:00", "month/day": "01/31/2026 12:00"}
+_EXAMPLES |= {
+    "year last": "Sat Jan 31 12:00:00 2026",
+    "day/month": "31/01/2026 12:00",
+    "month/day": "01/31/2026 12:00",
+}
 _REMEDY = "write them as ISO 8601, 2026-01-31T12:00:00"
 _DAY, _EPOCH = 86_400_000_000, date(1970, 1, 1).toordinal()
 _NO_TIME = np.iinfo(np.int64).min  # NaT
@@ -70,7 +83,9 @@ def settled(format: TimeFormat, arrays: Iterable[Any]) -> TimeFormat:
                 if array.null_count < len(array):
                     return replace(known, form="typed")
                 continue
-            first = next((text for text in (cell.as_py() for cell in array) if text is not None), None)
+            first = next(
+                (text for text in (cell.as_py() for cell in array) if text is not None), None
+            )
             if first is None:
                 continue
             form, zoned = _form_of(first, format.order)
@@ -79,7 +94,9 @@ def settled(format: TimeFormat, arrays: Iterable[Any]) -> TimeFormat:
             return known
         pairs = pc.extract_regex(array, r"^(?P<a>\d\d?)[-/.](?P<b>\d\d?)[-/.]\d{4}")
         for at, order in enumerate(ORDERS):
-            if (pc.max(pairs.field(at).filter(pairs.is_valid()).cast(pa.int32())).as_py() or 0) > 12:
+            if (
+                pc.max(pairs.field(at).filter(pairs.is_valid()).cast(pa.int32())).as_py() or 0
+            ) > 12:
                 return replace(known, form=order)
     return known
 
@@ -114,8 +131,12 @@ def _text(array: Any) -> Any:
         import pyarrow.compute as pc
 
         array = array.cast(pa.float64())
-        array = pc.if_else(pc.less(pc.abs(array), 1e18 * 9), array, pa.scalar(None, pa.float64()))  # not NaN either
-        whole = pc.all(pc.equal(pc.floor(array), array)).as_py()  # as pandas keeps integers beside nulls
+        array = pc.if_else(
+            pc.less(pc.abs(array), 1e18 * 9), array, pa.scalar(None, pa.float64())
+        )  # not NaN either
+        whole = pc.all(
+            pc.equal(pc.floor(array), array)
+        ).as_py()  # as pandas keeps integers beside nulls
         array = array.cast(pa.int64() if whole else pa.decimal128(38, 6))
     if pt.is_integer(array.type) or pt.is_decimal(array.type):
         return array.cast(pa.string())
@@ -145,10 +166,16 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
     def read(name: str, reader: Callable[[str], Any], none: Any = _NO_TIME) -> Array:
         """What a reader gives of each text, ``none`` where it gives None."""
         coded = texts[name].dictionary_encode()
-        table = [none if (made := reader(text)) is None else made for text in coded.dictionary.to_pylist()]
+        table = [
+            none if (made := reader(text)) is None else made
+            for text in coded.dictionary.to_pylist()
+        ]
         return np.array(table or [none], np.int64)[numbers_of(coded.indices)]
 
-    days, (half, offsets) = read("date", partial(_day, form=form)), read("rest", _rest, (_NO_TIME, 0)).T
+    days, (half, offsets) = (
+        read("date", partial(_day, form=form)),
+        read("rest", _rest, (_NO_TIME, 0)).T,
+    )
     try:  # of times of the day there may be as many as rows
         shown = joined(pa.scalar("1970-01-01", array.type), texts["clock"])
         shown.slice(0, 1).cast(pa.timestamp("s"))  # that of many fails slowly
@@ -162,8 +189,13 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
     seconds = np.where(half == 0, seconds, seconds - 43_200 * (hour == 12) + 43_200 * (half == 2))
     times = _DAY * days + 1_000_000 * seconds
     if (fraction := texts["fraction"]) is not None:
-        micros = numbers_of(pc.utf8_slice_codeunits(pc.utf8_rpad(fraction, 6, "0"), 0, 6).cast(pa.int64()))
-        times, right = times + micros, right & ((micros == 0) | (numbers_of(pc.utf8_length(texts["clock"])) > 5))
+        micros = numbers_of(
+            pc.utf8_slice_codeunits(pc.utf8_rpad(fraction, 6, "0"), 0, 6).cast(pa.int64())
+        )
+        times, right = (
+            times + micros,
+            right & ((micros == 0) | (numbers_of(pc.utf8_length(texts["clock"])) > 5)),
+        )
     return times, offsets, right
 
 
@@ -180,9 +212,15 @@ def _day(text: str, form: str) -> int | None:
     elif form == "month/day":
         numbers = [numbers[2], *numbers[:2]]
     elif form != "iso":
-        words = [word for word in re.findall(r"[a-z]+", text.lower()) if word not in ("st", "nd", "rd", "th")]
+        words = [
+            word
+            for word in re.findall(r"[a-z]+", text.lower())
+            if word not in ("st", "nd", "rd", "th")
+        ]
         months = [word for word in words if word in _NAMES.split()]
-        if len(months) != 1 or any(not _WEEKDAY.fullmatch(word) for word in words if word not in months):
+        if len(months) != 1 or any(
+            not _WEEKDAY.fullmatch(word) for word in words if word not in months
+        ):
             return None
         numbers = [numbers[1], _MONTHS.index(months[0][:3]) + 1, numbers[0]]
     try:
@@ -228,7 +266,9 @@ def any_cells(array: Any, column: str, zone: str = "") -> Array:
     """
     array = plain(array, coded=False)
     if pt.is_timestamp(array.type) or pt.is_date(array.type):
-        return clock(time_cells(array, column), zone if getattr(array.type, "tz", None) is not None else "")
+        return clock(
+            time_cells(array, column), zone if getattr(array.type, "tz", None) is not None else ""
+        )
     simple = pt.is_integer(array.type) or pt.is_boolean(array.type) or pt.is_floating(array.type)
     return numbers_of(array) if simple and not array.null_count else object_cells(array)
 
@@ -243,7 +283,9 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
 
     def fault(bad: Array, expected: str, remedy: str = _REMEDY) -> InputError:
         at = first_true(bad)
-        return InputError(expected, got=repr(array[at].as_py()), row=at + 1, column=column, remedy=remedy)
+        return InputError(
+            expected, got=repr(array[at].as_py()), row=at + 1, column=column, remedy=remedy
+        )
 
     form = format.form
     if not _is_text(array):
@@ -267,10 +309,17 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
         raise fault(valid, expected, remedy)
     if form in _EPOCHS:
         few, most = _EPOCHS[form]
-        right = pc.match_substring_regex(pc.fill_null(array, ""), rf"^\d{{{few},{most}}}(?:\.\d*)?$")
+        right = pc.match_substring_regex(
+            pc.fill_null(array, ""), rf"^\d{{{few},{most}}}(?:\.\d*)?$"
+        )
         if (bad := valid & (numbers_of(right.cast(pa.uint8())) == 0)).any():
-            raise fault(bad, f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before")
-        whole, parts = (pc.replace_substring_regex(pc.fill_null(array, "0"), p, "") for p in (r"\..*", r"^\d+\.?"))
+            raise fault(
+                bad, f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before"
+            )
+        whole, parts = (
+            pc.replace_substring_regex(pc.fill_null(array, "0"), p, "")
+            for p in (r"\..*", r"^\d+\.?")
+        )
         out, places = numbers_of(whole.cast(pa.int64())), {"s": 6, "ms": 3}.get(form, 0)
         out = out * 10**places if form != "ns" else out // 1000
         if places:
@@ -279,18 +328,30 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
         return np.where(valid, out, _NO_TIME).view("datetime64[us]")
     if form in ("iso", "typed"):
         kind = pa.timestamp("us", tz="UTC") if format.zoned else pa.timestamp("us")
-        with suppress(pa.ArrowInvalid):  # else in letters that Arrow does not read, or some cell is none
+        with suppress(
+            pa.ArrowInvalid
+        ):  # else in letters that Arrow does not read, or some cell is none
             array.slice(first_true(valid), 1).cast(kind)  # that of many fails slowly
             return time_cells(array.cast(kind), column, format)
         form = "iso"
     times, offsets, right = _parsed(array, form)
     if (bad := valid & ~right).any():
-        raise fault(bad, f"a timestamp such as {_EXAMPLES[form]}" if form in _EXAMPLES else "a timestamp")
+        raise fault(
+            bad, f"a timestamp such as {_EXAMPLES[form]}" if form in _EXAMPLES else "a timestamp"
+        )
     own = offsets != _NO_TIME
     if not format.zone and format.order != "UTC" and (bad := valid & (own != format.zoned)).any():
-        remedy = f"write all of them so; if those without are of UTC, say so: --map {column}=time:UTC"
-        raise fault(bad, f"a timestamp with{'' if format.zoned else 'out'} a zone, as in the rows before", remedy)
-    return _clock_times(np.where(valid, times, _NO_TIME).view("datetime64[us]"), offsets, format, column, array)
+        remedy = (
+            f"write all of them so; if those without are of UTC, say so: --map {column}=time:UTC"
+        )
+        raise fault(
+            bad,
+            f"a timestamp with{'' if format.zoned else 'out'} a zone, as in the rows before",
+            remedy,
+        )
+    return _clock_times(
+        np.where(valid, times, _NO_TIME).view("datetime64[us]"), offsets, format, column, array
+    )
 
 
 def _clock_times(wall: Array, offsets: Array, format: TimeFormat, column: str, array: Any) -> Array:
@@ -305,5 +366,7 @@ def _clock_times(wall: Array, offsets: Array, format: TimeFormat, column: str, a
             at = first_true(never)
             expected = f"a time that the clock of {zone} showed (it was put forward then)"
             remedy = f"if these are times of UTC, say so: --map {column}=time:UTC; else write their offsets"
-            raise InputError(expected, got=str(array[at].as_py()), row=at + 1, column=column, remedy=remedy)
+            raise InputError(
+                expected, got=str(array[at].as_py()), row=at + 1, column=column, remedy=remedy
+            )
     return out

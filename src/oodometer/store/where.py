@@ -36,7 +36,9 @@ _TOKEN = re.compile(
     |(?P<word>[\w.:+/@-]+)|(?P<sign>[<>=!]+)|(?P<mark>[(),])|(?P<other>&+|\|+|\S))""",
     re.VERBOSE,
 )
-NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+(?:[eE][-+]?[0-9]+)?")
+NUMBER = re.compile(
+    r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+(?:[eE][-+]?[0-9]+)?"
+)
 _EXAMPLES = 'such as "day >= 2026-11-01", "score < 0.5 and site = \'a b\'" or "site in (a, b)"'
 
 
@@ -89,7 +91,9 @@ class Condition:
         return self.sign in ("less", "less_equal", "greater", "greater_equal")
 
 
-def parse_where(given: str | Sequence[str] | None, times: TimeFormat = IN_UTC) -> tuple[Condition, ...]:
+def parse_where(
+    given: str | Sequence[str] | None, times: TimeFormat = IN_UTC
+) -> tuple[Condition, ...]:
     """The conditions that are written, all of which hold of a row that is left; `UsageError` names the character from
     1.
     """
@@ -106,16 +110,22 @@ def _parsed(text: str) -> list[Condition]:
         here = "the end"
         if at < len(tokens):
             here = f"{tokens[at].group().strip()!r} at character {tokens[at].start(tokens[at].lastgroup or 0) + 1}"
-        return UsageError(f"expected a condition {_EXAMPLES}, got {text!r}: {here} is not understood; {meant}")
+        return UsageError(
+            f"expected a condition {_EXAMPLES}, got {text!r}: {here} is not understood; {meant}"
+        )
 
     def word(*words: str) -> bool:
-        return at < len(tokens) and (tokens[at]["word"] or tokens[at]["mark"] or "").lower() in words
+        return (
+            at < len(tokens) and (tokens[at]["word"] or tokens[at]["mark"] or "").lower() in words
+        )
 
     def value() -> Value:
         nonlocal at
         kind = tokens[at].lastgroup if at < len(tokens) else None
         if kind not in ("single", "double", "date", "word") or word("and", "or", "not", "in"):
-            raise refused("a value is expected: a number, a date such as 2026-11-01, a word, or a text in quotes")
+            raise refused(
+                "a value is expected: a number, a date such as 2026-11-01, a word, or a text in quotes"
+            )
         written, at = tokens[at][kind], at + 1
         if kind in ("single", "double"):
             return Value(written[1:-1].replace(2 * written[0], written[0]), True)
@@ -124,8 +134,14 @@ def _parsed(text: str) -> list[Condition]:
     out: list[Condition] = []
     while True:
         first = at
-        if at == len(tokens) or tokens[at].lastgroup not in ("word", "double") or word("and", "or", "not"):
-            raise refused("the name of a column is expected, in double quotes where it is no single word")
+        if (
+            at == len(tokens)
+            or tokens[at].lastgroup not in ("word", "double")
+            or word("and", "or", "not")
+        ):
+            raise refused(
+                "the name of a column is expected, in double quotes where it is no single word"
+            )
         column = tokens[at]["word"] or tokens[at]["double"][1:-1].replace('""', '"')
         at += 1
         unlike = word("not")
@@ -137,7 +153,9 @@ def _parsed(text: str) -> list[Condition]:
             values: list[Value] = []
             while not word(")"):
                 if values and not word(","):
-                    raise refused("a comma or the closing bracket is expected; put texts of other signs in quotes")
+                    raise refused(
+                        "a comma or the closing bracket is expected; put texts of other signs in quotes"
+                    )
                 at += 1
                 values.append(value())
             at += 1
@@ -145,7 +163,9 @@ def _parsed(text: str) -> list[Condition]:
         else:
             sign = _SIGNS.get("" if at == len(tokens) or unlike else tokens[at]["sign"] or "", "")
             if not sign:
-                raise refused("one of = != < <= > >= in is expected; a column of several words is put in double quotes")
+                raise refused(
+                    "one of = != < <= > >= in is expected; a column of several words is put in double quotes"
+                )
             at += 1
             values = [value()]
         written = " ".join(text[tokens[first].start() : tokens[at - 1].end()].split())
@@ -156,10 +176,15 @@ def _parsed(text: str) -> list[Condition]:
         if at == len(tokens):
             return out
         if not word("and"):
-            several = "several values of one column are asked for by in (a, b)" if word("or") else None
+            several = (
+                "several values of one column are asked for by in (a, b)" if word("or") else None
+            )
             joined = 'conditions are joined by "and", or by --where given again'
             quotes = "a text of several words or other signs is put in quotes"
-            raise refused(several or (joined if tokens[at]["other"] in ("&", "&&", ";") else f"{joined}; {quotes}"))
+            raise refused(
+                several
+                or (joined if tokens[at]["other"] in ("&", "&&", ";") else f"{joined}; {quotes}")
+            )
         at += 1
 
 
@@ -190,7 +215,10 @@ def bound(where: Iterable[Condition], layout: Layout, file: str | None) -> tuple
 
 def refuse_columns(condition: Condition, columns: Iterable[str], place: str) -> None:
     """Raise `UsageError` where a value is the name of a column: cells are not compared with other cells."""
-    other = next((value.text for value in condition.values if not value.quoted and value.text in columns), None)
+    other = next(
+        (value.text for value in condition.values if not value.quoted and value.text in columns),
+        None,
+    )
     if other is not None:
         raise UsageError(
             f"{place}{other} is a column, and a condition compares a column with values, got {condition.text!r}; "
@@ -218,5 +246,7 @@ def names_in(where: Iterable[Condition], mapping: Mapping[str, str] | None) -> l
     for condition in where:
         field = FIELDS.get(renamed.get(condition.column, condition.column))
         kind = None if field is None else field.kind
-        out.append(replace(condition, column=theirs.get(condition.column, condition.column), kind=kind))
+        out.append(
+            replace(condition, column=theirs.get(condition.column, condition.column), kind=kind)
+        )
     return out

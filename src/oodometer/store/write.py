@@ -55,7 +55,9 @@ def same_cell(written: str | None, back: str | None) -> bool:
     if not (_NUMBER.fullmatch(own) and _NUMBER.fullmatch(other)) or "%" in own + other:
         return False
     tolerance = _SHOWN if "e" in other.lower() else _DIGITS
-    return math.isclose(float(own.replace(",", ".")), float(other.replace(",", ".")), rel_tol=tolerance)
+    return math.isclose(
+        float(own.replace(",", ".")), float(other.replace(",", ".")), rel_tol=tolerance
+    )
 
 
 def write_sheet(file: IO[bytes], table: Any) -> None:
@@ -125,14 +127,18 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> Path:
     """
     form = ENDINGS.get(Path(path).suffix.lower())
     if form not in ("parquet", "jsonl", "arrow"):
-        raise UsageError(f"cannot write {path}: end the name in .parquet, .jsonl, .arrow or .feather")
+        raise UsageError(
+            f"cannot write {path}: end the name in .parquet, .jsonl, .arrow or .feather"
+        )
     import pyarrow as pa
 
     if form == "jsonl":
         table = table.select([field.name for field in table.schema if not holds_bytes(field.type)])
     module = importlib.import_module(f"{__package__}.{_MODULES[form]}")
     try:
-        return write_result(path, lambda file: module.write(file, table.schema, iter(table.to_batches())))
+        return write_result(
+            path, lambda file: module.write(file, table.schema, iter(table.to_batches()))
+        )
     except pa.ArrowException as error:
         raise WorkError(f"cannot write {path}: {error}") from error
 
@@ -142,7 +148,9 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
     ending = Path(path).suffix.lower()
     form = ENDINGS.get(ending)
     if form is None or ending in (".tsv", ".json"):
-        raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
+        raise UsageError(
+            f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz"
+        )
     if form == "npz":
         from . import npz
 
@@ -163,7 +171,11 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
             arrays.setdefault(name, _unpickled(values))
         if record.classes:
             arrays["classes"] = np.array(record.classes)
-        arrays |= {f"names_{axis}": np.array(names) for axis, names in record.names.items() if axis in AXES.values()}
+        arrays |= {
+            f"names_{axis}": np.array(names)
+            for axis, names in record.names.items()
+            if axis in AXES.values()
+        }
         return write(path, lambda file: npz.write(file, arrays))
 
     module = importlib.import_module(f"{__package__}.{_MODULES[form]}")
@@ -172,7 +184,9 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
     from .record_table import table_of_record
 
     try:
-        schema, batches = table_of_record(record, text=form in ("csv", "jsonl"), lists=form != "csv")
+        schema, batches = table_of_record(
+            record, text=form in ("csv", "jsonl"), lists=form != "csv"
+        )
         return write(path, lambda file: module.write(file, schema, batches))
     except pa.ArrowException as error:
         raise WorkError(f"cannot write {path}: {error}") from error
@@ -186,7 +200,9 @@ def _named(codes: Array, classes: ClassNames | None) -> Array:
     names = np.array(classes) if classes else np.zeros(1, dtype=np.int64)
     if names.dtype.kind == "U":
         if unknown.any() and "" in classes:
-            raise UsageError("NPZ cannot tell an unknown label from a class whose name is empty; write Parquet")
+            raise UsageError(
+                "NPZ cannot tell an unknown label from a class whose name is empty; write Parquet"
+            )
         out: Array = np.where(unknown, "", names[codes])
         return out
     return np.where(unknown, np.nan, names[codes]) if unknown.any() else names[codes]
@@ -197,5 +213,11 @@ def _unpickled(values: Array) -> Array:
     if values.dtype.kind != "O":
         return values
     cells = values.tolist()
-    plain = all(type(cell) is type(cells[0]) for cell in cells) and isinstance(cells[0], (int, float, bool))
-    return np.array(cells) if plain else np.array(["" if cell is None else str(cell) for cell in cells])
+    plain = all(type(cell) is type(cells[0]) for cell in cells) and isinstance(
+        cells[0], (int, float, bool)
+    )
+    return (
+        np.array(cells)
+        if plain
+        else np.array(["" if cell is None else str(cell) for cell in cells])
+    )

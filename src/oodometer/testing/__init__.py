@@ -22,7 +22,17 @@ from .methods import (
 from .models import check_model
 
 __all__ = [
-    "TooLow", "assert_accuracy", "check_attribution", "check_calibrator", "check_estimator", "check_image_shift",
-    "check_metric", "check_model", "check_score", "check_text_shift", "example_candidates", "example_record",
+    "TooLow",
+    "assert_accuracy",
+    "check_attribution",
+    "check_calibrator",
+    "check_estimator",
+    "check_image_shift",
+    "check_metric",
+    "check_model",
+    "check_score",
+    "check_text_shift",
+    "example_candidates",
+    "example_record",
     "in_another_order",
-]  # fmt: skip
+]

@@ -67,14 +67,18 @@ def assert_accuracy(
         if share is not None and not (isinstance(value, (int, float)) and isfinite(share)):
             raise UsageError(f"expected {name} to be a number such as 0.9, got {share!r}")
         if share is not None and metric == "accuracy" and not 0 <= share <= 1:
-            raise UsageError(f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}")
+            raise UsageError(
+                f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}"
+            )
     if at_least is None and drop_at_most is None:
         raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
     if metric != "accuracy" and not isinstance(reference, Estimation):
         options.setdefault("metrics", (metric,))
     if isinstance(reference, Estimation):
         if target is not None or options:
-            raise UsageError("an estimation that is finished takes no target and no options of estimate")
+            raise UsageError(
+                "an estimation that is finished takes no target and no options of estimate"
+            )
         result = reference
     elif target is None:
         raise UsageError("expected a reference and a target, or an estimation that is finished")
@@ -105,7 +109,9 @@ def _message(result: Estimation, metric: str, end: End, limit: float, trust: str
     """What is wrong, in a line each, the whole first, and the number with its worst parts; "" where it holds."""
     text: Callable[[float], str] = percent if metric == "accuracy" else number
     head, reference = _headline(result, metric), metrics_of(result)[metric].reference
-    every = [("chunk", part) for part in result.chunks] + [("slice", part) for part in result.slices]
+    every = [("chunk", part) for part in result.chunks] + [
+        ("slice", part) for part in result.slices
+    ]
     parts = [(title, part, _headline(part, metric)) for title, part in every]
     lines = []
     if getattr(head, end) < limit:
@@ -127,7 +133,9 @@ def _message(result: Estimation, metric: str, end: End, limit: float, trust: str
     worst = sorted(parts, key=lambda item: item[2].value)
     lines += [f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:"] if worst else []
     for title, part, item in worst[:_MOST]:
-        row = f"    {title} {part.name}: {text(item.value)} [{text(item.lower)}, {text(item.upper)}]"
+        row = (
+            f"    {title} {part.name}: {text(item.value)} [{text(item.lower)}, {text(item.upper)}]"
+        )
         alarm = ", ALARM" if alarm_text(part.fell) == "ALARM" else ""
         lines.append(f"{row} on {part.rows:,} rows{alarm}")
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in result.warnings)])

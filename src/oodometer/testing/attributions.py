@@ -34,7 +34,9 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     """
     method = make()
     check_said(method)
-    plain = all(isinstance(value, bool | int | float | str | None) for value in method.options().values())
+    plain = all(
+        isinstance(value, bool | int | float | str | None) for value in method.options().values()
+    )
     assert plain, "options are plain values"
     probe = _known_words if model is None else model
     steps: list[tuple[int, int]] = []
@@ -60,22 +62,39 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     predicted = [entry.target for entry in result]
     near(result, make().explain(probe, _TEXTS), "the same seed, the same values")
     near(result, method.explain(probe, _TEXTS[::-1])[::-1], "the order of examples does not matter")
-    near(result[1:2], method.explain(probe, _TEXTS[1:2]), "an example does not depend on the others")
-    near(result, method.explain(probe, _TEXTS, targets=predicted), "the predicted class is explained by default")
+    near(
+        result[1:2], method.explain(probe, _TEXTS[1:2]), "an example does not depend on the others"
+    )
+    near(
+        result,
+        method.explain(probe, _TEXTS, targets=predicted),
+        "the predicted class is explained by default",
+    )
     others = method.explain(probe, _TEXTS, targets=[int(entry == 0) for entry in predicted])
     for entry, other in zip(result, others, strict=True):
         assert other.target != entry.target, "targets are explained"
         assert entry.probability > other.probability, "the predicted class is the most probable one"
     groups = method.groups_for(probe, _TEXTS)
-    assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), "each text is in one group"
+    assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), (
+        "each text is in one group"
+    )
     for group in groups:
-        for at, apart in zip(group, method.explain(probe, [_TEXTS[entry] for entry in group]), strict=True):
+        for at, apart in zip(
+            group, method.explain(probe, [_TEXTS[entry] for entry in group]), strict=True
+        ):
             both = zip(_numbers(apart), _numbers(result[at]), strict=True)
             same = all(np.array_equal(*pair, equal_nan=True) for pair in both)
             assert same, "a group that is explained apart has the same values, to the last bit"
     for targets in ([0], [0, 0, 99], [0, 0, -1]):
-        refuses(partial(method.explain, probe, _TEXTS, targets=targets), f"targets {targets} are refused")
-    for wrong, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
+        refuses(
+            partial(method.explain, probe, _TEXTS, targets=targets),
+            f"targets {targets} are refused",
+        )
+    for wrong, rule in (
+        (["good", " "], "a text without words"),
+        ([], "no texts"),
+        ("good", "a text alone"),
+    ):
         refuses(partial(method.explain, probe, wrong), f"{rule}: refused")
 
 
@@ -87,7 +106,13 @@ def _known_words(texts: list[Any]) -> list[list[float]]:
     out = []
     for text in texts:
         item = text if isinstance(text, str) else " | ".join(text)
-        score = 0.3 + 1.5 * ("good" in item) + ("great" in item) - 2.0 * ("bad" in item) + 0.5 * ("|" in item)
+        score = (
+            0.3
+            + 1.5 * ("good" in item)
+            + ("great" in item)
+            - 2.0 * ("bad" in item)
+            + 0.5 * ("|" in item)
+        )
         out.append([1 - 1 / (1 + math.exp(-score)), 1 / (1 + math.exp(-score))])
     return out
 
@@ -120,7 +145,9 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
         moved = moved or not np.array_equal(whole, images)
     assert moved, "some severity changes the images"
     grey, several = images[..., 0], [images[0], images[1, :16, :9]]
-    assert np.array_equal(shift.apply(grey, 1), shift.apply(grey[..., None], 1)[..., 0]), "grey images stay grey"
+    assert np.array_equal(shift.apply(grey, 1), shift.apply(grey[..., None], 1)[..., 0]), (
+        "grey images stay grey"
+    )
     alone = [shift.apply(item[None], 1, first_row=row)[0] for row, item in enumerate(several)]
     same = all(map(np.array_equal, shift.apply(several, 1), alone))
     assert same, "images of a list of several sizes are shifted as each alone"
@@ -146,9 +173,13 @@ def check_text_shift(make: Callable[[], TextShift]) -> None:
     moved = False
     for severity in shift.usual:
         result = shift.apply(turns, severity, seed=3, row=5)
-        assert result == shift.apply(list(turns), severity, seed=3, row=5), "the same seed, the same texts"
+        assert result == shift.apply(list(turns), severity, seed=3, row=5), (
+            "the same seed, the same texts"
+        )
         make().apply(turns[:2], severity, seed=3, row=4)
-        assert result == make().apply(turns, severity, seed=3, row=5), "a text does not depend on the others"
+        assert result == make().apply(turns, severity, seed=3, row=5), (
+            "a text does not depend on the others"
+        )
         if isinstance(result, Dropped):
             assert result.why, "what is dropped has a reason"
             assert not result.why.endswith("."), "the reason has no full stop"
@@ -159,6 +190,8 @@ def check_text_shift(make: Callable[[], TextShift]) -> None:
         moved = moved or result.turns != turns
     if not shift.for_dialogues:
         assert moved, "some severity changes the texts"
-        assert isinstance(shift.apply([""], shift.usual[0]), Dropped), "a text without words is dropped"
+        assert isinstance(shift.apply([""], shift.usual[0]), Dropped), (
+            "a text without words is dropped"
+        )
     for wrong in ("none", -1, True, None):
         refuses(partial(shift.check_severity, wrong), f"severity {wrong!r} is refused", UsageError)

@@ -23,7 +23,9 @@ from ..results import plain
 _CLASSES = 4
 
 
-def example_record(rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, labelled: bool = True) -> Predictions:
+def example_record(
+    rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, labelled: bool = True
+) -> Predictions:
     """A synthetic record with every field, on which every signal says something true about correctness.
 
     ``difficulty`` is the standard deviation of the noise between logits and truth: more noise, more errors.
@@ -39,19 +41,32 @@ def example_record(rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, l
     logits = 2.5 * seen / difficulty**2  # the posterior's own logits: more noise, less confidence
     first = logits.argmax(axis=1)
     correct = first == label
-    others = [softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2) for _ in range(3)]
-    views = np.stack([(seen + 0.5 * rng.standard_normal(seen.shape)).argmax(axis=1) for _ in range(4)])
+    others = [
+        softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2)
+        for _ in range(3)
+    ]
+    views = np.stack(
+        [(seen + 0.5 * rng.standard_normal(seen.shape)).argmax(axis=1) for _ in range(4)]
+    )
     votes = np.stack([np.where(rng.random(rows) < 0.8, correct, ~correct) for _ in range(3)])
     probabilities = softmax(logits)
     top = probabilities.max(axis=1)
     tokens = [[float(np.log(p)) / (1 + i % 5)] * (1 + i % 5) for i, p in enumerate(top)]
     record = Predictions.from_arrays(
-        label=label, logits=logits, confidence=top, token_logprobs=Ragged.from_rows(tokens), views=views, votes=votes,
-        members=np.stack([o.argmax(axis=1) for o in others]), member_probabilities=np.stack(others),
-        features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(np.float32),
+        label=label,
+        logits=logits,
+        confidence=top,
+        token_logprobs=Ragged.from_rows(tokens),
+        views=views,
+        votes=votes,
+        members=np.stack([o.argmax(axis=1) for o in others]),
+        member_probabilities=np.stack(others),
+        features=(
+            seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)
+        ).astype(np.float32),
         group=np.where(label % 2 == 0, "even", "odd").astype(object),
         score=np.round(0.8 * correct + 0.2 * rng.random(rows), 2),
-    )  # fmt: skip
+    )
     return record if labelled else record.without_labels()
 
 
@@ -72,7 +87,9 @@ def example_candidates(
     right[offsets[:-1] + label] = 2.5
 
     def asked() -> Ragged:  # the posterior's own logits, as in `example_record`
-        return Ragged(2.5 * (right + difficulty * rng.standard_normal(len(right))) / difficulty**2, offsets)
+        return Ragged(
+            2.5 * (right + difficulty * rng.standard_normal(len(right))) / difficulty**2, offsets
+        )
 
     text = Predictions.from_candidates(asked(), label=label)
     correct = text.verdicts == 1
@@ -117,7 +134,11 @@ def refuses(call: Callable[[], Any], rule: str, kind: type[Exception] = Oodomete
     raise AssertionError(rule)
 
 
-_SAYS = {"Source:": "names a source", ">>>": "has an example", "ranked lower": "says which direction is bad"}
+_SAYS = {
+    "Source:": "names a source",
+    ">>>": "has an example",
+    "ranked lower": "says which direction is bad",
+}
 
 
 def check_said(method: Any, *more: str) -> None:
@@ -163,13 +184,17 @@ def _check_documented(cls: type) -> None:
     """A doctest at the class; formula and source there or at the pure function beside it."""
     own, name = inspect.getdoc(cls) or "", cls.__name__
     functions = [f for _, f in inspect.getmembers(inspect.getmodule(cls), inspect.isfunction)]
-    text = "\n".join([own, *(inspect.getdoc(f) or "" for f in functions if f.__module__ == cls.__module__)])
+    text = "\n".join(
+        [own, *(inspect.getdoc(f) or "" for f in functions if f.__module__ == cls.__module__)]
+    )
     assert ">>>" in own, f"{name}: the docstring needs a doctest"
     assert re.search("Sources?:", text), f"{name}: the docstring needs 'Source:' and the paper"
     assert any(sign in text for sign in ("=", "+", "(")), f"{name}: the docstring needs the formula"
     citation = getattr(cls, "citation", None)
     values = citation in BIBTEX or getattr(cls, "bibtex", None)
-    assert values, f"{name}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
+    assert values, (
+        f"{name}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
+    )
     assert getattr(cls, "name", ""), f"{name}: needs a name"
 
 
@@ -183,25 +208,36 @@ def _same(a: Any, b: Any, rule: str) -> None:
 def check_estimator(factory: Callable[..., Any]) -> None:
     """Every rule of `oodometer.estimators.Estimator`, for a class or a factory that takes ``seed`` and ``level``."""
     rng = np.random.default_rng(3)
-    reference, target = example_record(seed=1), example_record(300, seed=2, difficulty=1.6, labelled=False)
+    reference, target = (
+        example_record(seed=1),
+        example_record(300, seed=2, difficulty=1.6, labelled=False),
+    )
     fresh = factory(seed=5)
     _check_documented(type(fresh))
     assert fresh.assumes.strip(), "an estimator names its assumption"
     before, untouched = _snapshot(reference), pickle.dumps(vars(fresh))
     fitted = fresh.fit(reference)
     assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
-    if _answer(fitted, target) is None:  # a method that needs overlap may refuse a shifted target, never its own kind
+    if (
+        _answer(fitted, target) is None
+    ):  # a method that needs overlap may refuse a shifted target, never its own kind
         target = example_record(300, seed=2, labelled=False)
     of_target = _snapshot(target)
     result = fitted.estimate(target)
     assert (_snapshot(reference), _snapshot(target)) == (before, of_target), "inputs were changed"
     _inside(result, "value and interval lie in [0, 1]")
-    assert (result.method, result.citation) == (fresh.name, fresh.citation), "the result names its method"
+    assert (result.method, result.citation) == (fresh.name, fresh.citation), (
+        "the result names its method"
+    )
     assert result.rows == len(target), "the result counts its rows"
     _same(fitted.estimate(target), result, "a second call gives the same result")
     _answer(fitted, example_record(50, seed=9, difficulty=4.0, labelled=False))
     _same(fitted.estimate(target), result, "an earlier call leaves nothing behind")
-    _same(factory(seed=5).fit(reference).estimate(target), result, "the same seed gives the same result")
+    _same(
+        factory(seed=5).fit(reference).estimate(target),
+        result,
+        "the same seed gives the same result",
+    )
     copied = copy.copy(fitted)
     copied.__dict__ = pickle.loads(pickle.dumps(vars(fitted)))
     _same(copied.estimate(target), result, "a pickled copy gives the same result")
@@ -216,21 +252,37 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     labelled = replace(target, label=example_record(300, seed=2).label, _cache={})
     _same(fitted.estimate(labelled), result, "labels in the target are not looked at")
     wide, narrow = (factory(level=level).fit(reference).estimate(target) for level in (0.99, 0.5))
-    assert wide.upper - wide.lower >= narrow.upper - narrow.lower, "a higher level gives a wider interval"
-    easy, hard = (_answer(fitted, example_record(2000, seed=4, difficulty=d, labelled=False)) for d in (0.5, 4.0))
+    assert wide.upper - wide.lower >= narrow.upper - narrow.lower, (
+        "a higher level gives a wider interval"
+    )
+    easy, hard = (
+        _answer(fitted, example_record(2000, seed=4, difficulty=d, labelled=False))
+        for d in (0.5, 4.0)
+    )
     if easy is not None and hard is not None:
-        text = f"an easier target does not get a lower estimate (easy {easy.value}, hard {hard.value})"
+        text = (
+            f"an easier target does not get a lower estimate (easy {easy.value}, hard {hard.value})"
+        )
         assert easy.value >= hard.value, text
     # positions among candidates are refused, or are not taken for classes: their order does not matter
-    ranked, ranked_target = example_candidates(seed=1), example_candidates(300, seed=2, difficulty=1.6, labelled=False)
+    ranked, ranked_target = (
+        example_candidates(seed=1),
+        example_candidates(300, seed=2, difficulty=1.6, labelled=False),
+    )
     some = _answer(fresh, ranked_target, ranked)
     if some is not None:
         _inside(some, "value and interval of candidates lie in [0, 1]")
         shuffle = np.random.default_rng(6)
-        again = fresh.fit(in_another_order(ranked, shuffle)).estimate(in_another_order(ranked_target, shuffle))
-        assert np.isclose(again.value, some.value, rtol=0, atol=1e-9), "the order of candidates does not matter"
+        again = fresh.fit(in_another_order(ranked, shuffle)).estimate(
+            in_another_order(ranked_target, shuffle)
+        )
+        assert np.isclose(again.value, some.value, rtol=0, atol=1e-9), (
+            "the order of candidates does not matter"
+        )
     _inside(_answer(fitted, target.slice(0, 1)), "one target row is enough, or refused")
-    _inside(_answer(fresh, target, reference.slice(0, 1)), "one reference row is enough, or refused")
+    _inside(
+        _answer(fresh, target, reference.slice(0, 1)), "one reference row is enough, or refused"
+    )
 
 
 def _inside(result: Any, rule: str) -> None:
@@ -259,19 +311,27 @@ def check_score(factory: Callable[[], Any]) -> None:
     assert values.shape == (len(record),), f"one number a sample, got shape {values.shape}"
     assert np.isfinite(values).all(), "scores are finite"
     order = np.random.default_rng(0).permutation(len(record))
-    assert np.allclose(fitted(record.take(order)), values[order], rtol=1e-6), "a score depends on its own sample alone"
+    assert np.allclose(fitted(record.take(order)), values[order], rtol=1e-6), (
+        "a score depends on its own sample alone"
+    )
     pieces = [fitted(b) for b in record.batches(77)]
-    assert np.allclose(np.concatenate(pieces), values, rtol=1e-6), "batches give what the whole gives"
+    assert np.allclose(np.concatenate(pieces), values, rtol=1e-6), (
+        "batches give what the whole gives"
+    )
     right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
     assert right.mean() > wrong.mean(), "larger means more likely correct"
     candidates = example_candidates(300, seed=3)
     if not _refused(fresh.why_not(candidates)):
         learnt = fresh.fit(example_candidates(seed=4))
         shuffled = learnt(in_another_order(candidates, np.random.default_rng(5)))
-        assert np.allclose(shuffled, learnt(candidates), rtol=1e-6), "the order of candidates does not matter"
+        assert np.allclose(shuffled, learnt(candidates), rtol=1e-6), (
+            "the order of candidates does not matter"
+        )
     if fresh.is_probability:
         assert ((values >= 0) & (values <= 1)).all(), "a probability lies in [0, 1]"
-    assert fresh.why_not(Predictions.from_arrays(input=np.array(["a"], dtype=object))), "needs are declared"
+    assert fresh.why_not(Predictions.from_arrays(input=np.array(["a"], dtype=object))), (
+        "needs are declared"
+    )
 
 
 def check_calibrator(factory: Callable[[], Any]) -> None:
@@ -288,10 +348,15 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     assert np.allclose(made.probabilities.sum(axis=1), 1, atol=1e-5), "rows sum to 1"
     assert (made.predicted == target.predicted).all(), "the predicted class stays"
     order = np.random.default_rng(0).permutation(len(reference))
-    again, rule = fresh.fit(reference.take(order))(target), "the order of reference rows does not matter"
+    again, rule = (
+        fresh.fit(reference.take(order))(target),
+        "the order of reference rows does not matter",
+    )
     assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), rule
     powered = present(reference.probabilities) ** 3
-    overconfident = reference.with_probabilities(powered / powered.sum(axis=1, keepdims=True), "sharpened")
+    overconfident = reference.with_probabilities(
+        powered / powered.sum(axis=1, keepdims=True), "sharpened"
+    )
     cured = fresh.fit(overconfident)(overconfident)
     assert _gap(cured) < _gap(overconfident), "over-confidence on the reference is cured"
 
@@ -307,7 +372,9 @@ def check_metric(factory: Callable[..., Any]) -> None:
     metric = factory()
     _check_documented(type(metric))
     of_classes = metric.why_not(example_record(50)) is None
-    example = example_record if of_classes else example_candidates  # some metrics are of candidates alone
+    example = (
+        example_record if of_classes else example_candidates
+    )  # some metrics are of candidates alone
     if metric.why_not(example(50)) is not None:  # or of questions that were asked several times
 
         def example(*args: Any, **how: Any) -> Predictions:
@@ -321,12 +388,16 @@ def check_metric(factory: Callable[..., Any]) -> None:
 
     def check_orders(rows: Predictions, shuffled: Predictions, what: str) -> None:
         whole = plain(metric.compute(rows))
-        assert _alike(plain(metric.compute(shuffled)), whole), f"the order of {what} does not matter"
+        assert _alike(plain(metric.compute(shuffled)), whole), (
+            f"the order of {what} does not matter"
+        )
         for pieces in _splits(rows, rng):
             merged = plain(metric.finish(metric.folded(pieces)))
             assert _alike(merged, whole), f"merging batches of {what} equals one pass"
 
-    assert _alike(plain(metric.compute(record)), plain(result)), "a second call gives the same result"
+    assert _alike(plain(metric.compute(record)), plain(result)), (
+        "a second call gives the same result"
+    )
     check_orders(record, record.take(rng.permutation(len(record))), "rows")
     candidates = example_candidates(500, seed=1, difficulty=1.5)
     if not _refused(metric.why_not(candidates)):
@@ -334,7 +405,9 @@ def check_metric(factory: Callable[..., Any]) -> None:
     if metric.gives != "number":
         return
     low, high = metric.bounds
-    assert low <= result.lower <= result.value <= result.upper <= high, "value and interval lie within the bounds"
+    assert low <= result.lower <= result.value <= result.upper <= high, (
+        "value and interval lie within the bounds"
+    )
     easy = metric.compute(example(3000, seed=4, difficulty=0.4)).value
     hard = metric.compute(example(3000, seed=4, difficulty=6.0)).value
     if metric.bigger_is_better is not None and metric.name not in _BLIND_TO_DIFFICULTY:
@@ -343,7 +416,14 @@ def check_metric(factory: Callable[..., Any]) -> None:
 
 # The example record is calibrated at every difficulty, so that errors of calibration say nothing about it; and 1/a and
 # 1/b of DiSCA grow as confidences shrink, so that a hard record, of which the model is unsure, may beat an easy one.
-_BLIND_TO_DIFFICULTY = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error", "disca")
+_BLIND_TO_DIFFICULTY = (
+    "ece",
+    "ece_equal_mass",
+    "ece_debiased",
+    "smece",
+    "ks_calibration_error",
+    "disca",
+)
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -351,7 +431,11 @@ def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(_alike(a[k], b[k]) for k in a)
     if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(_alike(x, y) for x, y in zip(a, b, strict=True))
+        return (
+            isinstance(b, list)
+            and len(a) == len(b)
+            and all(_alike(x, y) for x, y in zip(a, b, strict=True))
+        )
     if isinstance(a, float) and isinstance(b, (int, float)):
         return bool(np.isclose(a, b, rtol=1e-6, atol=1e-9))
     return bool(a == b)

@@ -30,15 +30,21 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
     """
     model, ranks = make(), data.modality == "dialogue"
     refuses(lambda: model.ask(data), "an untrained model refuses to be asked", UsageError)
-    other = Dataset("other", np.zeros((len(data), 8, 8, 3), dtype=np.uint8), data.targets, modality="image")
+    other = Dataset(
+        "other", np.zeros((len(data), 8, 8, 3), dtype=np.uint8), data.targets, modality="image"
+    )
     if data.modality == "image":
         other = Dataset("other", ("a b c",) * len(data), data.targets)
     refuses(lambda: make().fit(other), "inputs of another modality are refused", InputError)
     assert model.fit(data) is model, "fit returns the model itself"
-    assert ranks or model.classes == tuple(sorted(set(data.targets))), "classes are sorted where none are given"
+    assert ranks or model.classes == tuple(sorted(set(data.targets))), (
+        "classes are sorted where none are given"
+    )
     logits = _check_answers(model, data, ranks)
     _check_more(model, data)
-    assert np.array_equal(make().fit(data).logits(data), logits), "the same data and options give the same weights"
+    assert np.array_equal(make().fit(data).logits(data), logits), (
+        "the same data and options give the same weights"
+    )
     with tempfile.TemporaryDirectory() as folder:
         _check_saving(model, data, logits, Path(folder))
     # interrupted in the middle, a training goes on to the weights it would have had
@@ -54,7 +60,9 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
         with suppress(KeyboardInterrupt):
             make().fit(data, checkpoint=folder, progress=interrupt)
         whole = make().fit(data, checkpoint=folder).logits(data)
-    assert np.allclose(whole, logits, atol=CLOSE), "an interrupted training goes on to the same weights"
+    assert np.allclose(whole, logits, atol=CLOSE), (
+        "an interrupted training goes on to the same weights"
+    )
 
 
 def _check_answers(model: Classifier, data: Dataset, ranks: bool) -> Any:
@@ -67,11 +75,19 @@ def _check_answers(model: Classifier, data: Dataset, ranks: bool) -> Any:
     backwards = model.logits(data.take(range(rows - 1, -1, -1)))[::-1]
     assert np.allclose(backwards, logits, atol=CLOSE), "the order of the samples changes nothing"
     halves = [model.logits(data.take(half)) for half in (range(rows // 2), range(rows // 2, rows))]
-    assert np.allclose(np.concatenate(halves), logits, atol=CLOSE), "a sample does not depend on its batch"
+    assert np.allclose(np.concatenate(halves), logits, atol=CLOSE), (
+        "a sample does not depend on its batch"
+    )
     record = model.predict(data)
     assert ranks or record.classes == model.classes, "the record has the model's classes"
-    p = record.candidate_probabilities.values.reshape(logits.shape) if ranks else record.probabilities
-    assert np.allclose(present(p), softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
+    p = (
+        record.candidate_probabilities.values.reshape(logits.shape)
+        if ranks
+        else record.probabilities
+    )
+    assert np.allclose(present(p), softmax(logits), atol=1e-6), (
+        "probabilities are the softmax of logits"
+    )
     assert record.label is not None, "labels of the data set go into the record"
     steps: list[tuple[int, int]] = []
     model.ask(data, progress=lambda done, total: steps.append((done, total)))
@@ -92,19 +108,25 @@ def _check_more(model: Classifier, data: Dataset) -> None:
         values = getattr(answers, field)
         assert values is not None, f"{field} are given where they are asked for"
         assert values.shape[axis] == rows, f"{field} have one entry a sample"
-        assert np.array_equal(values, getattr(model.ask(data, request), field)), f"{field} are seeded"
+        assert np.array_equal(values, getattr(model.ask(data, request), field)), (
+            f"{field} are seeded"
+        )
         assert np.allclose(answers.distribution.sum(1), 1, atol=1e-5), "probabilities sum to 1"
         if request.dropout:
             spread = answers.variance
             assert spread is not None, "passes with dropout have a variance"
-            assert spread.shape == answers.distribution.shape, "the variance has the shape of the probabilities"
+            assert spread.shape == answers.distribution.shape, (
+                "the variance has the shape of the probabilities"
+            )
             assert (spread >= 0).all(), "no variance is below 0"
     try:
         late = model.ask(data.take(range(2, rows)), Request(views=1, first_row=2)).views
         whole = model.ask(data, Request(views=1)).views
     except UsageError:
         return
-    assert (present(late)[0] == present(whole)[0, 2:]).mean() > 0.9, "views do not depend on how rows are batched"
+    assert (present(late)[0] == present(whole)[0, 2:]).mean() > 0.9, (
+        "views do not depend on how rows are batched"
+    )
 
 
 def _check_saving(model: Classifier, data: Dataset, logits: Any, folder: Path) -> None:

@@ -12,7 +12,15 @@ import numpy as np
 from ..arrays import Array
 from ..audits.joining import KEY, target_key
 from ..audits.judge import Judgement, judge, refutes
-from ..audits.labels import LabelledRows, collect, no_random_sample, open_labels, read_labels, said_of_labels, unlike
+from ..audits.labels import (
+    LabelledRows,
+    collect,
+    no_random_sample,
+    open_labels,
+    read_labels,
+    said_of_labels,
+    unlike,
+)
 from ..audits.proxy import Proxy, choose_proxy
 from ..audits.result import Audit, noticeable, strata
 from ..audits.suggestion import COUNTS, expected_widths, suggest
@@ -47,14 +55,20 @@ class AuditJob(AuditOptions):
         check_margin(self.margin)
         _ = self.alarm_rules
         if self.alarm_rules and self.judge:
-            raise UsageError("--fail-below and --fail-drop are about an estimate; beside --judge there is none")
+            raise UsageError(
+                "--fail-below and --fail-drop are about an estimate; beside --judge there is none"
+            )
         parse_where(self.where)  # refused before the work
         if self.by is not None and not self.judge:
-            raise UsageError("--by gives rates of groups beside --judge; slices of an estimate are those of `estimate`")
+            raise UsageError(
+                "--by gives rates of groups beside --judge; slices of an estimate are those of `estimate`"
+            )
         if self.suggest < 0:
             raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
         if self.suggest_by not in SUGGEST_BY:
-            raise UsageError(f"unknown way to suggest rows {self.suggest_by!r}; known: {', '.join(SUGGEST_BY)}")
+            raise UsageError(
+                f"unknown way to suggest rows {self.suggest_by!r}; known: {', '.join(SUGGEST_BY)}"
+            )
         if self.out is not None and not self.suggest:
             raise UsageError("an output file is for suggested rows: say how many with --suggest")
         if self.out is not None:
@@ -114,7 +128,9 @@ def audit(options: AuditJob) -> Audit:
     if options.target is None:
         one = "with one file name the column of a judge, --judge COLUMN, and that of people's verdicts, --labels COLUMN"
         raise UsageError(f"audit needs REFERENCE and TARGET; {one}")
-    with executing("audit", options, reference=options.reference, target=options.target) as execution:
+    with executing(
+        "audit", options, reference=options.reference, target=options.target
+    ) as execution:
         run = lambda classes: _audit(replace(options, classes=classes), execution)  # noqa: E731
         return with_classes_of_all(run, given, options)
 
@@ -125,13 +141,17 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     sources = opener.references(options.reference, options.classes)
     target = opener.target(options.target, where=options.where)
     if target.where and options.out is not None and options.key is None and not target.holds(KEY):
-        why = "rows that are suggested beside --where are known by a key, since others were left out"
+        why = (
+            "rows that are suggested beside --where are known by a key, since others were left out"
+        )
         raise UsageError(f"{why}; name it with --key")
     given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
     told = [open_labels(data, opener.labels) for data in given if data is not None]
     opener.check()
     quiet = execution.heard_by(None)
-    read = Predictions.concat([read_reference(s, execution=quiet, seed=seed).record for s in sources])
+    read = Predictions.concat(
+        [read_reference(s, execution=quiet, seed=seed).record for s in sources]
+    )
     judges = None
     if "votes" in target.fields:
         first = next(iter(target.batches(["votes"], rows=1)), None)
@@ -141,7 +161,9 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     merge = lambda a, b: tuple(own + more for own, more in zip(a, b, strict=True))  # noqa: E731
     scores, classes, truths = quiet.fold(_Rows(proxy), target.parts(each=quiet.each), merge)
     score, correct = np.concatenate(scores), np.concatenate(truths)
-    predicted = np.concatenate(classes) if len(classes) == len(scores) else None  # none where some batch tells no class
+    predicted = (
+        np.concatenate(classes) if len(classes) == len(scores) else None
+    )  # none where some batch tells no class
     parts = [read_labels(source, target, predicted, len(score), options.key) for source in told]
     if not told and (correct >= 0).any():
         absent = np.full(len(score), np.nan)
@@ -152,9 +174,16 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     sampled = collect(parts, score, seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "margin")}
+    how: dict[str, Any] = {
+        name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "margin")
+    }
     how |= {"fail_below": options.fail_below, "fail_drop": options.fail_drop}
-    counted, clustered, biased, evidence = sampled, None, None, LabelEvidence(0.0, 0.0, 0, len(score))
+    counted, clustered, biased, evidence = (
+        sampled,
+        None,
+        None,
+        LabelEvidence(0.0, 0.0, 0, len(score)),
+    )
     if sampled is not None:
         biased = _biased(sampled, parts, score, predicted, read)
         fitted = getattr(sources[0], "fitted", None)
@@ -164,7 +193,11 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         evidence = LabelEvidence.of_sample(counted, score, len(sampled), biased)
     estimation = estimated(EstimateJob(homes, away, **how), execution, evidence)
     headline = estimation.headline_without_labels or estimation.headline
-    answered = ("the target holds labels", "do not decide", *(("label some target rows",) if parts else ()))
+    answered = (
+        "the target holds labels",
+        "do not decide",
+        *(("label some target rows",) if parts else ()),
+    )
     warnings = [w for w in estimation.warnings if not any(words in w for words in answered)]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     about: dict[str, Any] = {"labels": 0, "intervals": ()}
@@ -180,21 +213,31 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         claim = (headline.interval.lower, headline.interval.upper)
         judgement = judge(counted, score, slope, level, seed)
         if biased is None:
-            power = None if counted.weighted else noticeable(len(counted), len(score), *claim, level)
+            power = (
+                None if counted.weighted else noticeable(len(counted), len(score), *claim, level)
+            )
             about |= {"p_value": refutes(counted, score, slope, *claim, level), "noticeable": power}
-        about |= {"labels": len(sampled), "correct": int(sampled.correct.sum()), "weighted": sampled.weighted}
+        about |= {
+            "labels": len(sampled),
+            "correct": int(sampled.correct.sum()),
+            "weighted": sampled.weighted,
+        }
         if clustered is not None:
             worth, own, line = clustered
             warnings.append(line)
             judgement = Judgement(own, own, (own,), float(len(worth)), judgement.warnings)
         if biased is not None:
             warnings.append(no_random_sample(biased))
-            judgement = judgement.conditional("the labelled rows stand for all rows, which a test contradicts")
+            judgement = judgement.conditional(
+                "the labelled rows stand for all rows, which a test contradicts"
+            )
         about |= {name: value for name, value in vars(judgement).items() if name != "warnings"}
         today = judgement.estimate.interval
         warnings += judgement.warnings
         labels = [part for part in parts if part.label is not None]
-        if told and predicted is not None and labels:  # of the target's own labels the estimate has spoken
+        if (
+            told and predicted is not None and labels
+        ):  # of the target's own labels the estimate has spoken
             rows = np.concatenate([part.row for part in labels])
             truth = np.concatenate([np.asarray(part.label) for part in labels])
             record = Predictions(len(rows), target.classes, label=truth, prediction=predicted[rows])
@@ -204,11 +247,17 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         done = [part.row[part.correct >= 0] for part in parts]
         labelled = np.unique(np.concatenate(done)) if done else None
         share = 1.0 if options.suggest_by == "random" else None
-        suggestion = suggest(score, slope, options.suggest, level, labelled=labelled, share=share, seed=seed)
+        suggestion = suggest(
+            score, slope, options.suggest, level, labelled=labelled, share=share, seed=seed
+        )
         if options.out is not None:
-            sheet = Worksheet.of(suggestion, target, predicted=predicted, key=target_key(options.key, target))
+            sheet = Worksheet.of(
+                suggestion, target, predicted=predicted, key=target_key(options.key, target)
+            )
             feeds = getattr(getattr(sources[0], "layout", None), "feeds", {})
-            question = options.question or sheet.question(feeds["label"].columns[0] if "label" in feeds else "label")
+            question = options.question or sheet.question(
+                feeds["label"].columns[0] if "label" in feeds else "label"
+            )
             write_worksheet(sheet, options.out, title=Path(target.name).name, question=question)
     expected = None
     if options.expected_widths:
@@ -221,21 +270,39 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
     # the share of a label's variance that is taken away, 1 - var(Y - slope f) / var(Y), where Y is 1 with chance f
     mean = float(score.mean())
-    second = float(np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)))
+    second = float(
+        np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score))
+    )
     whole = mean * (1 - mean)
     explained = 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
-    about |= {"rows": len(score), "headline": headline, "level": level, "seed": seed, "warnings": tuple(warnings)}
-    about |= {"suggestion": suggestion, "suggest_by": options.suggest_by, "expected_widths": expected}
+    about |= {
+        "rows": len(score),
+        "headline": headline,
+        "level": level,
+        "seed": seed,
+        "warnings": tuple(warnings),
+    }
+    about |= {
+        "suggestion": suggestion,
+        "suggest_by": options.suggest_by,
+        "expected_widths": expected,
+    }
     believed = audited(estimation, posterior)
     about |= {"target": {"name": target.name}, "believed": believed, "not_random": biased}
     about |= {"slope": slope, "proxy": proxy.name, "explained": explained}
-    about["reference"] = {k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference}
+    about["reference"] = {
+        k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference
+    }
     about["strata"] = strata(score, row, right, None if suggestion is None else suggestion.row)
     return Audit(**about)
 
 
 def _biased(
-    sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None, reference: Predictions
+    sampled: SampledRows,
+    parts: Sequence[LabelledRows],
+    score: Array,
+    predicted: Array | None,
+    reference: Predictions,
 ) -> str | None:
     """Why the labelled rows can hardly be a random sample; None where nothing says so."""
     drawn, others = np.zeros(len(score), dtype=bool), np.ones(len(score), dtype=bool)
@@ -243,7 +310,9 @@ def _biased(
     drawn[even], others[even], others[sampled.row] = True, False, False
     cell = np.unique(score, return_inverse=True)[1]
     labels = [part.label[np.isin(part.row, even)] for part in parts if part.label is not None]
-    label = np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
+    label = (
+        np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
+    )
     codes = cell * 0 if predicted is None else np.maximum(predicted, 0)
     classes = max(int(label.max(initial=0)), int(codes.max())) + 1
 

@@ -53,4 +53,6 @@ def backtest(options: BacktestOptions) -> Backtest:
     tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
     tells |= {"features": about_features(source)} if source.encoding is not None else {}
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
-    return replace(result, reference=tells, warnings=(*opener.notes, *notes, *warnings, *result.warnings))
+    return replace(
+        result, reference=tells, warnings=(*opener.notes, *notes, *warnings, *result.warnings)
+    )

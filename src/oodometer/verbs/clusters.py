@@ -14,7 +14,13 @@ from ..audits.joining import KEY
 from ..diagnoses import ShiftStatistics
 from ..errors import UsageError
 from ..inference.betting import SampledRows
-from ..inference.clusters import Clusters, cells_effect, cluster_keys, clustered_error, clustered_share
+from ..inference.clusters import (
+    Clusters,
+    cells_effect,
+    cluster_keys,
+    clustered_error,
+    clustered_share,
+)
 from ..intervals import normal_quantile
 from ..passes.evaluating import widened
 from ..predictions import Predictions
@@ -24,17 +30,30 @@ from ..store import Source
 from ..store.columns import unknown_column
 
 _MOST_ROWS = 200_000  # whose ids are looked at where nobody asked
-_FIELDS = ("label", "correct", "prediction", "probabilities", "logits", "confidence", "token_logprobs",
-           "candidate_scores", "votes")  # fmt: skip
+_FIELDS = (
+    "label",
+    "correct",
+    "prediction",
+    "probabilities",
+    "logits",
+    "confidence",
+    "token_logprobs",
+    "candidate_scores",
+    "votes",
+)
 Numbered = TypeVar("Numbered", Interval, Estimate)
 
 
-def cluster_column(source: Source, asked: str | None, rows: int, fitted: str | None = None) -> str | None:
+def cluster_column(
+    source: Source, asked: str | None, rows: int, fitted: str | None = None
+) -> str | None:
     """The column of dependent rows: as asked (`UnknownColumnError` where there is none), else `id` of few rows."""
     if asked is not None and not source.holds(asked):
         remedy = "name another one with --cluster, or leave it out"
         if fitted is not None:
-            remedy = f"rename it with --map theirs={asked}, or fit the reference again without --cluster"
+            remedy = (
+                f"rename it with --map theirs={asked}, or fit the reference again without --cluster"
+            )
         message = f"{source.name}: there is no column {asked} of rows that depend on each other"
         raise unknown_column(asked, message, source.columns, f"; {remedy}")
     return asked or (KEY if rows <= _MOST_ROWS and source.holds(KEY) else None)
@@ -82,7 +101,11 @@ class Design:
         error = clustered_error(self.effects, (self.accuracy, self.rows), (number.value, rows))
         more, value = normal_quantile(number.level) * error, number.value
         lower, upper = (math.hypot(value - end, more) for end in (number.lower, number.upper))
-        return replace(number, lower=max(value - lower, 0.0), upper=min(value + upper, 1.0)) if error else number
+        return (
+            replace(number, lower=max(value - lower, 0.0), upper=min(value + upper, 1.0))
+            if error
+            else number
+        )
 
     def headline(self, headline: Headline, rows: int) -> Headline:
         """The headline with its bands."""
@@ -93,7 +116,9 @@ class Design:
         """What is said of the reference, its accuracy with the interval of clusters."""
         if self.reference.effect <= 1:
             return reference
-        own = Interval(*(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind")))
+        own = Interval(
+            *(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind"))
+        )
         wide = widened(own, self.reference.effect)
         return {**reference, "lower": wide.lower, "upper": wide.upper, "kind": wide.kind}
 
@@ -105,7 +130,11 @@ class Design:
         columns = " or ".join(sorted({side.column for side, _ in sides}))
         effects = f"design effects {self.effects[0]:.1f} and {self.effects[1]:.1f}"
         text = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
-        return [f"{text}; the tests behind the kind of shift take rows as independent"] if counts else []
+        return (
+            [f"{text}; the tests behind the kind of shift take rows as independent"]
+            if counts
+            else []
+        )
 
 
 def side_of(
@@ -125,14 +154,24 @@ def side_of(
     keys = np.concatenate([keys_of(source, column) for source in sources])
     different = len(np.unique(keys))
     if different == 1 < len(keys) and asked is not None:
-        raise UsageError(f"{sources[0].name}: column {column} holds one value in all rows; leave --cluster out")
+        raise UsageError(
+            f"{sources[0].name}: column {column} holds one value in all rows; leave --cluster out"
+        )
     if not 1 < different < len(keys):
         return none
     counts = None if statistics is None else statistics.label_counts
     values, cells = [], []
     for batch in (batch for source in sources for batch in source.batches(fields=_FIELDS)):
-        values.append(np.where(batch.verdicts >= 0, batch.verdicts, np.nan) if labelled else _confidence(batch))
-        counts = counts if counts is not None and counts.why_not(batch) is None and batch.has_prediction else None
+        values.append(
+            np.where(batch.verdicts >= 0, batch.verdicts, np.nan)
+            if labelled
+            else _confidence(batch)
+        )
+        counts = (
+            counts
+            if counts is not None and counts.why_not(batch) is None and batch.has_prediction
+            else None
+        )
         cells.append(np.zeros(len(batch)) if counts is None else counts.cells(batch))
     value = np.concatenate(values)
     finite = np.isfinite(value)
@@ -140,8 +179,17 @@ def side_of(
     if sums.count < 2:
         return none
     effect = sums.effect(level)
-    outputs = effect if counts is None else cells_effect(keys[finite], np.concatenate(cells)[finite])
-    return replace(none, column=column, count=sums.count, effect=effect, outputs=outputs, sizes=sums.rows / sums.worth)
+    outputs = (
+        effect if counts is None else cells_effect(keys[finite], np.concatenate(cells)[finite])
+    )
+    return replace(
+        none,
+        column=column,
+        count=sums.count,
+        effect=effect,
+        outputs=outputs,
+        sizes=sums.rows / sums.worth,
+    )
 
 
 def _confidence(batch: Predictions) -> Array:
@@ -149,7 +197,9 @@ def _confidence(batch: Predictions) -> Array:
     confidence = batch.confidence if batch.probabilities is None else batch.top.first
     if confidence is not None:
         return np.asarray(confidence, dtype=np.float64)
-    return np.zeros(len(batch)) if batch.votes is None else np.asarray((batch.votes > 0).mean(axis=0))
+    return (
+        np.zeros(len(batch)) if batch.votes is None else np.asarray((batch.votes > 0).mean(axis=0))
+    )
 
 
 def clustered_labels(
@@ -163,13 +213,22 @@ def clustered_labels(
     if sums.count == sums.rows or (asked is None and sums.count == 1):
         return None
     if sampled.weighted:
-        raise UsageError("labels that --suggest-by confidence drew are of single rows; leave --cluster out")
+        raise UsageError(
+            "labels that --suggest-by confidence drew are of single rows; leave --cluster out"
+        )
     labels, value = len(sampled), sums.value
     low, high = clustered_share(sums, labels, value, level)
     estimate = Estimate(
-        "clusters", value, low, high, level, "asymptotic", "whole clusters were drawn at random from the target",
-        "korn1998", rows=labels,
-    )  # fmt: skip
+        "clusters",
+        value,
+        low,
+        high,
+        level,
+        "asymptotic",
+        "whole clusters were drawn at random from the target",
+        "korn1998",
+        rows=labels,
+    )
     worth = max(round(labels / sums.effect(level)), 1)
     right = np.arange(worth) < round(value * worth)
     text = f"rows of one {column} depend on each other: {labels:,} labels of {sums.count:,} count as {worth:,}"

@@ -32,33 +32,46 @@ class ColumnEvidence:
 
     def __init__(self, cells: Any, name: str, source: Any) -> None:
         self.classes: list[str] = []
-        self.texts, self.numbers = np.full(len(cells), None, dtype=object), np.full(len(cells), np.nan)
+        self.texts, self.numbers = (
+            np.full(len(cells), None, dtype=object),
+            np.full(len(cells), np.nan),
+        )
         self.differs = False  # in every row, as an id does
         with suppress(InputError):
             coded = dictionary(plain(cells), name, source.raw_text)
             held = {str(value) for value in coded.values if value is not None}
             known = sorted(without_missing(held, ()))
-            most = _MOST_NUMBERS if isinstance(class_names(known)[0] if known else "", int) else _MOST_CLASSES
+            most = (
+                _MOST_NUMBERS
+                if isinstance(class_names(known)[0] if known else "", int)
+                else _MOST_CLASSES
+            )
             self.differs = len(known) == len(cells) > 1
             texts = [*(None if value is None else str(value) for value in coded.values), None]
             self.texts = np.array(texts, dtype=object)[coded.codes]
             if 1 < len(known) <= most and (not self.differs or len(cells) < LEAST_ROWS):
                 self.classes = [str(class_) for class_ in name_order(class_names(known))]
         some = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
-        self.is_time = pt.is_temporal(cells.type) or (bool(some) and all(map(_TIME.fullmatch, some)))
+        self.is_time = pt.is_temporal(cells.type) or (
+            bool(some) and all(map(_TIME.fullmatch, some))
+        )
         with suppress(InputError):
             numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
             self.numbers = numbers if np.isfinite(numbers).mean() > 0.9 else self.numbers
         if is_stated(name) and (np.isnan(self.numbers).all() or np.nanmax(self.numbers) > 1):
             with suppress(InputError):
                 self.numbers, _ = stated_confidence(cells.to_pylist(), name)
-        if is_stated(name) and np.isnan(self.numbers).any():  # none for some rows: compared, and never taken unasked
+        if (
+            is_stated(name) and np.isnan(self.numbers).any()
+        ):  # none for some rows: compared, and never taken unasked
             self.numbers = np.full(len(cells), np.nan)
         some = self.numbers[np.isfinite(self.numbers)]
         self.varies = len(np.unique(some)) > 2
         self.is_unit = bool(len(some) and some.min() >= 0 and some.max() <= 1)
         self.is_share = self.is_unit and self.varies
-        self.is_raw_score = bool(self.varies and some.min() < 0 and (some != np.round(some)).mean() > 0.5)
+        self.is_raw_score = bool(
+            self.varies and some.min() < 0 and (some != np.round(some)).mean() > 0.5
+        )
 
     @classmethod
     def of_numbers(cls, numbers: Array) -> ColumnEvidence:
@@ -73,7 +86,9 @@ class ColumnEvidence:
         if len(other.classes) != 2 or known.sum() < LEAST_ROWS:
             return None
         found = area(self.numbers[known], other.texts[known] == other.classes[1])
-        return other.classes[1] if found >= _SURE else other.classes[0] if found <= 1 - _SURE else None
+        return (
+            other.classes[1] if found >= _SURE else other.classes[0] if found <= 1 - _SURE else None
+        )
 
     def decides(self, other: ColumnEvidence) -> bool:
         """Whether a threshold of these numbers tells two classes of another column apart without an exception."""
@@ -81,7 +96,11 @@ class ColumnEvidence:
         if not self.is_share or len(other.classes) != 2 or known.sum() < LEAST_ROWS:
             return False
         first, second = (self.numbers[known & (other.texts == name)] for name in other.classes)
-        return bool(len(first) and len(second) and (first.max() < second.min() or second.max() < first.min()))
+        return bool(
+            len(first)
+            and len(second)
+            and (first.max() < second.min() or second.max() < first.min())
+        )
 
     def is_never_below(self, least: float) -> bool:
         """Whether 20 numbers or more all reach ``least``, as the confidence in the best of 1 / least classes does."""
@@ -102,13 +121,19 @@ class ColumnEvidence:
     def is_calibrated(self, label: ColumnEvidence) -> bool:
         """Whether it tells the second of two classes better than the frequency of that class does."""
         y = label.texts == label.classes[-1]
-        return len(label.classes) == 2 and bool(np.nanmean((self.numbers - y) ** 2) < 0.95 * y.var())
+        return len(label.classes) == 2 and bool(
+            np.nanmean((self.numbers - y) ** 2) < 0.95 * y.var()
+        )
 
     @property
     def is_told_by_classes(self) -> bool:
         """Whether its classes are seldom those of another column: more than two, or two words besides yes and no."""
         words = {name.strip().lower() for name in self.classes}
-        return len(words) > 1 and not all(name.isdecimal() for name in words) and not words <= _POSITIVE.keys()
+        return (
+            len(words) > 1
+            and not all(name.isdecimal() for name in words)
+            and not words <= _POSITIVE.keys()
+        )
 
     def goes_with(self, label: ColumnEvidence) -> float:
         """As `beyond_chance`, of the class in each row."""
@@ -118,9 +143,39 @@ class ColumnEvidence:
 
 # Of two words for classes, the one that a probability without a name is of; 1 of numbers is the larger one.
 _POSITIVE = {
-    **dict.fromkeys(("yes", "y", "true", "t", "positive", "pos", "+", "present", "case", "event", "success", "1"), 1),
     **dict.fromkeys(
-        ("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent", "failure", "0"), 0
+        (
+            "yes",
+            "y",
+            "true",
+            "t",
+            "positive",
+            "pos",
+            "+",
+            "present",
+            "case",
+            "event",
+            "success",
+            "1",
+        ),
+        1,
+    ),
+    **dict.fromkeys(
+        (
+            "no",
+            "n",
+            "false",
+            "f",
+            "negative",
+            "neg",
+            "-",
+            "absent",
+            "control",
+            "nonevent",
+            "failure",
+            "0",
+        ),
+        0,
     ),
 }
 

@@ -32,7 +32,13 @@ from ..metrics.ranks import LIMIT, RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from ..options import verb
-from ..passes.evaluating import KeptRows, finish_evaluation, named_classes, plan_evaluation, read_evaluation
+from ..passes.evaluating import (
+    KeptRows,
+    finish_evaluation,
+    named_classes,
+    plan_evaluation,
+    read_evaluation,
+)
 from ..passes.folding import Execution
 from ..passes.reference import read_reference
 from ..passes.slicing import WHOLE
@@ -45,7 +51,14 @@ from ..results.evaluation import Evaluation
 from ..results.values import points
 from ..store import Source, as_source
 from ..vectors import index_key
-from .opening import executing, in_name_order, listed, opener_for, with_classes_of_all, with_features
+from .opening import (
+    executing,
+    in_name_order,
+    listed,
+    opener_for,
+    with_classes_of_all,
+    with_features,
+)
 from .options import CompareOptions
 
 __all__ = ["Comparison", "compare"]
@@ -53,12 +66,25 @@ __all__ = ["Comparison", "compare"]
 
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
-RANKED = ("mean_score", *REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank
+RANKED = (
+    "mean_score",
+    *REPLICATED,
+    "brier",
+    "ece",
+)  # those without replicates have no share beside their rank
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
 _TAIL = 0.005  # of accuracy, the least that case 1 needs
 _MOST_TASKS = 200  # with a row of their own
 _MOST = 20  # sentences about pairs, the surest first
-_HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_risk", "risk_at_coverage")
+_HELD = (
+    "accuracy",
+    "auc_coverage",
+    "e_aurc",
+    "augrc",
+    "disca",
+    "coverage_at_risk",
+    "risk_at_coverage",
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +104,11 @@ class Rows:
 
     def in_order(self, order: Array) -> Rows:
         """The same rows in another order."""
-        columns: Any = {name: value[order] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        columns: Any = {
+            name: value[order]
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray)
+        }
         return replace(self, **columns)
 
 
@@ -106,13 +136,17 @@ class Domain:
     def draws(self) -> dict[str, Array]:
         """Each metric that every model has, of each replicate: (replicate, model)."""
         drawn = {
-            name: np.stack([replicated(curves, name, **self.options) for curves in self.curves], axis=1)
+            name: np.stack(
+                [replicated(curves, name, **self.options) for curves in self.curves], axis=1
+            )
             for name in REPLICATED
             if self.curves and self.has(name)
         }
         return drawn if self.curves or self.rows is None else {self.subject: self.rows.replicates}
 
-    def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> dict[str, Any]:
+    def difference(
+        self, i: int, j: int, level: float, quantile: float | None = None
+    ) -> dict[str, Any]:
         """What is compared, of model i ("b") minus j ("a"): on the same rows as `Paired` has it, else the arms of both
         intervals add as squares (Newcombe 1998).
         """
@@ -127,8 +161,16 @@ class Domain:
         made = self.rows.difference(i, j, level, quantile)
         out["clusters"] = None if self.rows.clusters is None else self.rows.count
         point = self.rows.span / 100
-        out |= {"p_value": made.p_value, "b_alone": made.ahead, "a_alone": made.behind, "p_b_better": made.share}
-        out |= {name: getattr(made, name) for name in ("value", "lower", "upper", "ties", "smallest_visible")}
+        out |= {
+            "p_value": made.p_value,
+            "b_alone": made.ahead,
+            "a_alone": made.behind,
+            "p_b_better": made.share,
+        }
+        out |= {
+            name: getattr(made, name)
+            for name in ("value", "lower", "upper", "ties", "smallest_visible")
+        }
         many = math.ceil(self.rows.rows * (made.smallest_visible / point) ** 2)
         return {**out, "point": point, "rows_for_point": many, "standard_error": made.error}
 
@@ -166,7 +208,9 @@ def _read_domain(
     if subject == "mean_score":
         rows = [replace(row, scores=row.graded) for row in rows]
     elif any("mean_score" in evaluation.metrics for evaluation in evaluations):
-        notes.append("who is right is compared; of files without `correct` it is the mean of `score`")
+        notes.append(
+            "who is right is compared; of files without `correct` it is the mean of `score`"
+        )
     paired = all(row.scores is not None for row in rows)
     if not paired:
         why = "there are too many rows to keep them in order"
@@ -174,13 +218,21 @@ def _read_domain(
         order = _in_one_order(sources, rows)
         sizes = [len(row.ids) for row in rows]  # type: ignore[arg-type]
         if any(size != len(order[0]) for size in sizes):
-            lacking = [f"{n - len(order[0]):,} of {n:,} of {title}" for title, n in zip(titles, sizes, strict=True)]
+            lacking = [
+                f"{n - len(order[0]):,} of {n:,} of {title}"
+                for title, n in zip(titles, sizes, strict=True)
+            ]
             notes.append(f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}")
             whole = zip(sources, rows, order, strict=True)
-            common = [_rows_of(source, row, at, str(key), options.cluster) for source, row, at in whole]
+            common = [
+                _rows_of(source, row, at, str(key), options.cluster) for source, row, at in whole
+            ]
             domain, more = _read_domain(name, titles, common, options, execution)
             return domain, [*notes, *more]
-        rows, why = [row.in_order(at) for row, at in zip(rows, order, strict=True)], "the ids are the same"
+        rows, why = (
+            [row.in_order(at) for row, at in zip(rows, order, strict=True)],
+            "the ids are the same",
+        )
         notes += _check_same_questions(titles, sources, rows)
     else:
         paired, why = _same_labels(rows)
@@ -189,15 +241,24 @@ def _read_domain(
     if paired:
         clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
         scores: Any = np.stack([row.scores for row in rows])  # type: ignore[misc]
-        low, high = options.scale or (scale_seen((scores.min(), scores.max())) if subject == "mean_score" else (0, 1))
+        low, high = options.scale or (
+            scale_seen((scores.min(), scores.max())) if subject == "mean_score" else (0, 1)
+        )
         ends = [(own.min(), own.max()) for own in scores]
         if options.scale is None and high > 1 and any(end[0] >= 0 and end[1] <= 1 for end in ends):
-            seen = [f"{end[0]:g} to {end[1]:g} in {title}" for title, end in zip(titles, ends, strict=True)]
+            seen = [
+                f"{end[0]:g} to {end[1]:g} in {title}"
+                for title, end in zip(titles, ends, strict=True)
+            ]
             notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
         side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
-        least = math.ceil(1 - math.log2(1 - options.level))  # of whose signs all alike have a small enough chance
+        least = math.ceil(
+            1 - math.log2(1 - options.level)
+        )  # of whose signs all alike have a small enough chance
         if clusters is not None and side.count < least:
-            notes.append(f"{side.count} clusters show no difference, however large it is; at least {least} are needed")
+            notes.append(
+                f"{side.count} clusters show no difference, however large it is; at least {least} are needed"
+            )
         groups: Any = [row.groups for row in rows]
         alike = all(group is not None and (group == groups[0]).all() for group in groups)
         if alike and options.cluster != "group":
@@ -210,9 +271,24 @@ def _read_domain(
             curves = [resampled(group, options.seed + 1 + i) for i, group in enumerate(ranked)]
         else:
             values: Any = [row.values for row in rows]
-            curves = jointly_resampled(ranked, values, [row.scores for row in rows], options.seed, side.clusters)  # type: ignore[misc]
+            curves = jointly_resampled(
+                ranked,
+                values,
+                [row.scores for row in rows],  # type: ignore[misc]
+                options.seed,
+                side.clusters,
+            )
     named = tuple(row.named for row in rows)
-    about = (tuple(titles), tuple(evaluations), tuple(curves), why, options.curve, side, tasks, named)
+    about = (
+        tuple(titles),
+        tuple(evaluations),
+        tuple(curves),
+        why,
+        options.curve,
+        side,
+        tasks,
+        named,
+    )
     return Domain(name, subject, *about), notes
 
 
@@ -234,8 +310,12 @@ def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None
     assert row.ids is not None
     record, columns = source.read(source.fields).take(row.places[at]), {key: row.ids[at]}
     if cluster and cluster not in FIELDS:
-        columns[cluster] = np.array(source.keys(cluster).take(row.places[at]).to_pylist(), dtype=object)
-    return as_source(replace(record, columns={**record.columns, **columns}, source=source.name, first_row=0))
+        columns[cluster] = np.array(
+            source.keys(cluster).take(row.places[at]).to_pylist(), dtype=object
+        )
+    return as_source(
+        replace(record, columns={**record.columns, **columns}, source=source.name, first_row=0)
+    )
 
 
 def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> list[Rows]:
@@ -246,14 +326,18 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
     for source, row in zip(sources, rows, strict=True):
         try:
             ids = source.keys(key).take(row.places)
-            epochs = source.keys(EPOCH).take(row.places).to_pylist() if source.holds(EPOCH) else None
+            epochs = (
+                source.keys(EPOCH).take(row.places).to_pylist() if source.holds(EPOCH) else None
+            )
         except InputError:
             return list(rows)
         if ids.null_count:
             return list(rows)
         named.append((ids.to_pylist(), epochs))
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
-    repeated = key == KEY and any(len(set(bases)) < len(bases) for bases in split)  # rows of one id are a cluster
+    repeated = key == KEY and any(
+        len(set(bases)) < len(bases) for bases in split
+    )  # rows of one id are a cluster
     out = []
     for source, row, bases, (ids, epochs) in zip(sources, rows, split, named, strict=True):
         if len(set(bases)) < len(bases):
@@ -262,9 +346,15 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             ids = named_repeats(ids, epochs, every=True)
         if len(set(ids)) < len(ids):
             twice = next(name for name, times in Counter(ids).items() if times > 1)
-            expected = f"each {key} once" + (f" in an {EPOCH}" if key == KEY else ", as rows are matched by it")
-            remedy = "drop one of the rows, " + ("or number them in `epoch`" if key == KEY else "or leave --key out")
-            raise InputError(expected, got=f"{twice!r} twice", file=source.name, column=key, remedy=remedy)
+            expected = f"each {key} once" + (
+                f" in an {EPOCH}" if key == KEY else ", as rows are matched by it"
+            )
+            remedy = "drop one of the rows, " + (
+                "or number them in `epoch`" if key == KEY else "or leave --key out"
+            )
+            raise InputError(
+                expected, got=f"{twice!r} twice", file=source.name, column=key, remedy=remedy
+            )
         out.append(replace(row, ids=np.array(ids, dtype=object)))
     return out
 
@@ -282,8 +372,14 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
             places: Any = row.places
             expected = f"one question for each id, here {str(cells[at[i]])[:40]!r} as in row {places[at[i]] + 1}"
             got = f"{str(cells[i])[:40]!r}, and the id is {bases[i]!r} again"
-            remedy = "give each question its own id, such as group/id, or name another column with --key"
-            remedy += "; repeats in other words are numbered in a column `epoch`" if column == "input" else ""
+            remedy = (
+                "give each question its own id, such as group/id, or name another column with --key"
+            )
+            remedy += (
+                "; repeats in other words are numbered in a column `epoch`"
+                if column == "input"
+                else ""
+            )
             where: Any = {"file": source.name, "row": int(places[i]) + 1, "column": column}
             raise InputError(expected, got=got, remedy=remedy, **where)
 
@@ -302,31 +398,52 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
         names = [str(tail[min(shared)]) for tail in tails]
         cause = f"without what stands before the / they agree ({names[0]} and {names[1]}): "
         apart = {name.rpartition("/")[0] for name in names}
-        cause += "these are different tasks; compare files of one task, or " if all(apart) else "one has a prefix; "
+        cause += (
+            "these are different tasks; compare files of one task, or "
+            if all(apart)
+            else "one has a prefix; "
+        )
     remedy = f"{cause}write the ids alike, or name another column that both have with --key"
     expected = f"ids that {sources[0].name} has, too, such as {one!r}"
-    raise InputError(expected, got=f"{two!r}, and none in common", file=sources[other].name, column=KEY, remedy=remedy)
+    raise InputError(
+        expected,
+        got=f"{two!r}, and none in common",
+        file=sources[other].name,
+        column=KEY,
+        remedy=remedy,
+    )
 
 
-def _check_same_questions(titles: Sequence[str], sources: Sequence[Source], rows: Sequence[Rows]) -> list[str]:
+def _check_same_questions(
+    titles: Sequence[str], sources: Sequence[Source], rows: Sequence[Rows]
+) -> list[str]:
     """What is to be said of groups that files name differently; `InputError` where two hold other labels under one id,
     or, without labels, groups of which neither name holds the other.
     """
     first, notes = rows[0], []
     for title, other, source in zip(titles[1:], rows[1:], sources[1:], strict=True):
         labelled = first.truth is not None and other.truth is not None
-        for column, own, theirs in (("label", first.truth, other.truth), ("group", first.groups, other.groups)):
+        for column, own, theirs in (
+            ("label", first.truth, other.truth),
+            ("group", first.groups, other.groups),
+        ):
             apart = [] if own is None or theirs is None else np.flatnonzero(own != theirs).tolist()
             named: Any = {i: (str(own[i]), str(theirs[i])) for i in apart}  # type: ignore[index]
             if column == "group" and (labelled or all(a in b or b in a for a, b in named.values())):
                 pairs = {*named.values()}
-                notes += [f"{title} has other groups, such as {min(pairs)}: no table by task"] if len(pairs) > 1 else []
+                notes += (
+                    [f"{title} has other groups, such as {min(pairs)}: no table by task"]
+                    if len(pairs) > 1
+                    else []
+                )
             elif apart:
                 ids, places, at = other.ids, other.places, apart[0]
                 remedy = "compare answers to the same questions"
                 if column == "group":
                     remedy += "; if these are the same, read them without groups: --map group=task"
-                expected = f"{named[at][0]} as in {sources[0].name}, since the id {ids[at]} is the same"  # type: ignore[index]
+                expected = (
+                    f"{named[at][0]} as in {sources[0].name}, since the id {ids[at]} is the same"  # type: ignore[index]
+                )
                 where: Any = {"file": source.name, "row": int(places[at]) + 1, "column": column}  # type: ignore[index]
                 raise InputError(expected, got=named[at][1], remedy=remedy, **where)
     return notes
@@ -335,7 +452,10 @@ def _check_same_questions(titles: Sequence[str], sources: Sequence[Source], rows
 def _same_labels(rows: Sequence[Rows]) -> tuple[bool, str]:
     """Whether files without ids tell of the same rows in the same order, and how that is known."""
     if len({len(row.scores) for row in rows if row.scores is not None}) > 1:
-        return False, "the files have different numbers of labelled rows, and no id tells which are the same"
+        return (
+            False,
+            "the files have different numbers of labelled rows, and no id tells which are the same",
+        )
     first = rows[0].truth
     if first is None or any(row.truth is None for row in rows):
         return False, "without a label column or ids it cannot be seen that the rows are the same"
@@ -345,15 +465,30 @@ def _same_labels(rows: Sequence[Rows]) -> tuple[bool, str]:
 
 
 def ranked(
-    models: Sequence[str], intervals: Sequence[Any], sign: int = 1, best: Array | None = None, same: Array | None = None
+    models: Sequence[str],
+    intervals: Sequence[Any],
+    sign: int = 1,
+    best: Array | None = None,
+    same: Array | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of a ranking, best first; models of equal value share a rank."""
     ranks = _ranks(sign * np.array([[interval.value for interval in intervals]]))[0]
     out: list[dict[str, Any]] = []
     for i in np.argsort(ranks, kind="stable"):
-        number = {name: getattr(intervals[i], name) for name in ("value", "lower", "upper", "level", "kind")}
+        number = {
+            name: getattr(intervals[i], name)
+            for name in ("value", "lower", "upper", "level", "kind")
+        }
         p_best, stable = (None if share is None else float(share[i]) for share in (best, same))
-        out.append({"model": models[i], "rank": int(ranks[i]), **number, "p_best": p_best, "stable": stable})
+        out.append(
+            {
+                "model": models[i],
+                "rank": int(ranks[i]),
+                **number,
+                "p_best": p_best,
+                "stable": stable,
+            }
+        )
     return out
 
 
@@ -394,8 +529,19 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
             apart = domain.better(name) * (draws[:, i] - draws[:, j])
             share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
         kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
-        about = {"domain": domain.name, "metric": name, "a": domain.models[i], "b": domain.models[j]}
-        apart_by = {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind}
+        about = {
+            "domain": domain.name,
+            "metric": name,
+            "a": domain.models[i],
+            "b": domain.models[j],
+        }
+        apart_by = {
+            "value": difference,
+            "lower": lower,
+            "upper": upper,
+            "level": level,
+            "kind": kind,
+        }
         sure = {"p_a_better": share, "undecided": max(share, 1 - share) < SURE}
         out.append({**about, "difference": apart_by, **sure})
     return out
@@ -409,12 +555,19 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
     b, a = (1, 0) if len(order) == 2 else order[:2]
     quantile = None if rows is None else rows.simultaneous(level)
     out = domain.difference(b, a, level, quantile)
-    about = {"a": domain.models[a], "b": domain.models[b], "metric": domain.subject, "paired": domain.paired}
+    about = {
+        "a": domain.models[a],
+        "b": domain.models[b],
+        "metric": domain.subject,
+        "paired": domain.paired,
+    }
     if rows is not None and quantile is not None:
         out["bootstrap"] = dict(zip(("lower", "upper"), rows.bootstrap(b, a, level), strict=True))
         out |= {"p_adjusted": rows.adjusted(b, a)} if len(order) > 2 else {}
         if domain.tasks is not None:
-            out["macro"] = Interval(*rows.macro(b, a, domain.tasks[1], quantile), level, "asymptotic").to_dict()
+            out["macro"] = Interval(
+                *rows.macro(b, a, domain.tasks[1], quantile), level, "asymptotic"
+            ).to_dict()
     return {**about, "level": level, **out}
 
 
@@ -429,7 +582,15 @@ def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[
         made = part.difference(i, j, level)
         ends = Interval(made.value, made.lower, made.upper, level, "asymptotic").to_dict()
         values = dict(zip(domain.models, part.scores.mean(axis=1).tolist(), strict=True))
-        out.append({"task": task, "rows": part.rows, "values": values, "difference": ends, "p_value": made.p_value})
+        out.append(
+            {
+                "task": task,
+                "rows": part.rows,
+                "values": values,
+                "difference": ends,
+                "p_value": made.p_value,
+            }
+        )
     for row, p_value in zip(out, holm([row["p_value"] for row in out]), strict=True):
         row["p_holm"] = p_value
     return out
@@ -454,7 +615,11 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
     groups: list[list[str]] = []
     stop = 0  # of the last run of the order in which no two are told apart
     for start in range(len(order)):
-        apart = (k for k in range(start, len(order)) if any(gaps[i, order[k]].lower > 0 for i in order[start:k]))
+        apart = (
+            k
+            for k in range(start, len(order))
+            if any(gaps[i, order[k]].lower > 0 for i in order[start:k])
+        )
         if (end := next(apart, len(order))) > stop:
             groups.append([domain.models[i] for i in order[start:end]])
             stop = end
@@ -466,13 +631,19 @@ def disagreements(domain: Domain) -> list[dict[str, Any]]:
     out = []
     names = [name for name in _HELD if name in domain.draws]
     for metric, other in combinations(names, 2):
-        first, second = domain.better(metric) * domain.values(metric), domain.better(other) * domain.values(other)
+        first, second = (
+            domain.better(metric) * domain.values(metric),
+            domain.better(other) * domain.values(other),
+        )
         parted = []
         for i, j in combinations(range(len(domain.models)), 2):
             if (first[i] - first[j]) * (second[i] - second[j]) >= 0:
                 continue
             a, b = (i, j) if first[i] > first[j] else (j, i)
-            share, preferred = parting(domain, metric, other, a, b), {metric: domain.models[a], other: domain.models[b]}
+            share, preferred = (
+                parting(domain, metric, other, a, b),
+                {metric: domain.models[a], other: domain.models[b]},
+            )
             parted.append({"preferred": preferred, "share": share, "undecided": share < SURE})
         if not parted:
             continue
@@ -510,13 +681,19 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
         cases = [case for case in evaluation.tables.get("failure_cases", []) if case["seen"]]
         findings += [{**case, **about, "sentence": f"{name}: {case['sentence']}"} for case in cases]
     return [
-        {**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}} for finding in findings
+        {**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}}
+        for finding in findings
     ]
 
 
 def _pair(domain: Domain, name: str, a: int, b: int, share: float, **more: Any) -> dict[str, Any]:
     area = domain.values("auc_coverage")
-    about = {"name": name, "domain": domain.name, "models": [domain.models[a], domain.models[b]], "share": share}
+    about = {
+        "name": name,
+        "domain": domain.name,
+        "models": [domain.models[a], domain.models[b]],
+        "share": share,
+    }
     return {**about, "auc_coverage": [float(area[a]), float(area[b])], **more}
 
 
@@ -527,7 +704,12 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
     values, share = domain.values(metric), parting(domain, "auc_coverage", metric, a, b)
     if not values[b] > values[a] or share < SURE:
         return []
-    one, other, area, names = domain.evaluations[a], domain.evaluations[b], domain.values("auc_coverage"), domain.models
+    one, other, area, names = (
+        domain.evaluations[a],
+        domain.evaluations[b],
+        domain.values("auc_coverage"),
+        domain.models,
+    )
     say = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
     doubt = ""
     if metric == "disca":
@@ -537,10 +719,13 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
                 risk = float(one.metrics["coverage_at_risk"].to_dict()["risk"])
                 doubt = f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers "
                 doubt += (
-                    f"wrong {names[a]} answers {percent(covered[a])} of the rows and {names[b]} {percent(covered[b])}"
+                    f"wrong {names[a]} answers {percent(covered[a])} of the "
+                    f"rows and {names[b]} {percent(covered[b])}"
                 )
         say += f", {'DiSCA' if doubt else 'selective answering'} prefers {names[b]}: "
-        say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
+        say += (
+            f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
+        )
     else:
         risk = float(other.metrics[metric].to_dict()["risk"])
         say += f", selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
@@ -552,13 +737,19 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
 def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
     area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
-    apart = [(a, b, parting(domain, "auc_coverage", "disca", a, b)) for a, b in ahead if score[b] > score[a]]
+    apart = [
+        (a, b, parting(domain, "auc_coverage", "disca", a, b))
+        for a, b in ahead
+        if score[b] > score[a]
+    ]
     unsure = sorted((triple for triple in apart if triple[2] < SURE), key=lambda triple: -triple[2])
     if not unsure:
         return []
     a, b, share = unsure[0]
     if len(unsure) == 1:
-        areas, scores = (" against ".join(_precise(*two)) for two in ((area[a], area[b]), (score[b], score[a])))
+        areas, scores = (
+            " against ".join(_precise(*two)) for two in ((area[a], area[b]), (score[b], score[a]))
+        )
         say = f"AUC prefers {names[a]} ({areas}) and DiSCA {names[b]} ({scores}), but that may be chance: they part "
         say += f"so in {percent(share, 0)} of the replicates"
     else:
@@ -566,7 +757,12 @@ def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[st
         say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
         say += f"surest, {names[a]} and {names[b]}, in {percent(share, 0)}"
     involved = sorted({i for a, b, _ in unsure for i in (a, b)})
-    row = {"name": "undecided", "domain": domain.name, "models": [names[i] for i in involved], "share": share}
+    row = {
+        "name": "undecided",
+        "domain": domain.name,
+        "models": [names[i] for i in involved],
+        "share": share,
+    }
     pairs = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]
     return [{**row, "pairs": pairs, "undecided": True, "sentence": say}]
 
@@ -615,7 +811,9 @@ def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
     return [_pair(domain, "tail", a, b, share, case=1, tail_accuracy=early, sentence=say)]
 
 
-_TRUTH = "the target holds labels"  # a warning of `estimate`; the truth stands in its own column here
+_TRUTH = (
+    "the target holds labels"  # a warning of `estimate`; the truth stands in its own column here
+)
 _RISK, _COVERAGE = 0.05, 0.8
 _PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
 
@@ -634,12 +832,16 @@ class CompareJob(CompareOptions):
     def computation_scores(self) -> list[float] | None:
         """The computation score of each model, of its energy or its number of parameters; None where none is given."""
         if self.energy and self.parameters:
-            raise UsageError("give the models' energy or their parameters, not both: DiDMA takes one")
+            raise UsageError(
+                "give the models' energy or their parameters, not both: DiDMA takes one"
+            )
         if self.energy:
             return [computation_score(energy=e) for e in self.energy]
         if self.parameters:
             optimal = self.optimal_parameters
-            return [computation_score(parameters=p, optimal_parameters=optimal) for p in self.parameters]
+            return [
+                computation_score(parameters=p, optimal_parameters=optimal) for p in self.parameters
+            ]
         if self.optimal_parameters is not None:
             raise UsageError("an optimal number of parameters needs the parameters of each model")
         return None
@@ -652,7 +854,12 @@ class CompareJob(CompareOptions):
     def disca(self) -> dict[str, Any]:
         """Options of DiSCA."""
         weights = self.shares()
-        return {"tolerance": self.tolerance, "weights": weights, "grid": self.grid, "steps": self.steps}
+        return {
+            "tolerance": self.tolerance,
+            "weights": weights,
+            "grid": self.grid,
+            "steps": self.steps,
+        }
 
     @property
     def curve(self) -> dict[str, Any]:
@@ -664,15 +871,22 @@ class CompareJob(CompareOptions):
         required = tuple(self.require)
         how: dict[str, dict[str, Any]] = {name: {} for name in _PLAIN} | {"disca": self.disca}
         how |= {"coverage_at_risk": {"risk": _RISK}, "risk_at_coverage": {"coverage": _COVERAGE}}
-        how |= {"accuracy_coverage": {"steps": self.steps}, "risk_coverage": {"target_accuracies": required}}
+        how |= {
+            "accuracy_coverage": {"steps": self.steps},
+            "risk_coverage": {"target_accuracies": required},
+        }
         how |= {"operating_points": {"required": required}, "failure_cases": {}, "mean_score": {}}
-        return ordered_by([create("metric", name, **options) for name, options in how.items()], self.score)
+        return ordered_by(
+            [create("metric", name, **options) for name, options in how.items()], self.score
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the result tells of them."""
         out = {**self.curve, "require": list(self.require), "threshold": self.threshold}
-        out["features"] = self.features if self.features in (None, "auto") else listed(self.features)
+        out["features"] = (
+            self.features if self.features in (None, "auto") else listed(self.features)
+        )
         out |= {"score": self.score, "cluster": self.cluster}
         out |= {name: list(getattr(self, name)) for name in ("didma_weights", "nidma_weights")}
         out["energy_unit"] = self.energy_unit if self.energy else None
@@ -698,7 +912,9 @@ def compare(options: CompareJob) -> Comparison:
     """
     models, out_of_domain, target = options.models, options.out_of_domain, options.target
     if len(models) < 2:
-        raise UsageError(f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`")
+        raise UsageError(
+            f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`"
+        )
     for what in ("out_of_domain", "target", "names", "energy", "parameters"):
         some = getattr(options, what)
         if some and len(some) != len(models):
@@ -711,7 +927,9 @@ def compare(options: CompareJob) -> Comparison:
         sources = [opened(data, options) for data in models]
         return compare_judges(sources, options, _titles(options.names, sources))  # type: ignore[return-value]  # an audit of the difference
     paths = {"models": models, "out_of_domain": out_of_domain, "target": target}
-    with executing("compare", options, **{name: some for name, some in paths.items() if some}) as execution:
+    with executing(
+        "compare", options, **{name: some for name, some in paths.items() if some}
+    ) as execution:
         quiet = execution.heard_by(None)  # files are counted, not their parts
         given = [*models, *out_of_domain, *target]
         read = lambda classes: _read(replace(options, classes=classes), quiet)  # noqa: E731
@@ -744,8 +962,12 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
         if unseen or options.classes is not None:
             raise
         return _read(options, execution, unseen=True)
-    records = tuple(replace(model, columns=columns) for model, columns in zip(result.models, moved, strict=True))
-    notes = dict.fromkeys((*opener.notes, *(line for source in joined for line in source.warnings), *result.warnings))
+    records = tuple(
+        replace(model, columns=columns) for model, columns in zip(result.models, moved, strict=True)
+    )
+    notes = dict.fromkeys(
+        (*opener.notes, *(line for source in joined for line in source.warnings), *result.warnings)
+    )
     return replace(result, models=records, warnings=tuple(notes))
 
 
@@ -771,7 +993,10 @@ def _compared(
         domain, left_out = _read_domain(name, titles, sources, options, execution, tick)
         domains.append(domain)
         warnings += left_out
-        shown, sizes = name.replace("_", " "), [evaluation.rows for evaluation in domain.evaluations]
+        shown, sizes = (
+            name.replace("_", " "),
+            [evaluation.rows for evaluation in domain.evaluations],
+        )
         if len(set(sizes)) > 1:
             warnings.append(
                 f"{shown}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
@@ -779,16 +1004,25 @@ def _compared(
                 "rows; give each model equally many"
             )
     for domain in domains:
-        where, every = domain.name.replace("_", " "), [evaluation.warnings for evaluation in domain.evaluations]
+        where, every = (
+            domain.name.replace("_", " "),
+            [evaluation.warnings for evaluation in domain.evaluations],
+        )
         common = {line for line in every[0] if all(line in lines for lines in every)}
         warnings += [f"{where}: {line}" for line in every[0] if line in common]
-        of_each = [(title, line) for title, some in zip(titles, every, strict=True) for line in some]
+        of_each = [
+            (title, line) for title, some in zip(titles, every, strict=True) for line in some
+        ]
         warnings += [f"{title} ({where}): {line}" for title, line in of_each if line not in common]
     curves: list[dict[str, Any]] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
         curves.append(curve)
-        warnings += [f"{title} (target): {one.removeprefix('the target: ')}" for one in lines if _TRUTH not in one]
+        warnings += [
+            f"{title} (target): {one.removeprefix('the target: ')}"
+            for one in lines
+            if _TRUTH not in one
+        ]
         tick()
     records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
@@ -797,35 +1031,66 @@ def _compared(
         if all(one is not None for one in made):
             rankings["in_domain"][name] = ranked(titles, made)
     on_target: list[dict[str, Any]] = []
-    paired: dict[str, dict[str, Any]] = {d.name: {"paired": d.paired, "why": d.why} for d in domains}
+    paired: dict[str, dict[str, Any]] = {
+        d.name: {"paired": d.paired, "why": d.why} for d in domains
+    }
     if curves:
         on_target, why = [], "the labels of the targets decide"
         if any(curve["by_labels"] is None for curve in curves):
             on_target, why = _pairs_on_target(domains[0], targets, options)
         paired["target"] = {"paired": bool(on_target), "why": why}
         if on_target:
-            prior, kinds = packaged_differences(), {row["group"] for row in on_target if not row["undecided"]}
-            paired["target"] |= {"assumes": prior.assumes, "decided": [prior.why(kind) for kind in sorted(kinds)]}
-        named = [key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)]
-        rankings["target"] = {key: ranked(titles, [curve[key] for curve in curves]) for key in named}
+            prior, kinds = (
+                packaged_differences(),
+                {row["group"] for row in on_target if not row["undecided"]},
+            )
+            paired["target"] |= {
+                "assumes": prior.assumes,
+                "decided": [prior.why(kind) for kind in sorted(kinds)],
+            }
+        named = [
+            key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)
+        ]
+        rankings["target"] = {
+            key: ranked(titles, [curve[key] for curve in curves]) for key in named
+        }
     findings = [row for domain in domains for row in findings_of(domain)]
-    gap, (best, groups) = difference_of(domains[0], options.level), to_best(domains[0], options.level)
-    about: dict[str, Any] = {"paired": paired, "settings": options.settings, "warnings": tuple(warnings)}
-    about |= {"difference": gap, "to_best": tuple(best), "groups": tuple(groups), "rankings": rankings}
+    gap, (best, groups) = (
+        difference_of(domains[0], options.level),
+        to_best(domains[0], options.level),
+    )
+    about: dict[str, Any] = {
+        "paired": paired,
+        "settings": options.settings,
+        "warnings": tuple(warnings),
+    }
+    about |= {
+        "difference": gap,
+        "to_best": tuple(best),
+        "groups": tuple(groups),
+        "rankings": rankings,
+    }
     about["disagreements"] = tuple(row for domain in domains for row in disagreements(domain))
-    about["pairs"] = (*(row for domain in domains for row in pairs_of(domain, options.level)), *on_target)
+    about["pairs"] = (
+        *(row for domain in domains for row in pairs_of(domain, options.level)),
+        *on_target,
+    )
     about["tasks"] = tuple(tasks_of(domains[0], gap, options.level))
     about["findings"] = (*findings, *_findings_on_targets(titles, curves, on_target))
     return Comparison(models=tuple(records), level=options.level, seed=options.seed, **about)
 
 
-def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tuple[Evaluation, Rows]:
+def _read_rows(
+    source: Source, options: CompareJob, execution: Execution
+) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows."""
     how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
     how["scale"] = None if options.scale is None else tuple(options.scale)
     plan, skipped = plan_evaluation(source, options.metrics(), **how)
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
-    fields = tuple(dict.fromkeys((*plan.fields, "label", *(["group"] if "group" in source.fields else []))))
+    fields = tuple(
+        dict.fromkeys((*plan.fields, "label", *(["group"] if "group" in source.fields else [])))
+    )
     plan = replace(plan, order=order, kept=True, fields=fields)
     plan, state = read_evaluation(source, plan, execution)
     evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
@@ -833,7 +1098,11 @@ def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tup
 
     def column(at: int) -> Array | None:
         pieces = [batch[at] for batch in rows.batches]
-        return np.concatenate(pieces) if pieces and all(piece is not None for piece in pieces) else None
+        return (
+            np.concatenate(pieces)
+            if pieces and all(piece is not None for piece in pieces)
+            else None
+        )
 
     values, verdicts, truth, places, keys, named, groups, graded = map(column, range(8))
     verdicts = verdicts if "accuracy" in evaluation.metrics else None
@@ -868,38 +1137,62 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
     """Names of the models: as given, else of their files, with as many of their folders as tell them apart."""
     if names:
         if len(set(names)) < len(names):
-            raise UsageError(f"two models have one name among {', '.join(names)}; give each its own")
+            raise UsageError(
+                f"two models have one name among {', '.join(names)}; give each its own"
+            )
         return list(names)
     paths = [
-        Path(source.name).with_suffix("").parts if source.name and os.sep not in source.name[-1:] else (f"model {i}",)
+        Path(source.name).with_suffix("").parts
+        if source.name and os.sep not in source.name[-1:]
+        else (f"model {i}",)
         for i, source in enumerate(sources, 1)
     ]
     out = [path[-1] for path in paths]
     for depth in range(2, max(map(len, paths)) + 1):
         times = Counter(out)
-        out = ["/".join(path[-depth:]) if times[name] > 1 else name for name, path in zip(out, paths, strict=True)]
+        out = [
+            "/".join(path[-depth:]) if times[name] > 1 else name
+            for name, path in zip(out, paths, strict=True)
+        ]
     return [name if out.index(name) == i else f"{name} ({i + 1})" for i, name in enumerate(out)]
 
 
-def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob) -> list[ModelRecord]:
+def _records(
+    domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob
+) -> list[ModelRecord]:
     inside, outside = domains[0], domains[1] if len(domains) > 1 else None
     scores, out = options.computation_scores(), []
     for i, name in enumerate(inside.models):
         disaster = spoken = None
         away = None if outside is None else outside.evaluations[i]
-        score, other = inside.evaluations[i].metrics.get("disca"), None if away is None else away.metrics.get("disca")
+        score, other = (
+            inside.evaluations[i].metrics.get("disca"),
+            None if away is None else away.metrics.get("disca"),
+        )
         if scores is not None and score is not None:
-            ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
+            ends = [
+                didma(x, scores[i], options.didma_weights)
+                for x in (score.value, score.lower, score.upper)
+            ]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
-        if disaster is not None and other is not None:  # they come from different rows: deviations add as squares
+        if (
+            disaster is not None and other is not None
+        ):  # they come from different rows: deviations add as squares
             u, v = check_weights("u and v", options.nidma_weights)
             value = nidma(disaster.value, other.value, options.nidma_weights)
-            down = math.hypot(u * (disaster.value - disaster.lower), v * (other.value - other.lower))
+            down = math.hypot(
+                u * (disaster.value - disaster.lower), v * (other.value - other.lower)
+            )
             up = math.hypot(u * (disaster.upper - disaster.value), v * (other.upper - other.value))
             spoken = Interval(value, value - down, value + up, disaster.level, "empirical")
         energy = float(options.energy[i]) if options.energy else None
         parameters = float(options.parameters[i]) if options.parameters else None
-        about = (curves[i] if curves else None, energy, parameters, None if scores is None else scores[i])
+        about = (
+            curves[i] if curves else None,
+            energy,
+            parameters,
+            None if scores is None else scores[i],
+        )
         out.append(ModelRecord(name, inside.evaluations[i], away, *about, disaster, spoken))
     return out
 
@@ -913,7 +1206,9 @@ def _moved_columns(
         return out
     if not aways and not targets:
         remedy = "give --target or --out-of-domain once for each model, or leave --features out"
-        raise UsageError(f"--features tell which columns moved from the models' files to others; {remedy}")
+        raise UsageError(
+            f"--features tell which columns moved from the models' files to others; {remedy}"
+        )
     key = _row_key(options.key, homes)
     for domain, others in (("out_of_domain", aways), ("target", targets)):
         for moved, home, other in zip(out, homes, others, strict=False):
@@ -937,9 +1232,15 @@ def _label_free(
     try:
         estimation = estimated(job, execution)
     except NotApplicable as error:
-        raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
+        raise UsageError(
+            f"{target.name or 'the target'}: nothing can be estimated: {error}"
+        ) from None
     head, curve = estimation.headline, estimation.risk_coverage
-    out: dict[str, Any] = {"name": target.name, "rows": estimation.target["rows"], "accuracy": head.interval}
+    out: dict[str, Any] = {
+        "name": target.name,
+        "rows": estimation.target["rows"],
+        "accuracy": head.interval,
+    }
     out |= {"trust": head.trust, "why": head.why, "assumes": head.assumes}
     out["shift"] = None if estimation.diagnosis is None else estimation.diagnosis.kind
     out |= {"truth": estimation.target.get("accuracy"), "by_labels": None}
@@ -964,7 +1265,11 @@ def _pairs_on_target(
     there, ids = [], []
     key = KEY if options.key is None else options.key.partition("=")[0]
     for target in targets:
-        fields = [name for name in ("prediction", "probabilities", "logits", "members") if name in target.fields]
+        fields = [
+            name
+            for name in ("prediction", "probabilities", "logits", "members")
+            if name in target.fields
+        ]
         parts: list[Array] = []
         for batch in target.batches(fields) if fields else ():
             parts.append(named_classes(batch, batch.predicted))  # type: ignore[arg-type]
@@ -978,7 +1283,10 @@ def _pairs_on_target(
         return [], "the targets' files have different numbers of rows"
     if all(names is not None for names in ids):
         orders = [np.argsort(names, kind="stable") for names in ids]  # type: ignore[arg-type]
-        if any((names[order] != ids[0][orders[0]]).any() for names, order in zip(ids, orders, strict=True)):  # type: ignore[index]
+        if any(
+            (names[order] != ids[0][orders[0]]).any()  # type: ignore[index]
+            for names, order in zip(ids, orders, strict=True)
+        ):
             return [], "the targets' files hold different ids"
         there = [named[order] for named, order in zip(there, orders, strict=True)]
     numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
@@ -992,7 +1300,9 @@ def _pairs_on_target(
         sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
         seen = {"parted": signs.share, "group": group}
         out.append({**about, "difference": difference.to_dict(), **sure, **seen})
-    return out, "the ids are the same" if all(names is not None for names in ids) else "the files are read row by row"
+    return out, "the ids are the same" if all(
+        names is not None for names in ids
+    ) else "the files are read row by row"
 
 
 def _findings_on_targets(

@@ -26,13 +26,18 @@ from ..store import Source, source_beside
 from ..store.columns import bare_name, usual_field
 from ..store.memory import ChangedSource
 
-REPEATS = ("answer_agreement", "answer_certainty")  # of repeated answers, as `scores.answer_agreement` gives them
+REPEATS = (
+    "answer_agreement",
+    "answer_certainty",
+)  # of repeated answers, as `scores.answer_agreement` gives them
 _PERPLEXITY = re.compile(r"(.*_)?(perplexity|ppl)")
 _STATED = re.compile(
     r"verbali[sz]ed.*|p_?true|(semantic_)?negentropy|non_?contradiction|self_?consistency|normalized_probability|"
     rf"min_probability|{_PERPLEXITY.pattern}"
 )
-_SAMPLES = re.compile(r"((re)?sampled|multiple|repeated)_(responses|answers|outputs|generations)|samples|generations")
+_SAMPLES = re.compile(
+    r"((re)?sampled|multiple|repeated)_(responses|answers|outputs|generations)|samples|generations"
+)
 _LONG = 64  # characters of an answer or a prompt; of longer ones a digest is kept
 
 
@@ -48,7 +53,9 @@ def is_stated(column: str) -> bool:
     return usual_field(column) == "confidence" or _STATED.fullmatch(bare_name(column)) is not None
 
 
-def with_confidences(source: Source, named: Iterable[str] | None = None) -> tuple[Source, tuple[str, ...], list[str]]:
+def with_confidences(
+    source: Source, named: Iterable[str] | None = None
+) -> tuple[Source, tuple[str, ...], list[str]]:
     """The source with a further column for each confidence that it can tell, their names, and lines on what was done;
     ``named``: these, of which none may be missing, the first as the field `confidence`.
     """
@@ -70,15 +77,26 @@ def with_confidences(source: Source, named: Iterable[str] | None = None) -> tupl
         return (source_beside(source, record, values) if values else source), tuple(values), lines
     (name,) = named
     if name not in values:
-        expected = "several answers to a question: rows that share an `id`, or a column of lists `samples`"
+        expected = (
+            "several answers to a question: rows that share an `id`, or a column of lists `samples`"
+        )
         remedy = "give `id` and `output` (or `answer`) of every repeat, or another confidence"
         raise InputError(expected, got="none", column=name, file=source.path, remedy=remedy)
     unknown = np.isnan(values[name])
     if unknown.any():
         row = int(np.argmax(unknown)) + 1
         got = "a question that was asked once" if name in REPEATS else "an empty cell"
-        remedy = f"drop such rows ({int(unknown.sum())} of {len(unknown)}), or take another confidence"
-        raise InputError("a confidence in every row", got=got, row=row, column=name, file=source.path, remedy=remedy)
+        remedy = (
+            f"drop such rows ({int(unknown.sum())} of {len(unknown)}), or take another confidence"
+        )
+        raise InputError(
+            "a confidence in every row",
+            got=got,
+            row=row,
+            column=name,
+            file=source.path,
+            remedy=remedy,
+        )
     return source_beside(source, Predictions.from_confidence(values[name], source=name)), (), lines
 
 
@@ -102,7 +120,9 @@ def needs_reading(source: Source, renamed: bool) -> bool:
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         numbers = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return renamed and bool(np.nanmax(numbers, initial=0) > 1)
-    return bool(pt.is_string(cells.type) or pt.is_large_string(cells.type) or pt.is_dictionary(cells.type))
+    return bool(
+        pt.is_string(cells.type) or pt.is_large_string(cells.type) or pt.is_dictionary(cells.type)
+    )
 
 
 def _texts(source: Source, column: str, change: Callable[[str], str]) -> list[str]:
@@ -111,7 +131,10 @@ def _texts(source: Source, column: str, change: Callable[[str], str]) -> list[st
     for batch in source.raw([column]):
         cells = batch.column(0).cast(pa.large_string()).fill_null("").dictionary_encode()
         texts = [change(text) for text in cells.dictionary.to_pylist()]
-        short = [t if len(t) <= _LONG else f"h{blake2b(t.encode(), digest_size=16).hexdigest()}" for t in texts]
+        short = [
+            t if len(t) <= _LONG else f"h{blake2b(t.encode(), digest_size=16).hexdigest()}"
+            for t in texts
+        ]
         out += [short[index] for index in cells.indices.to_pylist()]
     return out
 
@@ -125,7 +148,9 @@ def _stated(source: Source, column: str) -> tuple[Array, str]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         if not perplexity:
             return stated_confidence(cells.to_pylist(), column)
-        raise InputError("numbers", got="other cells", column=column, remedy="leave the column out") from None
+        raise InputError(
+            "numbers", got="other cells", column=column, remedy="leave the column out"
+        ) from None
     if perplexity:
         below, remedy = numbers < 1, "it is exp(-mean log-probability of the tokens)"
         refuse(below, column, "a perplexity, at least 1", lambda at: f"{numbers[at]:.6g}", remedy)
@@ -144,7 +169,9 @@ def _samples(source: Source) -> str | None:
 
 def may_repeat(source: Source) -> bool:
     """Whether there are several answers to some question: lists of samples, or ids that repeat."""
-    if not any(map(source.holds, ("answer", "output"))) and not all(map(source.holds, ("epoch", "prediction"))):
+    if not any(map(source.holds, ("answer", "output"))) and not all(
+        map(source.holds, ("epoch", "prediction"))
+    ):
         return False
     if _samples(source) is not None or not source.holds(KEY):
         return _samples(source) is not None
@@ -166,11 +193,19 @@ def _repeats(source: Source) -> dict[str, Array]:
                     lists = [parse(given) for given in lists]
         if all(isinstance(given, list) for given in lists):
             flat = [text for given in lists for text in given]
-            rows = [*range(len(lists)), *np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist()]
+            rows = [
+                *range(len(lists)),
+                *np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist(),
+            ]
             both = answer_agreement([*answers, *flat], rows)
-            return {name: values[: len(answers)] for name, values in zip(REPEATS, both, strict=True)}
+            return {
+                name: values[: len(answers)] for name, values in zip(REPEATS, both, strict=True)
+            }
     if not source.holds(KEY):
         return {}
-    keys = [_question_keys(source), *(_texts(source, name, str) for name in ("group", "input") if source.holds(name))]
+    keys = [
+        _question_keys(source),
+        *(_texts(source, name, str) for name in ("group", "input") if source.holds(name)),
+    ]
     both = answer_agreement(answers, [*zip(*keys, strict=True)])
     return {} if np.isnan(both[0]).all() else dict(zip(REPEATS, both, strict=True))

@@ -66,7 +66,14 @@ def _stored(*names: str) -> dict[str, Array]:
 SHOWN_STEP = 3
 _SIZE = 8
 # severity -> (share of pixels rubbed out, standard deviation of noise, rotation in degrees)
-_DRIFT = ((0.00, 0.0, 0.0), (0.00, 2.0, 3.0), (0.01, 3.0, 5.0), (0.02, 4.0, 7.0), (0.04, 5.0, 10.0), (0.06, 6.0, 14.0))
+_DRIFT = (
+    (0.00, 0.0, 0.0),
+    (0.00, 2.0, 3.0),
+    (0.01, 3.0, 5.0),
+    (0.02, 4.0, 7.0),
+    (0.04, 5.0, 10.0),
+    (0.06, 6.0, 14.0),
+)
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,9 @@ def demo(options: DemoOptions) -> Demo:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
+        raise WorkError(
+            f"cannot make the folder {folder}: {error.strerror}; name another with --out"
+        ) from error
     images, labels = digits(0)
     labelled, far = slice(700, 1200), slice(1200, None)
     models = networks()
@@ -147,7 +156,9 @@ def demo(options: DemoOptions) -> Demo:
         estimation = replace(estimate(reference, target, labels=truth), argv=argv)
         rubbed, noise, turned = drift
         name = f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {percent(rubbed, 0)} rubbed out"
-        steps.append(Step(severity, name if any(drift) else "as in training", estimation, (target, truth)))
+        steps.append(
+            Step(severity, name if any(drift) else "as in training", estimation, (target, truth))
+        )
         if options.progress is not None:
             options.progress(severity + 1, len(_DRIFT))
     return Demo(reference, tuple(steps))
@@ -174,7 +185,11 @@ def _drift(images: Array, drift: tuple[float, float, float], seed: int) -> Array
     rng = np.random.default_rng(seed)
     out = np.empty_like(images)
     for i, image in enumerate(images.reshape(-1, _SIZE, _SIZE)):
-        moved = rotate(image, turned * rng.choice([-1, 1]), reshape=False, order=1, mode="grid-constant")
-        moved = np.where(rng.random(moved.shape) < rubbed, 0, moved + noise * rng.standard_normal(moved.shape))
+        moved = rotate(
+            image, turned * rng.choice([-1, 1]), reshape=False, order=1, mode="grid-constant"
+        )
+        moved = np.where(
+            rng.random(moved.shape) < rubbed, 0, moved + noise * rng.standard_normal(moved.shape)
+        )
         out[i] = np.clip(moved, 0, 16).ravel()
     return out

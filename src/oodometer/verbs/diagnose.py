@@ -50,7 +50,9 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
             record = in_content_order(read.record)
             choice = choose(record, "auto", seed)
             fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(record))
-            plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
+            plan = EstimationPlan(
+                choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted
+            )
             state = plan.read(rows.parts(_PART_ROWS, execution.each), execution)
             diagnosis = fitted.finish(state[WHOLE]["diagnosis"])
             warnings = (*opener.notes, *notes, *said_of_classes(read.record.noted, "the reference"))

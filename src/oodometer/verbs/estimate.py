@@ -17,7 +17,14 @@ import numpy as np
 from ..arrays import Array
 from ..audits.joining import KEY, joined_truth, mostly_new, target_key
 from ..audits.judge import EVEN
-from ..audits.labels import by_confidence, no_random_sample, of_state, open_labels, said_of_labels, uneven
+from ..audits.labels import (
+    by_confidence,
+    no_random_sample,
+    of_state,
+    open_labels,
+    said_of_labels,
+    uneven,
+)
 from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
 from ..calibrators.binned_map import count_verdicts
 from ..classes import ClassNames, said_of_classes
@@ -27,7 +34,13 @@ from ..estimators import Estimator, SourceAccuracy
 from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline, middle_methods
-from ..headline.label_posterior import LabelEvidence, LabelPosterior, cdf_without_labels, falls_by_labels, known_by
+from ..headline.label_posterior import (
+    LabelEvidence,
+    LabelPosterior,
+    cdf_without_labels,
+    falls_by_labels,
+    known_by,
+)
 from ..headline.metric_headline import WIDE, MetricEvidence, Scale, metric_answers
 from ..headline.metric_shifts import packaged_metrics
 from ..headline.natural_shifts import (
@@ -47,7 +60,15 @@ from ..headline.natural_shifts import (
     under_assumptions,
     under_covariate_shift,
 )
-from ..headline.own_history import PastPeriod, Reading, Together, before, given_past, reading_of, together
+from ..headline.own_history import (
+    PastPeriod,
+    Reading,
+    Together,
+    before,
+    given_past,
+    reading_of,
+    together,
+)
 from ..headline.parts import SeenWhole, part_headline, seen_whole
 from ..inference.domain_classifier import compared_once
 from ..inference.row_sample import in_content_order
@@ -70,14 +91,29 @@ from ..passes.plan import (
     quick_methods,
     rounding,
 )
-from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, added, label_warnings, read_reference
+from ..passes.reference import (
+    FEW_ROWS,
+    FIELDS_NEEDED,
+    Reference,
+    added,
+    label_warnings,
+    read_reference,
+)
 from ..passes.slicing import WHOLE, Chunks, TimeChunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
 from ..results.alarms import ASKED, WHEN, AlarmRule, Alarms, FailWhen, Fall
 from ..results.backtest import Backtest
-from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part, PartReference
+from ..results.estimation import (
+    ASSUMPTIONS,
+    Assumed,
+    Estimation,
+    Headline,
+    MetricEstimation,
+    Part,
+    PartReference,
+)
 from ..store import Part as SourcePart
 from ..store import Source
 from ..store.base import rows_of
@@ -117,9 +153,13 @@ def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
     return {metric_name(name): bound for name, bound in given.items()}
 
 
-PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
+PART_ROWS = (
+    1 << 17
+)  # small enough that two workers finish together, large enough to hide their overhead
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
-_SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
+_SLOW = {
+    "threshold-distance": 200_000
+}  # target rows above which a method must be asked for by name
 _TRIALS_SEED = 0
 _REPEATS = 8  # trials of each family and severity behind a headline
 _HISTOGRAM_BINS = 20
@@ -150,13 +190,17 @@ class EstimateJob(EstimateOptions):
             path = Path(self.backtest)
             if path.is_file() or (path.suffix and not path.is_dir()):
                 what = "a file" if path.is_file() else "there is no such file or folder"
-                remedy = "name a folder, which is made where its name has no ending, or leave it out"
+                remedy = (
+                    "name a folder, which is made where its name has no ending, or leave it out"
+                )
                 expected = "expected auto, none or a folder that keeps backtests"
                 raise UsageError(f"--backtest: {expected}, got {path} ({what}); {remedy}")
         # refused before the work
         _ = self.chunks, self.alarm_rules, self.recorder, self.where and parse_where(self.where)
         if self.fail_when not in WHEN:
-            raise UsageError(f"--fail-when: expected one of {', '.join(WHEN)}, got {self.fail_when!r}")
+            raise UsageError(
+                f"--fail-when: expected one of {', '.join(WHEN)}, got {self.fail_when!r}"
+            )
         for name in self.methods or ():
             find("estimator", name)
         if self.payoff is not None:
@@ -186,7 +230,11 @@ class EstimateJob(EstimateOptions):
     def alarm_rules(self) -> tuple[AlarmRule, ...]:
         """What must not be undercut."""
         below, drop = named_bounds(self.fail_below), named_bounds(self.fail_drop)
-        return alarm_rules(below, drop, ("accuracy", *map(metric_name, self.metrics))) if below or drop else ()
+        return (
+            alarm_rules(below, drop, ("accuracy", *map(metric_name, self.metrics)))
+            if below or drop
+            else ()
+        )
 
     @cached_property
     def recorder(self) -> Recorder | None:
@@ -194,17 +242,27 @@ class EstimateJob(EstimateOptions):
         if self.alarms not in ASKED:
             raise UsageError(f"--alarms: expected one of {', '.join(ASKED)}, got {self.alarms!r}")
         if self.store is None:
-            for given, why in ((self.job is not None, "--job"), (self.alarms != "all", f"--alarms {self.alarms}")):
+            for given, why in (
+                (self.job is not None, "--job"),
+                (self.alarms != "all", f"--alarms {self.alarms}"),
+            ):
                 if given:
-                    raise UsageError(f"{why} needs a store of past runs; give --store FILE or --store postgresql://...")
+                    raise UsageError(
+                        f"{why} needs a store of past runs; give --store FILE or --store postgresql://..."
+                    )
             return None
         if self.job is not None and not self.job.strip():
             raise UsageError("--job: expected a name, got an empty one")
         from ..histories import Recorder, open_store
 
         job = None if self.job is None else visible(self.job.strip())
-        values = {name: getattr(self, name) for name, _, about in declared(type(self)) if about.noted}
-        noted = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        values = {
+            name: getattr(self, name) for name, _, about in declared(type(self)) if about.noted
+        }
+        noted = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
         return Recorder(open_store(self.store), job, self.alarms, noted)
 
     @property
@@ -229,12 +287,16 @@ def estimate(options: EstimateJob) -> Estimation:
     recorder = options.recorder
     if recorder is not None:
         recorder.store.check()
-    with executing("estimate", options, reference=options.reference, target=options.target) as execution:
+    with executing(
+        "estimate", options, reference=options.reference, target=options.target
+    ) as execution:
         estimation = estimated(options, execution)
     return estimation if recorder is None else recorder.record(estimation, options.reference)
 
 
-def estimated(options: EstimateJob, execution: Execution, given: LabelEvidence | None = None) -> Estimation:
+def estimated(
+    options: EstimateJob, execution: Execution, given: LabelEvidence | None = None
+) -> Estimation:
     """The estimate, with options that are checked already; of files or opened sources. ``given``: what labels of the
     whole target say, where an audit has read them.
     """
@@ -243,7 +305,10 @@ def estimated(options: EstimateJob, execution: Execution, given: LabelEvidence |
 
 
 def _estimated(
-    options: EstimateJob, classes: Sequence[int | str] | None, execution: Execution, given: LabelEvidence | None = None
+    options: EstimateJob,
+    classes: Sequence[int | str] | None,
+    execution: Execution,
+    given: LabelEvidence | None = None,
 ) -> Estimation:
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
@@ -256,25 +321,39 @@ def _estimated(
     if fitted is not None:
         options = fitted.options_with(options)
     if options.cluster is not None:
-        cluster_column(target, options.cluster, 0, None if fitted is None else fitted.options.get("cluster"))
-    if options.features is not None or sources[0].encoding is not None:  # those of a fitted file are known
+        cluster_column(
+            target, options.cluster, 0, None if fitted is None else fitted.options.get("cluster")
+        )
+    if (
+        options.features is not None or sources[0].encoding is not None
+    ):  # those of a fitted file are known
         asked = options.features if fitted is None else None
         sources, target = with_features(sources, target, asked, [target_key(options.key, target)])
     prior = options.natural_shifts  # a file that is no prior is refused before the work
     truth, notes = (None, ()) if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
-        later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
-    learnt = learn(sources, options, execution, target) if fitted is None else fitted.cut_to(options)
+        later(
+            partial(import_module, "scipy.optimize")
+        )  # some will want it: it loads while files are read
+    learnt = (
+        learn(sources, options, execution, target) if fitted is None else fitted.cut_to(options)
+    )
     learnt.warnings.extend([*opener.notes, *notes])
     if fitted is None and not _are_one_file(sources, target):
         learnt.warnings.extend(said_of_shared_rows(sources, target))
     learnt, parts = _for_target(learnt, target, execution, truth, options)
     drawn = partial(reference_figures, learnt, options.level)
-    figures = later(drawn) if fitted is None else lambda: fitted.figures if learnt.plan.confidence is not None else None
+    figures = (
+        later(drawn)
+        if fitted is None
+        else lambda: fitted.figures if learnt.plan.confidence is not None else None
+    )
     enter_phase(execution.progress, "estimating")
     state = learnt.plan.read(parts, execution, target.name)
     whole = state[WHOLE]
-    rows, labelled_rows, correct = (int(whole["truth"][name]) for name in ("rows", "known", "correct"))
+    rows, labelled_rows, correct = (
+        int(whole["truth"][name]) for name in ("rows", "known", "correct")
+    )
     if truth is not None:
         learnt.plan.check_labels(rows)
     noted = whole.get("noted", {})
@@ -284,14 +363,25 @@ def _estimated(
     if labelled_rows:  # its rows are read again only where few are right
         batches = target.batches(fields=FIELDS_NEEDED)
         labelled_batches = batches if truth is None else map(learnt.plan.with_labels, batches)
-        learnt.warnings.extend(label_warnings("the labelled target", labelled_batches, correct / labelled_rows))
+        learnt.warnings.extend(
+            label_warnings("the labelled target", labelled_batches, correct / labelled_rows)
+        )
     enter_phase(execution.progress, "weighing")
     # clusters of both sides; None where no rows depend on each other
     own, away, reference = learnt.clusters, Side(), learnt.reference
     if options.cluster is not None or target.holds(KEY):
-        away = side_of([target], options.cluster, rows, options.level, learnt.plan.shift_statistics, labelled=False)
+        away = side_of(
+            [target],
+            options.cluster,
+            rows,
+            options.level,
+            learnt.plan.shift_statistics,
+            labelled=False,
+        )
     if options.cluster not in (None, *own.columns) and not own.count:
-        learnt.warnings.append(f"{learnt.name} has no column {options.cluster}: its rows are taken as independent")
+        learnt.warnings.append(
+            f"{learnt.name} has no column {options.cluster}: its rows are taken as independent"
+        )
     design = None
     if own.count or away.count:
         design = Design(own, away, reference.correct / reference.rows, reference.rows)
@@ -308,7 +398,9 @@ def listed_history(history: Any) -> list[Any]:
     return list(history) if isinstance(history, (list, tuple)) else [history]
 
 
-def with_history(fitted: Fitted, past: Sequence[Source], options: EstimateJob, execution: Execution) -> Fitted:
+def with_history(
+    fitted: Fitted, past: Sequence[Source], options: EstimateJob, execution: Execution
+) -> Fitted:
     """What was learnt, with the periods of labelled sources of the past."""
     answers = _Answers(fitted, options, None, options.natural_shifts)
     said = answers.remember(past, execution)
@@ -316,17 +408,33 @@ def with_history(fitted: Fitted, past: Sequence[Source], options: EstimateJob, e
 
 
 def _for_target(
-    fitted: Fitted, target: Source, execution: Execution, truth: Predictions | None, options: EstimateJob
+    fitted: Fitted,
+    target: Source,
+    execution: Execution,
+    truth: Predictions | None,
+    options: EstimateJob,
 ) -> tuple[Fitted, Sequence[SourcePart]]:
     """The plan as this target can feed it, what was left out, and the target's parts."""
-    parts, rows = target.parts(PART_ROWS, execution.each), batch_rows(fitted.reference.record.num_classes)
+    parts, rows = (
+        target.parts(PART_ROWS, execution.each),
+        batch_rows(fitted.reference.record.num_classes),
+    )
     batches = (batch for part in parts for batch in part.batches(rows=fitted.plan.rows))
     beginning = next(batches, None)
     if beginning is None:
-        raise InputError("at least one row", got="none", remedy="check what wrote it", file=target.name)
+        raise InputError(
+            "at least one row", got="none", remedy="check what wrote it", file=target.name
+        )
     in_all = rows_of(parts) or target.rows
-    if len(parts) == 1 and beginning.rows < fitted.plan.rows and execution.is_plain and next(batches, None) is None:
-        parts = RecordSource(beginning).parts(PART_ROWS)  # that is all of it, and it need not be read again
+    if (
+        len(parts) == 1
+        and beginning.rows < fitted.plan.rows
+        and execution.is_plain
+        and next(batches, None) is None
+    ):
+        parts = RecordSource(beginning).parts(
+            PART_ROWS
+        )  # that is all of it, and it need not be read again
     many = in_all if in_all is not None and in_all >= _MANY_ROWS else None
     about: dict[str, Any] = {"rows": rows, "rows_in_all": many, "first_row": beginning.first_row}
     plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, **about)
@@ -334,7 +442,11 @@ def _for_target(
     plan, unfed = plan.restricted_to(beginning)
     skipped = [*fitted.skipped, *unfed, *fitted.unmade]
     for name, most in _SLOW.items():  # what would take minutes, unless it was asked for by name
-        if name in plan.methods and options.methods is None and (target.rows is None or target.rows > most):
+        if (
+            name in plan.methods
+            and options.methods is None
+            and (target.rows is None or target.rows > most)
+        ):
             why = f"takes long on more than {most} target rows; ask for it with --method {name}"
             skipped.append(Skipped(name, why))
             plan = replace(plan, methods={n: m for n, m in plan.methods.items() if n != name})
@@ -349,30 +461,45 @@ def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
     """The error where no method can say anything of the target, with each one's reason."""
     got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
     remedy = "`oodometer methods` says what each one needs"
-    return InputError("data that at least one method can use", got=got, file=target.name, remedy=remedy)
+    return InputError(
+        "data that at least one method can use", got=got, file=target.name, remedy=remedy
+    )
 
 
 # ------------------------------------------------------------------------------------------ from the reference
 
 
 def learn(
-    sources: Sequence[Source], options: EstimateJob, execution: Execution, target: Source | None = None
+    sources: Sequence[Source],
+    options: EstimateJob,
+    execution: Execution,
+    target: Source | None = None,
 ) -> Fitted:
     """Everything learnt from the reference; ``target`` is what will be asked about, where that is known."""
     reading = execution
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
-    how_read: dict[str, Any] = {"execution": reading, "in_parts": target is None, "seed": options.seed}
+    how_read: dict[str, Any] = {
+        "execution": reading,
+        "in_parts": target is None,
+        "seed": options.seed,
+    }
     read = [read_reference(source, **how_read, by=options.by) for source in sources]
     record = in_content_order(Predictions.concat([r.record for r in read]))
-    rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
+    rows, correct, left_out = (
+        sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled")
+    )
     verdicts = added(r.verdicts for r in read) if all(r.verdicts for r in read) else {}
     about_parts = (options.by, verdicts)
-    reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read), *about_parts)
+    reference = Reference(
+        record, rows, correct, left_out, any(r.sampled for r in read), *about_parts
+    )
     warnings = _reference_warnings(reference, target, sources)
     enter_phase(execution.progress, "fitting")
     how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
-    diagnostician = Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None
+    diagnostician = (
+        Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None
+    )
     metrics = _asked_metrics(record, sources[0], options) if options.metrics else None
     more: dict[str, Any] = {"target_accuracies": options.target_accuracies, "metrics": metrics}
     plan, skipped = fit_plan(record, options.methods, **how, **more, diagnostician=diagnostician)
@@ -386,7 +513,9 @@ def learn(
             here = Execution(progress=enter_phase(execution.progress, "backtest"))
             # drawn by content alone, so that another seed moves no interval by the luck of two hundred trials
             drawn = {**how, "seed": _TRIALS_SEED}
-            trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **drawn), here)
+            trials = run_backtest(
+                record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **drawn), here
+            )
     # the source accuracy from all reference rows, also where methods were fitted on a sample of them
     methods = {
         name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method
@@ -395,18 +524,26 @@ def learn(
     plan = replace(plan, methods=methods, argmax=record.is_argmax)
     past: Sequence[PastPeriod] = ()
     if options.diagnosis and options.assume == "natural":
-        past = periods_left_out(record, options.natural_shifts, options.methods, options.level, options.seed)
-    unmade = [Skipped(*why) for why in broken("estimator").items()] if options.methods is None else []
+        past = periods_left_out(
+            record, options.natural_shifts, options.methods, options.level, options.seed
+        )
+    unmade = (
+        [Skipped(*why) for why in broken("estimator").items()] if options.methods is None else []
+    )
     own = options.cluster
     own = own if own is not None and all(source.holds(own) for source in sources) else None
     clusters = Side(tuple(sources[0].columns))
     if own is not None or all(source.holds(KEY) for source in sources):
         clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
-    made = Fitted(plan, sources[0].name, reference, trials, skipped, warnings, record.rows, unmade, clusters)
+    made = Fitted(
+        plan, sources[0].name, reference, trials, skipped, warnings, record.rows, unmade, clusters
+    )
     return replace(made, past=past)
 
 
-def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) -> MetricsAsked | None:
+def _asked_metrics(
+    record: Predictions, source: Source, options: EstimateJob
+) -> MetricsAsked | None:
     """What was asked for besides the accuracy, or None; `UsageError` where this reference cannot tell it."""
     from ..metrics import place_of_class
     from ..metrics.payoff import Payoff
@@ -423,25 +560,35 @@ def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) ->
     methods = metric_methods(options.methods)
     if not methods:
         able = ", ".join(metric_methods(None))
-        raise UsageError(f"none of the methods asked for can estimate {metrics[0].name}; these can: {able}")
+        raise UsageError(
+            f"none of the methods asked for can estimate {metrics[0].name}; these can: {able}"
+        )
     positive = positive_class(source, options.positive)
-    return MetricsAsked(metrics, place_of_class(classes, positive) if len(classes) == 2 else 0, methods)
+    return MetricsAsked(
+        metrics, place_of_class(classes, positive) if len(classes) == 2 else 0, methods
+    )
 
 
 def _are_one_file(sources: Sequence[Source], target: Source) -> bool:
     """Whether the target is a file of the reference."""
     if target.path is None:
         return False
-    paths = [source.path for source in sources if source.path is not None]  # of patterns, as they are written
+    paths = [
+        source.path for source in sources if source.path is not None
+    ]  # of patterns, as they are written
     present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
     return target.path in paths or any(os.path.samefile(path, target.path) for path in present)
 
 
-def _reference_warnings(reference: Reference, target: Source | None, sources: Sequence[Source]) -> list[str]:
+def _reference_warnings(
+    reference: Reference, target: Source | None, sources: Sequence[Source]
+) -> list[str]:
     record, verdicts = reference.record, reference.record.verdicts
     warnings: list[str] = []
     if reference.unlabelled:
-        warnings.append(f"{reference.unlabelled} reference rows have no known truth and were left out")
+        warnings.append(
+            f"{reference.unlabelled} reference rows have no known truth and were left out"
+        )
     warnings += said_of_classes(record.noted, "the reference") if record.noted else ()
     if reference.sampled:
         sampled = f"methods were fitted on a seeded sample of {len(record)} of them"
@@ -453,7 +600,9 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
         warnings.append(f"{few}; intervals are wide and rest on few errors")
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
-        warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
+        warnings.append(
+            f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
+        )
     warnings += () if record.is_argmax else decisions_said(record, "reference")
     warnings += label_warnings("the reference", [record], record.accuracy)
     if target is not None and _are_one_file(sources, target):
@@ -472,7 +621,9 @@ def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
     values, cell = bins_of_confidence(plan.confidence, calibrated)
     counts, correct = count_verdicts(cell, calibrated.verdicts, CONFIDENCE_BINS)
     total = np.bincount(cell, weights=values, minlength=CONFIDENCE_BINS)
-    rows, hits, sums = (c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total))
+    rows, hits, sums = (
+        c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total)
+    )
     full = np.flatnonzero(rows)
     ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
     diagram = {"confidence": sums[full] / rows[full], "accuracy": hits[full] / rows[full]}
@@ -546,7 +697,13 @@ class _Answers:
         self.past: list[PastPeriod] = [*fitted.past]
         self.when: np.datetime64 | None = None
         self.unit = "" if options.every is None else options.every.strip()
-        self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
+        self.fitted, self.plan, self.options, self.design, self.prior = (
+            fitted,
+            fitted.plan,
+            options,
+            design,
+            prior,
+        )
         self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
         self.accuracy, trials = self.correct / self.rows, fitted.trials
         self.effects = (1.0, 1.0) if design is None else design.effects
@@ -554,9 +711,13 @@ class _Answers:
         if trials is not None:
             weighting = TrialWeighting(trials.trials, trials.methods, fitted.learnt_rows)
         self.evidence = Evidence(
-            options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=self.effects,
+            options.level,
+            weighting,
+            source=self.accuracy,
+            reference_rows=self.rows,
+            effects=self.effects,
             domain=options.domain,
-        )  # fmt: skip
+        )
 
     def finish(
         self,
@@ -566,7 +727,13 @@ class _Answers:
         given: LabelEvidence | None = None,
     ) -> Estimation:
         """The result from the states of the whole target, its slices and its chunks."""
-        fitted, plan, options, design, level = self.fitted, self.plan, self.options, self.design, self.options.level
+        fitted, plan, options, design, level = (
+            self.fitted,
+            self.plan,
+            self.options,
+            self.design,
+            self.options.level,
+        )
         whole = state[WHOLE]
         rows, labelled = int(whole["truth"]["rows"]), int(whole["truth"]["known"])
         estimates, late, diagnosis, by_metric = self._of_methods(whole)
@@ -577,12 +744,17 @@ class _Answers:
         if not estimates:
             raise none_applies(skipped, target)
         drawn = figures()
-        evidence = given or self.labels_of(whole, [part for key, part in state.items() if key[0] in ("by", "every")])
+        evidence = given or self.labels_of(
+            whole, [part for key, part in state.items() if key[0] in ("by", "every")]
+        )
         answer = self.of(estimates, whole, by_metric, diagnosis)
         if plan.every is None:
             answer = self.with_past(answer, None, self.when)
         answer = self.with_labels(answer, evidence)
-        warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
+        warnings = [
+            *fitted.warnings,
+            *_metric_warnings(plan, answer.metrics, skipped, options, target.name),
+        ]
         headline = answer.headline
         truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state, answer) if plan.by is not None or plan.every is not None else []
@@ -594,7 +766,16 @@ class _Answers:
         ((fell, without),) = self.falls([answer])
         alarms = None
         if options.alarm_rules:
-            about_it: tuple[Any, ...] = (headline, (), truth, fell, {}, answer.metrics, without, answer.without)
+            about_it: tuple[Any, ...] = (
+                headline,
+                (),
+                truth,
+                fell,
+                {},
+                answer.metrics,
+                without,
+                answer.without,
+            )
             own = Part({"value": "target"}, rows, *about_it)
             alarms = _alarms((own, answer), parts, options, self.accuracy)
         known = answer.posterior is not None and answer.without is None
@@ -613,15 +794,30 @@ class _Answers:
             warnings.append(no_random_sample(not_random))
         reference, calibrator, trials = fitted.reference, plan.choice.calibrator, fitted.trials
         low, high = clopper_pearson(reference.correct, reference.rows, level)
-        about = {"name": fitted.name, "rows": reference.rows, "accuracy": self.accuracy, "lower": low, "upper": high}
+        about = {
+            "name": fitted.name,
+            "rows": reference.rows,
+            "accuracy": self.accuracy,
+            "lower": low,
+            "upper": high,
+        }
         about |= {"level": level, "kind": "exact", "classes": reference.record.num_classes}
         confidence = None
         if drawn is not None:
             wide = whole["confidence"]["counts"].reshape(_HISTOGRAM_BINS, -1).sum(axis=1)
-            confidence = {"edges": np.linspace(0, 1, _HISTOGRAM_BINS + 1), "reference": drawn["shares"]}
+            confidence = {
+                "edges": np.linspace(0, 1, _HISTOGRAM_BINS + 1),
+                "reference": drawn["shares"],
+            }
             confidence |= {"target": wide / wide.sum(), "score": drawn["score"]}
-        chosen: dict[str, Any] = {"name": None if calibrator is None else calibrator.name, "why": plan.choice.why}
-        chosen |= {"scores": plan.choice.scores, "temperature": getattr(calibrator, "temperature", None)}
+        chosen: dict[str, Any] = {
+            "name": None if calibrator is None else calibrator.name,
+            "why": plan.choice.why,
+        }
+        chosen |= {
+            "scores": plan.choice.scores,
+            "temperature": getattr(calibrator, "temperature", None),
+        }
         tried = None
         if trials is not None:  # rows that the trials read may be a sample
             tried = {"trials": len(trials.trials), "rows": trials.reference.get("rows")}
@@ -634,14 +830,36 @@ class _Answers:
         if design is not None:
             about, warnings = dict(design.about(about)), [*warnings, *design.said()]
             estimates = [design.wide(estimate, rows) for estimate in estimates]
-        result: dict[str, Any] = {"reference": about, "estimates": tuple(estimates), "skipped": tuple(skipped)}
-        result |= {"target": {"name": target.name, "rows": rows, "labelled": labelled, "accuracy": shown}}
-        result |= {"headline": headline, "warnings": tuple(warnings), "level": level, "seed": options.seed}
-        result |= {"calibration": chosen, "confidence": confidence, "diagnosis": diagnosis, "backtest": tried}
-        result |= {"assumptions": answer.assumptions, "assume": options.assume, "metrics": answer.metrics}
+        result: dict[str, Any] = {
+            "reference": about,
+            "estimates": tuple(estimates),
+            "skipped": tuple(skipped),
+        }
+        result |= {
+            "target": {"name": target.name, "rows": rows, "labelled": labelled, "accuracy": shown}
+        }
+        result |= {
+            "headline": headline,
+            "warnings": tuple(warnings),
+            "level": level,
+            "seed": options.seed,
+        }
+        result |= {
+            "calibration": chosen,
+            "confidence": confidence,
+            "diagnosis": diagnosis,
+            "backtest": tried,
+        }
+        result |= {
+            "assumptions": answer.assumptions,
+            "assume": options.assume,
+            "metrics": answer.metrics,
+        }
         result |= {"fell": fell, "fell_without_labels": without, "alarms": alarms}
         result |= {"headline_without_labels": answer.without, "not_random": not_random}
-        result["risk_coverage"] = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
+        result["risk_coverage"] = (
+            None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
+        )
         result["reliability"] = None if drawn is None else drawn["reliability"]
         result["slices" if plan.every is None else "chunks"] = cut
         return Estimation(**result)
@@ -653,7 +871,9 @@ class _Answers:
         plan = self.plan
         light = {name: method for name, method in plan.methods.items() if not method.traits.heavy}
         alone = [{name: method} for name, method in plan.methods.items() if method.traits.heavy]
-        jobs: list[Callable[[], Any]] = [partial(_estimates, methods, whole) for methods in (*alone, light)]
+        jobs: list[Callable[[], Any]] = [
+            partial(_estimates, methods, whole) for methods in (*alone, light)
+        ]
         if plan.diagnostician is not None:
             jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
         by_metric: _ByMetric = {}
@@ -665,8 +885,13 @@ class _Answers:
                 by_metric, more = plan.metrics.estimates(whole)
         diagnosis: Diagnosis | None = None if plan.diagnostician is None else results.pop(0)
         order = {method.name: i for i, method in enumerate(plan.methods.values())}
-        estimates = sorted((e for some, _ in results for e in some), key=lambda e: order.get(e.method, len(order)))
-        late = sorted((s for _, some in results for s in some), key=lambda s: list(plan.methods).index(s.method))
+        estimates = sorted(
+            (e for some, _ in results for e in some), key=lambda e: order.get(e.method, len(order))
+        )
+        late = sorted(
+            (s for _, some in results for s in some),
+            key=lambda s: list(plan.methods).index(s.method),
+        )
         late += [s for s in more if s.method not in {skipped.method for skipped in late}]
         return estimates, late, diagnosis, by_metric
 
@@ -684,24 +909,36 @@ class _Answers:
         """
         options, design, prior = self.options, self.design, self.prior
         statistics = self.plan.shift_statistics
-        outputs = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
+        outputs = (
+            (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
+        )
         beside = None if part is None else part.outputs
         moves: Mapping[str, float] = {} if part is None else part.moves
         if part is None and statistics is not None:
             moves = statistics.finish(states["shift_statistics"], outputs)
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
-        kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
+        kind = (
+            None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
+        )
         here = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
-        made = None if part is None else Headline(part.own.interval, part.own.method, part.own.assumes, "low", "")
+        made = (
+            None
+            if part is None
+            else Headline(part.own.interval, part.own.method, part.own.assumes, "low", "")
+        )
         still = made or make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
         signs = signs_of(still, {e.method: e for e in estimates}, here)
-        if diagnosis is None and signs is not None:  # a part may be another than the whole, which was diagnosed
+        if (
+            diagnosis is None and signs is not None
+        ):  # a part may be another than the whole, which was diagnosed
             signs = replace(signs, separation=None)
         rows = int(states["truth"]["rows"])
         if part is None or whole is None:
             middle = middle_methods({e.method: e for e in estimates})
-            natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates), middle)
+            natural = natural_headline(
+                still, signs, here, prior, under_covariate_shift(estimates), middle
+            )
         else:
             error = here.error_of_clusters(part.seen.value, rows)
             natural = part_headline(part.seen, part.own, whole.headline, options.level, error)
@@ -726,14 +963,18 @@ class _Answers:
         if part is not None and whole is not None and self.plan.by is not None and beside is None:
             # beside the whole reference a slice differs in composition, whatever happened: the whole must have changed,
             # and the slice must not be like the reference
-            changed = None if changed is None or whole.changed is None else max(changed, whole.changed)
+            changed = (
+                None if changed is None or whole.changed is None else max(changed, whole.changed)
+            )
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = self._metrics(by_metric, states, here, signs)
         if design is not None:
             headline = design.headline(headline, rows)
             assumptions = {
-                name: a if a.interval is None else replace(a, interval=design.wide(a.interval, rows))
+                name: a
+                if a.interval is None
+                else replace(a, interval=design.wide(a.interval, rows))
                 for name, a in assumptions.items()
             }
         reading = None
@@ -744,7 +985,9 @@ class _Answers:
         shares = None
         if part is None and signs is not None and not natural.method.startswith("votes"):
             shares = seen_whole(natural.value, signs, here, prior)
-        known = options.assume != "natural" or not judges_alone(still)  # how these judges err, nobody knows
+        known = options.assume != "natural" or not judges_alone(
+            still
+        )  # how these judges err, nobody knows
         cdf: Callable[[], Array | None] | None = None
         if part is not None and assumed is None:
             cdf = partial(part.seen.distribution, EVEN, error)
@@ -772,11 +1015,20 @@ class _Answers:
             from ..histories.labelled_parts import labelled_parts
 
             try:
-                told = labelled_parts(recorder.store, recorder.job_of(options.reference, self.fitted.name))
-            except (InputError, WorkError) as error:  # a store that fails costs its history, and no answer
-                said.append(f"the past runs could not be read, so the number knows nothing of them: {error}")
+                told = labelled_parts(
+                    recorder.store, recorder.job_of(options.reference, self.fitted.name)
+                )
+            except (
+                InputError,
+                WorkError,
+            ) as error:  # a store that fails costs its history, and no answer
+                said.append(
+                    f"the past runs could not be read, so the number knows nothing of them: {error}"
+                )
             else:
-                self.past += periods_of_store(told, options.chunks, self.unit, target.name, self.prior)
+                self.past += periods_of_store(
+                    told, options.chunks, self.unit, target.name, self.prior
+                )
         if self.fitted.past and options.chunks is None:
             self.when = middle_time(target)
         return [*said, *self.remember(past, execution)]
@@ -790,9 +1042,13 @@ class _Answers:
         here = Execution(progress=enter_phase(execution.progress, "history"))
         chunks, left_out = self.options.chunks, []
         for i, source in enumerate(past):
-            learnt, parts = _for_target(self.fitted, source, here, None, replace(self.options, by=None))
+            learnt, parts = _for_target(
+                self.fitted, source, here, None, replace(self.options, by=None)
+            )
             state = learnt.plan.read(parts, here, source.name)
-            keys = sorted(key for key in state if key[0] == "every") if chunks is not None else [WHOLE]
+            keys = (
+                sorted(key for key in state if key[0] == "every") if chunks is not None else [WHOLE]
+            )
             for key, at in zip(keys, places_in_time(chunks, keys, i, len(past)), strict=True):
                 states = state[key]
                 rows = int(states["truth"]["rows"])
@@ -806,14 +1062,23 @@ class _Answers:
         return said_of_past(left_out)
 
     def _learn_from(
-        self, name: str, at: float, reading: Reading | None, states: Mapping[str, Any], evidence: LabelEvidence | None
+        self,
+        name: str,
+        at: float,
+        reading: Reading | None,
+        states: Mapping[str, Any],
+        evidence: LabelEvidence | None,
     ) -> bool:
         """Whether a period tells anything: then it is behind those that come after it."""
         known = known_truth(states, evidence)
         if known is None or reading is None or evidence is None:
             return False
         one = PastPeriod(name, at, reading, *known, labelled=evidence.labelled, unit=self.unit)
-        self.past = [other for other in self.past if (other.kind, other.unit, other.at) != (one.kind, one.unit, at)]
+        self.past = [
+            other
+            for other in self.past
+            if (other.kind, other.unit, other.at) != (one.kind, one.unit, at)
+        ]
         self.past.append(one)
         return True
 
@@ -828,7 +1093,12 @@ class _Answers:
             if distance is None:
                 return answer
             at, far = at + distance[0], distance[1]
-        if not past or answer.reading is None or answer.cdf is None or self.options.assume != "natural":
+        if (
+            not past
+            or answer.reading is None
+            or answer.cdf is None
+            or self.options.assume != "natural"
+        ):
             return answer
         public = answer.cdf()
         if public is None:
@@ -858,7 +1128,9 @@ class _Answers:
         distributions = [one.distribution for _, one in parts]
         if any(cdf is None for cdf in distributions):
             return answer
-        cdf = together([cdf for cdf in distributions if cdf is not None], [part.rows for part, _ in parts])
+        cdf = together(
+            [cdf for cdf in distributions if cdf is not None], [part.rows for part, _ in parts]
+        )
         made = Together(cdf, [one.headline for _, one in parts])
 
         def chance(bound: float) -> float | None:
@@ -880,7 +1152,9 @@ class _Answers:
         """What the labels of a part of the target say; None without any. ``parts``: those that the whole of it was cut
         into.
         """
-        rows, labelled, correct = (int(states["truth"][name]) for name in ("rows", "known", "correct"))
+        rows, labelled, correct = (
+            int(states["truth"][name]) for name in ("rows", "known", "correct")
+        )
         if not labelled:
             return None
         # a slice may well be of one class; a period that is was most often not reported yet
@@ -892,7 +1166,12 @@ class _Answers:
         by_outcome = self.picked is None and picked is not None and picked.by == "label"
         effect = self.effects[1]
         return LabelEvidence(
-            correct / effect, labelled / effect, labelled, rows, not_random=not_random, by_outcome=by_outcome
+            correct / effect,
+            labelled / effect,
+            labelled,
+            rows,
+            not_random=not_random,
+            by_outcome=by_outcome,
         )
 
     def with_labels(self, answer: _Answer, evidence: LabelEvidence | None) -> _Answer:
@@ -905,10 +1184,16 @@ class _Answers:
         posterior = LabelPosterior(cdf, evidence, known, by_history=still.history is not None)
         headline = posterior.headline(answer.headline, self.options.level)
         without = None if evidence.complete else answer.headline
-        return replace(answer, headline=headline, chance=posterior.below, posterior=posterior, without=without)
+        return replace(
+            answer, headline=headline, chance=posterior.below, posterior=posterior, without=without
+        )
 
     def _metrics(
-        self, by_metric: _ByMetric, states: Mapping[str, Any], evidence: Evidence, signs: ShiftSigns | None
+        self,
+        by_metric: _ByMetric,
+        states: Mapping[str, Any],
+        evidence: Evidence,
+        signs: ShiftSigns | None,
     ) -> dict[str, MetricEstimation]:
         """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled."""
         plan, out = self.plan.metrics, {}
@@ -917,12 +1202,20 @@ class _Answers:
         # rows of a class that the model does not know are missing from the counts of classes
         truth = {} if states["truth"]["new"] else plan.truth(states)
         for metric in plan.metrics:
-            estimates, reference = tuple(by_metric.get(metric.name, ())), plan.reference.get(metric.name)
+            estimates, reference = (
+                tuple(by_metric.get(metric.name, ())),
+                plan.reference.get(metric.name),
+            )
             settled = plan.settled(metric, predicted_of(states)) if estimates else None
             if settled is not None:  # by the predicted classes: all methods then agree on the value
                 value, why = settled
-                lower, upper = median(e.lower for e in estimates), median(e.upper for e in estimates)
-                interval = Interval(value, min(lower, value), max(upper, value), estimates[0].level, "exact")
+                lower, upper = (
+                    median(e.lower for e in estimates),
+                    median(e.upper for e in estimates),
+                )
+                interval = Interval(
+                    value, min(lower, value), max(upper, value), estimates[0].level, "exact"
+                )
                 trust = "high" if upper - lower <= WIDE else "low" if upper - lower < 1 else "none"
                 assumes = "nothing: the predicted classes settle it"
                 headline = Headline(interval, "predicted classes", assumes, trust, why)
@@ -933,14 +1226,18 @@ class _Answers:
                     # of two classes, the recall of one is the specificity of the other
                     base = {"recall": "specificity", "specificity": "recall"}.get(base, base)
                 scale = Scale.of(*metric.bounds)
-                rests = MetricEvidence(evidence, signs, reference, scale, plan.errors.get(metric.name))
+                rests = MetricEvidence(
+                    evidence, signs, reference, scale, plan.errors.get(metric.name)
+                )
                 priors = self.prior.metrics or packaged_metrics()
                 answers = metric_answers(base, estimates, rests, priors, self.options.assume)
                 if answers is None:
                     continue
                 made = MetricEstimation(answers[0], estimates, reference, assumptions=answers[1])
             if self.design is not None:
-                made = replace(made, headline=self.design.headline(made.headline, int(states["truth"]["rows"])))
+                made = replace(
+                    made, headline=self.design.headline(made.headline, int(states["truth"]["rows"]))
+                )
             out[metric.name] = replace(made, truth=truth.get(metric.name))
         return out
 
@@ -956,7 +1253,10 @@ class _Answers:
         without = judged(prior, margin, chances, changes, assumes)
         references = [self._reference_counts(a.reference) for a in answers]
         fell = falls_by_labels([a.posterior for a in answers], changes, margin, references, assume)
-        return [(before, None) if own is None else (own, before) for own, before in zip(fell, without, strict=True)]
+        return [
+            (before, None) if own is None else (own, before)
+            for own, before in zip(fell, without, strict=True)
+        ]
 
     def _reference_counts(self, own: PartReference | None) -> tuple[float, float]:
         """Correct rows and rows that an accuracy is held against: those of the reference, or of a part in it."""
@@ -970,7 +1270,9 @@ class _Answers:
     def parts(self, state: State, whole: _Answer) -> list[tuple[Part, _Answer]]:
         """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
         plan, design = self.plan, self.design
-        keys = sorted(k for k in state if k[0] == "every") or in_natural_order([k for k in state if k[0] == "by"])
+        keys = sorted(k for k in state if k[0] == "every") or in_natural_order(
+            [k for k in state if k[0] == "by"]
+        )
         rows = [int(state[key]["truth"]["rows"]) for key in keys]
         metrics = None if plan.metrics is None else plan.metrics.lighter()
         wheres: list[Mapping[str, Any]] = []
@@ -986,14 +1288,20 @@ class _Answers:
                 got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
                 column = ", ".join(f"{key} {value}" for key, value in where.items())
                 remedy = "cut the target into larger parts, or ask for more methods"
-                raise InputError("rows that at least one method can use", got=got, column=column, remedy=remedy)
+                raise InputError(
+                    "rows that at least one method can use", got=got, column=column, remedy=remedy
+                )
             wheres.append(where)
             by_part.append(estimates)
         asked = None
         if whole.whole is not None:
-            effects = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
+            effects = (
+                (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
+            )
             some = [state[key] for key in keys]
-            asked = asked_parts(self.fitted, [value for _, value in keys], by_part, some, whole.whole, effects)
+            asked = asked_parts(
+                self.fitted, [value for _, value in keys], by_part, some, whole.whole, effects
+            )
         labels = [self.labels_of(state[key]) for key in keys]
         for i, key in enumerate(keys):
             one = None if asked is None else asked[i]
@@ -1001,14 +1309,24 @@ class _Answers:
             answer = self.of(by_part[i], state[key], of_metrics, part=one, whole=whole)
             if plan.every is not None:
                 at = float(key[1])
-                when = plan.every.begins(int(key[1])) if isinstance(plan.every, TimeChunks) else None
+                when = (
+                    plan.every.begins(int(key[1])) if isinstance(plan.every, TimeChunks) else None
+                )
                 answer = self.with_past(answer, at, when)
                 self._learn_from(str(wheres[i]["name"]), at, answer.reading, state[key], labels[i])
             answers.append(self.with_labels(answer, labels[i]))
         out = []
-        for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
-            signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
-            wide = tuple(by_part[i] if design is None else (design.wide(e, rows[i]) for e in by_part[i]))
+        for i, (answer, (fell, without)) in enumerate(
+            zip(answers, self.falls(answers), strict=True)
+        ):
+            signs = {
+                name: sign
+                for name, sign in answer.signs.items()
+                if name in ("moved", "unexplained")
+            }
+            wide = tuple(
+                by_part[i] if design is None else (design.wide(e, rows[i]) for e in by_part[i])
+            )
             own = labels[i]
             truth = None if own is None else own.alone(self.options.level)
             part = Part(
@@ -1046,28 +1364,40 @@ def _metric_warnings(
             expected = f"a reference that tells {rule.metric}, which an alarm asks for"
             raise InputError(expected, got="none", remedy=why[rule.metric])
     if missing and not answers and not any(name in why for name in missing):
-        reasons = "; ".join(f"{s.method}: {s.why}" for s in plan.skipped) or "it is undefined on this target"
+        reasons = (
+            "; ".join(f"{s.method}: {s.why}" for s in plan.skipped)
+            or "it is undefined on this target"
+        )
         expected = f"a target of which {', '.join(missing)} can be estimated"
-        remedy = "`roc_auc` and `average_precision` need probabilities, the others predicted classes"
+        remedy = (
+            "`roc_auc` and `average_precision` need probabilities, the others predicted classes"
+        )
         raise InputError(expected, got=f"none ({reasons})", remedy=remedy, file=target)
     undefined = "it is undefined, or needs `probabilities`"
     return [f"{name} cannot be estimated here: {why.get(name, undefined)}" for name in missing]
 
 
 def _alarms(
-    whole: tuple[Part, _Answer], parts: Sequence[tuple[Part, _Answer]], options: EstimateJob, accuracy: float
+    whole: tuple[Part, _Answer],
+    parts: Sequence[tuple[Part, _Answer]],
+    options: EstimateJob,
+    accuracy: float,
 ) -> Alarms:
     """What the rules say of the target, or of the parts that it was cut into; ``accuracy`` is the reference's."""
     kind = "target" if not parts else "slice" if options.by is not None else "chunk"
     references = {"accuracy": accuracy}
-    references |= {name: m.reference.value for name, m in whole[0].metrics.items() if m.reference is not None}
+    references |= {
+        name: m.reference.value for name, m in whole[0].metrics.items() if m.reference is not None
+    }
     watched = []
     for part, answer in parts or [whole]:
         where: dict[str, Any] = {"name": part.name}
         if "by" in part.place:
             where |= {"by": part.place["by"], "slice": part.place["value"]}
         where |= {key: part.place[key] for key in ("start", "end", "timezone") if key in part.place}
-        numbers = {"accuracy": part.headline.interval} | {n: m.headline.interval for n, m in part.metrics.items()}
+        numbers = {"accuracy": part.headline.interval} | {
+            n: m.headline.interval for n, m in part.metrics.items()
+        }
         truths = {"accuracy": part.truth} | {name: m.truth for name, m in part.metrics.items()}
         labelled = {name: truth for name, truth in truths.items() if truth is not None}
         posterior = answer.posterior
@@ -1077,7 +1407,16 @@ def _alarms(
         proofs = {} if posterior is None else {"accuracy": posterior.evidence.proof}
         own = {} if part.reference is None else {"accuracy": part.reference.pooled}
         watched.append(
-            Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled, proofs, references=own)
+            Watched(
+                where,
+                part.rows,
+                numbers,
+                {"accuracy": answer.chance},
+                changed,
+                labelled,
+                proofs,
+                references=own,
+            )
         )
     when = cast("FailWhen", options.fail_when)
     return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=when)

@@ -46,17 +46,26 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     truth = options.labels
     if not sources:
         raise UsageError("give at least one set of predictions")
-    if len(sources) > 1 and any(map(is_bare, sources[:2])):  # labels, and what each model says of their rows
+    if len(sources) > 1 and any(
+        map(is_bare, sources[:2])
+    ):  # labels, and what each model says of their rows
         y, first, *others = sources if is_bare(sources[0]) else (sources[1], sources[0])
         sources = tuple(given_pair(y, p, classes, positive) for p in (first, *others))
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
-    how: dict[str, Any] = {"asked": options.metrics is not None, "level": options.level, "seed": options.seed}
+    how: dict[str, Any] = {
+        "asked": options.metrics is not None,
+        "level": options.level,
+        "seed": options.seed,
+    }
     how["scale"] = None if options.scale is None else tuple(options.scale)
     done = []
 
     def judged(source: Source) -> Evaluation:
-        metrics, source = about_class(chosen, positive_class(source, positive)), in_name_order(source)
+        metrics, source = (
+            about_class(chosen, positive_class(source, positive)),
+            in_name_order(source),
+        )
         for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
             compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)
@@ -67,13 +76,21 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     with executing("evaluate", options, predictions=sources) as execution:
         opener = Opener(
             renamings(options.mapping, positive),
-            guessing=Guessing((), truth is None, decided=options.threshold is not None, classes=options.classes),
+            guessing=Guessing(
+                (), truth is None, decided=options.threshold is not None, classes=options.classes
+            ),
             named=columns_named(options),
             offers_cluster=cluster is None,
         )
-        opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
+        opened = [
+            opener.with_ids(given, cluster, classes, extra, where=options.where)
+            for given in sources
+        ]
         if options.threshold is not None:
-            opened = [decided_source(one, options.threshold, positive_class(one, positive)) for one in opened]
+            opened = [
+                decided_source(one, options.threshold, positive_class(one, positive))
+                for one in opened
+            ]
         keys = [index_key(truth, given, options.key) for given in sources]
         joined = [
             Joined(one, ()) if truth is None else labelled(truth, one, key, opener.labels)
@@ -91,11 +108,15 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             names = tuple(f"{str(name).rpartition('/')[2]}: " for name in (source.name, truth))
             notes = [line for line in opener.notes if line.startswith(names)]
             warnings = (*notes, *lines, *evaluation.warnings)
-            done.append(replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings))
+            done.append(
+                replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings)
+            )
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 
 
-def _chosen(metrics: Sequence[str] | None, score: str | None, payoff: Any) -> tuple[list[Any], list[Skipped]]:
+def _chosen(
+    metrics: Sequence[str] | None, score: str | None, payoff: Any
+) -> tuple[list[Any], list[Skipped]]:
     """The metrics asked for, by default all, with their options; and those that could not be made."""
     wanted = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
     if wanted and payoff is not None and "expected_value" not in wanted:

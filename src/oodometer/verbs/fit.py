@@ -24,7 +24,9 @@ from .fitted import FITTED, Fitted, FittedSource, check_ending
 from .opening import executing, opener_for, with_features
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
-_USUAL = {name: field.default for name, field, _ in declared(Learnt)}  # parameters of an `Oodometer`
+_USUAL = {
+    name: field.default for name, field, _ in declared(Learnt)
+}  # parameters of an `Oodometer`
 
 
 class Oodometer:
@@ -64,7 +66,9 @@ class Oodometer:
         try:
             if given["p"] is not None:
                 pair = given_pair(
-                    given["reference"], given["p"], *(getattr(self, name) for name in ("classes", "positive"))
+                    given["reference"],
+                    given["p"],
+                    *(getattr(self, name) for name in ("classes", "positive")),
                 )
                 given |= {"reference": pair, "p": None}
             options = RefitOptions(**given)
@@ -104,7 +108,9 @@ class Oodometer:
         check_ending(path)
         fitted = Fitted.read_file(path)
         given = {name: value for name, value in fitted.options.items() if name in _USUAL}
-        given |= {name: tuple(value) for name, value in given.items() if isinstance(_USUAL[name], tuple)}
+        given |= {
+            name: tuple(value) for name, value in given.items() if isinstance(_USUAL[name], tuple)
+        }
         made = cls(**given, prior=fitted.prior)
         made.fitted_ = fitted
         return made
@@ -136,16 +142,23 @@ class Oodometer:
 
     def _check_fitted(self) -> Fitted:
         if not hasattr(self, "fitted_"):
-            theirs = sys.modules.get("sklearn.exceptions")  # whoever loaded it may catch its own class
+            theirs = sys.modules.get(
+                "sklearn.exceptions"
+            )  # whoever loaded it may catch its own class
             kinds = (UsageError,) if theirs is None else (UsageError, theirs.NotFittedError)
             message = (
-                "this Oodometer has not been fitted; call fit(y, p) or fit(reference) first, or Oodometer.load(path)"
+                "this Oodometer has not been fitted; call fit(y, p) or "
+                "fit(reference) first, or Oodometer.load(path)"
             )
             raise type("NotFittedError", kinds, {})(message)
         return self.fitted_
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value is not _USUAL[name])
+        given = ", ".join(
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not _USUAL[name]
+        )
         text = f"{type(self).__name__}({given})"
         if not hasattr(self, "fitted_"):
             return text
@@ -171,7 +184,11 @@ def fit(options: FitOptions) -> Oodometer:
     """
     if options.out is not None:
         check_ending(options.out)
-        given = options.reference if isinstance(options.reference, (list, tuple)) else [options.reference]
+        given = (
+            options.reference
+            if isinstance(options.reference, (list, tuple))
+            else [options.reference]
+        )
         refuse_clashes({"out": options.out}, given)
     made = Oodometer(**{name: getattr(options, name) for name in _USUAL})
     made.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions)})
@@ -180,19 +197,25 @@ def fit(options: FitOptions) -> Oodometer:
     return made
 
 
-def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: Execution) -> Fitted:
+def _fitted(
+    options: EstimateJob, where: str | Sequence[str] | None, execution: Execution
+) -> Fitted:
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
     sources = opener.references(options.reference, options.classes, where, options.extra_columns)
     if isinstance(sources[0], FittedSource):
-        raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")
+        raise UsageError(
+            f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit"
+        )
     past = [opener.history(data) for data in listed_history(options.history)]
     opener.check()
     for source in sources:
         cluster_column(source, options.cluster, 0)
         if options.by is not None and not source.holds(options.by):
             message = f"{source.name}: there is no column {options.by} to slice by"
-            raise unknown_column(options.by, message, source.columns, "; name another one with --by, or leave it out")
+            raise unknown_column(
+                options.by, message, source.columns, "; name another one with --by, or leave it out"
+            )
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
     fitted = learn(sources, options, execution)
@@ -205,5 +228,9 @@ def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: 
     plain |= {name: list(value) for name, value in plain.items() if isinstance(value, tuple)}
     plain |= {name: dict(value) for name, value in plain.items() if isinstance(value, Mapping)}
     how: dict[str, Any] = {"figures": reference_figures(fitted, options.level), "options": plain}
-    how |= {"mapping": opener.mapping or None, "threshold": options.threshold, "encoding": sources[0].encoding}
+    how |= {
+        "mapping": opener.mapping or None,
+        "threshold": options.threshold,
+        "encoding": sources[0].encoding,
+    }
     return replace(fitted, axes=opener.axes, prior=shifts, **how)

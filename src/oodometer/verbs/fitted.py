@@ -42,7 +42,9 @@ _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the t
 _DEFAULTS: dict[str, Any] = {name: field.default for name, field, _ in declared(Learnt)}
 Asked = TypeVar("Asked", bound=EstimateOptions)
 _NONE = type(None)
-_KINDS: dict[str, tuple[type, ...]] = {  # of what stands in a file beside the record; `counts` are those of `reference`
+_KINDS: dict[
+    str, tuple[type, ...]
+] = {  # of what stands in a file beside the record; `counts` are those of `reference`
     "plan": (EstimationPlan,),
     "name": (str,),
     "counts": (list,),
@@ -61,7 +63,12 @@ _KINDS: dict[str, tuple[type, ...]] = {  # of what stands in a file beside the r
     "slices": (dict, _NONE),
     "past": (list,),
 }
-_PIECES = {"choice": Choice, "curve": RiskCoverage, "shift_statistics": ShiftStatistics, "diagnostician": Diagnostician}
+_PIECES = {
+    "choice": Choice,
+    "curve": RiskCoverage,
+    "shift_statistics": ShiftStatistics,
+    "diagnostician": Diagnostician,
+}
 _CELLS = {"class": "i", "truth": "i", "number": "f", "time": "M"}  # of a field -> kind of its array
 _MOST_ROWS = 200_000
 _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 MB of float32
@@ -102,7 +109,9 @@ class Fitted:
             if name in _OPENED or name not in self.options:
                 continue
             before, now, usual = self.options[name], getattr(options, name), _DEFAULTS[name]
-            now, usual = (list(value) if isinstance(value, tuple) else value for value in (now, usual))
+            now, usual = (
+                list(value) if isinstance(value, tuple) else value for value in (now, usual)
+            )
             if now == before:
                 continue
             if now == usual:
@@ -114,40 +123,77 @@ class Fitted:
             elif name == "methods":
                 methods = {*self.plan.methods, *(skip.method for skip in self.skipped)}
                 for unknown in (method for method in now if method not in methods):
-                    fitted, remedy = ", ".join(self.plan.methods), f"fit the reference again with --method {unknown}"
-                    raise UsageError(f"{self.where} holds no method {unknown!r}, only {fitted}; {remedy}")
+                    fitted, remedy = (
+                        ", ".join(self.plan.methods),
+                        f"fit the reference again with --method {unknown}",
+                    )
+                    raise UsageError(
+                        f"{self.where} holds no method {unknown!r}, only {fitted}; {remedy}"
+                    )
             elif name == "metrics":
-                metrics = [] if self.plan.metrics is None else [metric.name for metric in self.plan.metrics.metrics]
-                for unknown in (metric for metric in now if metric_name(metric) not in (*metrics, "accuracy")):
-                    had, remedy = ", ".join(metrics) or "no metric but the accuracy", "fit the reference again with"
-                    raise UsageError(f"{self.where} was fitted with {had}; {remedy} --metric {unknown}")
+                metrics = (
+                    []
+                    if self.plan.metrics is None
+                    else [metric.name for metric in self.plan.metrics.metrics]
+                )
+                for unknown in (
+                    metric for metric in now if metric_name(metric) not in (*metrics, "accuracy")
+                ):
+                    had, remedy = (
+                        ", ".join(metrics) or "no metric but the accuracy",
+                        "fit the reference again with",
+                    )
+                    raise UsageError(
+                        f"{self.where} was fitted with {had}; {remedy} --metric {unknown}"
+                    )
             else:
-                was, got = (", ".join(map(str, v)) if isinstance(v, list) else str(v) for v in (before, now))
+                was, got = (
+                    ", ".join(map(str, v)) if isinstance(v, list) else str(v) for v in (before, now)
+                )
                 remedy = f"leave {name} out, or fit the reference again with it"
                 raise UsageError(f"{self.where} was fitted with {name} {was}, got {got}; {remedy}")
         if options.payoff is not None:
             remedy = "give another one to `oodometer fit`"
             raise UsageError(f"{self.where} holds what was fitted with its pay-off; {remedy}")
         if options.backtest not in ("auto", None) and not isinstance(options.backtest, Backtest):
-            raise UsageError(f"{self.where} holds its backtest; a folder for backtests is of use to `oodometer fit`")
+            raise UsageError(
+                f"{self.where} holds its backtest; a folder for backtests is of use to `oodometer fit`"
+            )
         if options.prior is None and self.prior is not None:
             changes["prior"] = self.prior
         try:
             return replace(options, **changes)
         except UsageError as error:
-            raise ValueError(str(error)) from error  # nobody typed it: `faults_of_fitted` names the file
+            raise ValueError(
+                str(error)
+            ) from error  # nobody typed it: `faults_of_fitted` names the file
 
     def cut_to(self, options: EstimateOptions) -> Fitted:
         """What was learnt, cut to the methods that are asked for."""
-        plan, trials, skipped, warnings = self.plan, self.trials, list(self.skipped), list(self.warnings)
+        plan, trials, skipped, warnings = (
+            self.plan,
+            self.trials,
+            list(self.skipped),
+            list(self.warnings),
+        )
         wanted = options.methods
         if wanted is not None and wanted != self.options.get("methods"):
-            plan = replace(plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods})
+            plan = replace(
+                plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods}
+            )
             skipped = [skip for skip in skipped if skip.method in wanted]
             names = quick_methods(wanted)
-            if trials is not None:  # as if only these methods had been tried; of too few there is nothing to weigh
-                cut = ({name: e for name, e in trial.estimates.items() if name in names} for trial in trials.trials)
-                tried = tuple(replace(trial, estimates=some) for trial, some in zip(trials.trials, cut, strict=True))
+            if (
+                trials is not None
+            ):  # as if only these methods had been tried; of too few there is nothing to weigh
+                cut = (
+                    {name: e for name, e in trial.estimates.items() if name in names}
+                    for trial in trials.trials
+                )
+                tried = tuple(
+                    replace(trial, estimates=some)
+                    for trial, some in zip(trials.trials, cut, strict=True)
+                )
                 trials = replace(trials, trials=tried) if len(names) >= LEAST_CANDIDATES else None
             if plan.metrics is not None:
                 plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
@@ -172,7 +218,9 @@ class Fitted:
                     Encoder().encode(method, name)
                 except NotKept as error:
                     skipped.append(Skipped(name, f"cannot be kept in a file: {error}"))
-                    left = {other: method for other, method in plan.methods.items() if other != name}
+                    left = {
+                        other: method for other, method in plan.methods.items() if other != name
+                    }
                     metrics = None if plan.metrics is None else plan.metrics.of_methods([*left])
                     plan = replace(plan, methods=left, metrics=metrics)
         reference = self.reference
@@ -181,13 +229,25 @@ class Fitted:
         if len(record) > kept:
             record = record.take(content_sample(record, kept, int(self.options.get("seed", 0))))
         pieces = {name: getattr(self, name) for name in _KINDS if name not in ("counts", "slices")}
-        pieces |= {"plan": plan, "skipped": skipped, "unmade": list(self.unmade), "clusters": astuple(self.clusters)}
+        pieces |= {
+            "plan": plan,
+            "skipped": skipped,
+            "unmade": list(self.unmade),
+            "clusters": astuple(self.clusters),
+        }
         counts = [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows]
         trials = None if self.trials is None else replace(self.trials, reused=0)
         pieces |= {"counts": counts, "options": dict(self.options), "trials": trials}
         pieces |= {"slices": _plain_slices(reference), "past": list(self.past)}
-        about: dict[str, Any] = {"reference": self.name, "rows": reference.rows, "kept_rows": len(record)}
-        about |= {"classes": None if record.classes is None else list(record.classes), "methods": list(plan.methods)}
+        about: dict[str, Any] = {
+            "reference": self.name,
+            "rows": reference.rows,
+            "kept_rows": len(record),
+        }
+        about |= {
+            "classes": None if record.classes is None else list(record.classes),
+            "methods": list(plan.methods),
+        }
         sections = {"fitted": encoder.encode(pieces), "record": encoder.encode(record)}
         return write_archive(path, about, sections, encoder.arrays)
 
@@ -204,7 +264,10 @@ class Fitted:
                 if not isinstance(pieces[name], kind):
                     raise Damaged(f"{name} is a {type(pieces[name]).__name__}")
             _check_record(record)
-            if not all(isinstance(one, PastPeriod) and isinstance(one.reading, Reading) for one in pieces["past"]):
+            if not all(
+                isinstance(one, PastPeriod) and isinstance(one.reading, Reading)
+                for one in pieces["past"]
+            ):
                 raise Damaged("its past periods")
             plan = pieces["plan"]
             for name, of in _PIECES.items():
@@ -215,14 +278,24 @@ class Fitted:
                 if not isinstance(method, Estimator):
                     raise Damaged(f"{name} is a {type(method).__name__}")
             rows, correct, unlabelled, learnt = map(int, pieces.pop("counts"))
-            if not 0 <= correct <= rows or rows < 1 or unlabelled < 0 or not 1 <= len(record) <= learnt <= rows:
+            if (
+                not 0 <= correct <= rows
+                or rows < 1
+                or unlabelled < 0
+                or not 1 <= len(record) <= learnt <= rows
+            ):
                 raise Damaged("its counts")
             clusters = Side(*pieces.pop("clusters"))
-            if not min(clusters.effect, clusters.outputs, clusters.sizes) >= 1 or not 0 <= clusters.count <= rows:
+            if (
+                not min(clusters.effect, clusters.outputs, clusters.sizes) >= 1
+                or not 0 <= clusters.count <= rows
+            ):
                 raise Damaged("its clusters")
             slices = _slices_of(pieces.pop("slices"))
             read = Reference(record, rows, correct, unlabelled, len(record) < rows, *slices)
-            return Fitted(**pieces, reference=read, learnt_rows=learnt, clusters=clusters, file=str(path))
+            return Fitted(
+                **pieces, reference=read, learnt_rows=learnt, clusters=clusters, file=str(path)
+            )
         except (Damaged, LookupError, TypeError, ValueError, AttributeError) as error:
             raise archive.damaged(error) from None
 
@@ -232,7 +305,9 @@ def _plain_slices(reference: Reference) -> dict[str, list[Any]] | None:
     if reference.by is None or not reference.verdicts:
         return None
     values = list(dict.fromkeys(value for value, _ in reference.verdicts))
-    counts = {name: [reference.verdicts.get((v, right), 0) for v in values] for name, right in _VERDICTS}
+    counts = {
+        name: [reference.verdicts.get((v, right), 0) for v in values] for name, right in _VERDICTS
+    }
     return {"by": [reference.by], "values": values, **counts}
 
 
@@ -242,9 +317,13 @@ def _slices_of(plain: Any) -> tuple[str | None, Verdicts]:
         return None, {}
     (by,), values = plain["by"], plain["values"]
     counts = [(name, right, list(map(int, plain[name]))) for name, right in _VERDICTS]
-    if not isinstance(by, str) or any(len(some) != len(values) or min(some, default=0) < 0 for _, _, some in counts):
+    if not isinstance(by, str) or any(
+        len(some) != len(values) or min(some, default=0) < 0 for _, _, some in counts
+    ):
         raise Damaged("its slices")
-    made = {(v, right): n for _, right, some in counts for v, n in zip(values, some, strict=True) if n}
+    made = {
+        (v, right): n for _, right, some in counts for v, n in zip(values, some, strict=True) if n
+    }
     return by, made
 
 
@@ -254,7 +333,9 @@ _VERDICTS = (("right", True), ("wrong", False))
 def check_ending(path: str | PathLike[str]) -> None:
     """A fitted file is told by its ending; `UsageError` for another one."""
     if Path(path).suffix.lower() != ENDING:
-        raise UsageError(f"expected a name that ends with {ENDING} for a fitted file, got {Path(path).name!r}")
+        raise UsageError(
+            f"expected a name that ends with {ENDING} for a fitted file, got {Path(path).name!r}"
+        )
 
 
 def _check_record(record: Any) -> None:
@@ -271,7 +352,11 @@ def _check_record(record: Any) -> None:
         if isinstance(value, Ragged):
             offsets: Any = value.offsets
             values: Any = value.values
-            whole = isinstance(offsets, np.ndarray) and isinstance(values, np.ndarray) and values.ndim == 1
+            whole = (
+                isinstance(offsets, np.ndarray)
+                and isinstance(values, np.ndarray)
+                and values.ndim == 1
+            )
             if not whole or offsets.dtype.kind != "i" or offsets.shape != (record.rows + 1,):
                 raise Damaged(f"{name} is no ragged array of {record.rows} rows")
             if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != len(values):
@@ -285,7 +370,9 @@ def _check_record(record: Any) -> None:
             if sizes.setdefault(axis, size) != size:
                 raise Damaged(f"{name} has {size} along {axis}")
         if about.cell in ("class", "truth") and value.size:
-            most = 2 if about.cell == "truth" else None if record.classes is None else sizes["class"]
+            most = (
+                2 if about.cell == "truth" else None if record.classes is None else sizes["class"]
+            )
             if value.min() < -1 or (most is not None and value.max() >= most):
                 raise Damaged(f"{name} holds numbers of no class")
 
@@ -297,7 +384,11 @@ class FittedSource(ReferenceSource):
         is_path = isinstance(data, (str, PathLike))
         self.fitted: Fitted = Fitted.read_file(data) if is_path else data.__fitted_reference__()
         super().__init__(self.fitted.reference)
-        self.path, self.name, self.encoding = self.fitted.file, self.fitted.name, self.fitted.encoding
+        self.path, self.name, self.encoding = (
+            self.fitted.file,
+            self.fitted.name,
+            self.fitted.encoding,
+        )
 
     @property
     def axes(self) -> Axes:
@@ -307,4 +398,6 @@ class FittedSource(ReferenceSource):
 
     def aligned(self, axes: Axes | None) -> RecordSource:
         """The same, where the order is its own; else its rows in the other order."""
-        return self if axes is None or axes == self.axes else RecordSource(self.record).aligned(axes)
+        return (
+            self if axes is None or axes == self.axes else RecordSource(self.record).aligned(axes)
+        )

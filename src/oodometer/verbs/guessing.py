@@ -27,8 +27,22 @@ from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
 _DECISION_OF: tuple[str, ...] = (
-    *("predicted_{}", "prediction_{}", "pred_{}", "{}_pred", "{}_predicted", "{}_prediction", "{}_predictions"),
-    *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS Modeler ($L-x, $C-x, $N-x), JMP
+    *(
+        "predicted_{}",
+        "prediction_{}",
+        "pred_{}",
+        "{}_pred",
+        "{}_predicted",
+        "{}_prediction",
+        "{}_predictions",
+    ),
+    *(
+        "i_{}",
+        "l_{}",
+        "c_{}",
+        "n_{}",
+        "most_likely_{}",
+    ),  # SAS, SPSS Modeler ($L-x, $C-x, $N-x), JMP
 )
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
@@ -78,7 +92,11 @@ class Guess:
     @property
     def line(self) -> str:
         """What was read, as a sentence."""
-        wide = {c: ours.partition("_")[2] for c, ours in self.renamings.items() if ours.startswith(_WIDE)}
+        wide = {
+            c: ours.partition("_")[2]
+            for c, ours in self.renamings.items()
+            if ours.startswith(_WIDE)
+        }
         lone = sorted((ours, c) for c, ours in self.renamings.items() if c not in wide)
         are_logits = any(ours.startswith("logit_") for ours in self.renamings.values())
         what = "logit" if are_logits else "probability"
@@ -100,20 +118,38 @@ class _Reader:
         self.source, self.others, self.asked, feeds = source, others, asked, source.layout.feeds
         taken = asked.taken
         block = feeds.get("probabilities")
-        given = dict(zip(block.columns, block.suffixes or (), strict=True)) if block is not None and block.wide else {}
+        given = (
+            dict(zip(block.columns, block.suffixes or (), strict=True))
+            if block is not None and block.wide
+            else {}
+        )
         wide = tuple(given) if asked.repair else ()
         self.given = given if len(given) <= _MOST_GIVEN else {}
-        self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction", "correct") if name in feeds}
-        scores = feeds["score"].columns if "score" in feeds else ()  # a probability where one is asked for
-        self.own = tuple(dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken))))
+        self.fed = {
+            name: feeds[name].columns[0]
+            for name in ("label", "prediction", "correct")
+            if name in feeds
+        }
+        scores = (
+            feeds["score"].columns if "score" in feeds else ()
+        )  # a probability where one is asked for
+        self.own = tuple(
+            dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken)))
+        )
         names = list(dict.fromkeys((*self.fed.values(), *self.own, *self.given)))
         self.column: dict[str, ColumnEvidence] = {}
         if names:
             with closing(cast(Any, source.raw(names))) as batches:
                 batch = next(batches).slice(0, _ROWS)
-            self.column = {name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(names)}
-        self.usual = {name: "probabilities" if name in wide else usual_field(name) for name in self.own}
-        lone = [c for c in self.own if c not in wide or len(wide) == 1]  # not one of the columns of all classes
+            self.column = {
+                name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(names)
+            }
+        self.usual = {
+            name: "probabilities" if name in wide else usual_field(name) for name in self.own
+        }
+        lone = [
+            c for c in self.own if c not in wide or len(wide) == 1
+        ]  # not one of the columns of all classes
         self.scored = [c for c in lone if self.usual[c] in ("probabilities", "confidence")]
         self.renamings: dict[str, str] = {}
         self.doubt = self.remedy = ""
@@ -131,7 +167,9 @@ class _Reader:
         self.renamings |= dict.fromkeys(some[:1], field)
         if len(some) > 1:
             other = f" (the other one: --map {shlex.quote(f'{some[1]}={field}')})"
-            self.doubt = self.doubt or f"{some[0]} and {some[1]}, either of which may be the {field}{other}"
+            self.doubt = (
+                self.doubt or f"{some[0]} and {some[1]}, either of which may be the {field}{other}"
+            )
 
     def _release(self, field: str) -> str:
         """The column that is called as a field and is another thing: its name says nothing more."""
@@ -147,13 +185,21 @@ class _Reader:
         """
         named = truths_by_name(self.source, self.asked.taken)
         named = [c for c in named if {*self.column[c].classes} & {*self.column[named[0]].classes}]
-        distinct = [c for c in named if not any(self._are_same(c, other) for other in named[: named.index(c)])]
+        distinct = [
+            c
+            for c in named
+            if not any(self._are_same(c, other) for other in named[: named.index(c)])
+        ]
         if len(distinct) < 2:
             return
-        answers = [c for c in distinct if self._is_answer(c)] if self.of("prediction") is None else []
+        answers = (
+            [c for c in distinct if self._is_answer(c)] if self.of("prediction") is None else []
+        )
         answers = answers if len(answers) < len(distinct) else []
         left = [c for c in distinct if c not in answers]
-        lacking = [c for c in left if self.others and not any(c in other.columns for other in self.others)]
+        lacking = [
+            c for c in left if self.others and not any(c in other.columns for other in self.others)
+        ]
         left = lacking if len(lacking) == 1 else left
         self.contested |= len(left) > 1
         fed = self.fed.get("label")
@@ -181,7 +227,11 @@ class _Reader:
     def _outcome(self) -> str | None:
         """The only column of 0 and 1 beside a `score` of decimals below and above 0, which grades seldom are."""
         feeds = self.source.layout.feeds
-        if "score" not in feeds or feeds["score"].columns[0] in self.asked.taken or {"label", "correct"} & {*feeds}:
+        if (
+            "score" not in feeds
+            or feeds["score"].columns[0] in self.asked.taken
+            or {"label", "correct"} & {*feeds}
+        ):
             return None
         pairs = [c for c in self.own if {*self.column[c].classes} == {"0", "1"}]
         return pairs[0] if len(pairs) == 1 and self.column["score"].is_raw_score else None
@@ -196,12 +246,17 @@ class _Reader:
         if any(self.column[c].decides(column) for c in scores if c != name):
             return True
         for block in [*self._blocks(), *self._given_block()]:
-            p, names = np.column_stack([self.column[c].numbers for c in block]), np.array([*block.values()], object)
+            p, names = (
+                np.column_stack([self.column[c].numbers for c in block]),
+                np.array([*block.values()], object),
+            )
             if len(names) > 1 and (names[p.argmax(axis=1)] == column.texts).all():
                 return True
         beside = [c for c in self.own if bare_name(c) in _BESIDE_ANSWERS]
         least = 1 / max(len(column.classes), 1)
-        return bare_name(name) in _ANSWERS and any(self.column[c].is_never_below(least) for c in beside)
+        return bare_name(name) in _ANSWERS and any(
+            self.column[c].is_never_below(least) for c in beside
+        )
 
     def _given_block(self) -> list[dict[str, str]]:
         """Our own columns of all classes with their classes, where there are some."""
@@ -226,7 +281,9 @@ class _Reader:
                 doubt = f"score, which takes values below 0 beside {outcome}: what a model ranks by, or a grade "
                 doubt += "(--map score=score)"
                 return Guess({outcome: "label", "score": "logit_1"}, doubt, contested=True)
-        free = [name for name in self.own if self.column[name].classes and name not in self.renamings]
+        free = [
+            name for name in self.own if self.column[name].classes and name not in self.renamings
+        ]
         pairs = self._pairs_by_name(free)
         if self.of("prediction") is None:
             answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
@@ -235,7 +292,9 @@ class _Reader:
             self._find_truth(free, [t for _, t in pairs])
         notes = () if self.has_scores else self._scores()
         self._check()
-        keys = [c for c in looking_like_keys(self.source) if c in self.own and c not in self.renamings]
+        keys = [
+            c for c in looking_like_keys(self.source) if c in self.own and c not in self.renamings
+        ]
         changed = {c: ours for c, ours in self.renamings.items() if c != ours}
         return Guess(
             renamings=changed,
@@ -258,15 +317,23 @@ class _Reader:
         """The truth: beside an answer of its name, by a usual name, by the scores of all classes, else by values."""
         self.choose("label", paired or [c for c in free if self.usual[c] == "label"])
         if self.of("label") is None:
-            right = [c for c in free if self.usual[c] == "correct" and {*self.column[c].classes} <= _VERDICTS]
+            right = [
+                c
+                for c in free
+                if self.usual[c] == "correct" and {*self.column[c].classes} <= _VERDICTS
+            ]
             self.choose("correct", right)
         self._by_block()
         if not _TRUTH & {*self.renamings.values()}:
-            self._truth_by_values([c for c in free if self.usual[c] is None and c not in self.renamings])
+            self._truth_by_values(
+                [c for c in free if self.usual[c] is None and c not in self.renamings]
+            )
 
     def _times_and_ids(self, keys: Sequence[str]) -> dict[str, str]:
         """The only column of times and the only one of ids, where the source holds none by name."""
-        times = [c for c in self.own if self.usual[c] == "time"] or [c for c in self.own if self.column[c].is_time]
+        times = [c for c in self.own if self.usual[c] == "time"] or [
+            c for c in self.own if self.column[c].is_time
+        ]
         more = {times[0]: "time"} if len(times) == 1 and "time" not in self.source.fields else {}
         if len(keys) == 1 and self.column[keys[0]].differs and not self.source.holds("id"):
             more[keys[0]] = "id"
@@ -286,17 +353,25 @@ class _Reader:
         nearly all rows, the truth the only other column of the same classes.
         """
         given = self._given_block()
-        blocks = given if self.has_scores or "probabilities" in self.source.fields else self._blocks()
+        blocks = (
+            given if self.has_scores or "probabilities" in self.source.fields else self._blocks()
+        )
         if len(blocks) != 1:
             return
         names = np.array([*blocks[0].values()], dtype=object)
         largest = names[np.column_stack([self.column[c].numbers for c in blocks[0]]).argmax(axis=1)]
         taken = {*self.renamings, *blocks[0]}
-        some = [c for c in self.own if c not in taken and self.column[c].classes and self._is_of(c, names)]
+        some = [
+            c
+            for c in self.own
+            if c not in taken and self.column[c].classes and self._is_of(c, names)
+        ]
         answers = [c for c in some if (self.column[c].texts == largest).mean() > NEARLY_ALL]
         if self.of("prediction") is None and len(answers) == 1:
             self.choose("prediction", answers)
-        left = [c for c in some if c not in answers and (not given or self.column[c].is_told_by_classes)]
+        left = [
+            c for c in some if c not in answers and (not given or self.column[c].is_told_by_classes)
+        ]
         if self.of("label") is None and self.of("correct") is None and len(left) == 1:
             self.choose("label", left)
 
@@ -308,7 +383,9 @@ class _Reader:
         decision = self.of("prediction")
         if decision is not None:
             free = [c for c in free if {*self.column[c].classes} & {*decision.classes}]
-        lacking = [c for c in free if self.others and not any(c in other.columns for other in self.others)]
+        lacking = [
+            c for c in free if self.others and not any(c in other.columns for other in self.others)
+        ]
         pairs = [c for c in lacking if len(self.column[c].classes) == 2] if decision is None else []
         self.choose("label", pairs or lacking)
         if lacking:
@@ -321,11 +398,18 @@ class _Reader:
                 return
             free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
-            free = [c for c in free if len(shares) == 1 and self.column[shares[0]].is_calibrated(self.column[c])]
+            free = [
+                c
+                for c in free
+                if len(shares) == 1 and self.column[shares[0]].is_calibrated(self.column[c])
+            ]
         self.choose("label", free)
         if free:  # the rows tell, but a column in every file may be an input, too
             what = "the prediction" if decision is not None else shares[0]
-            self.doubt = self.doubt or f"{free[0]}, which goes with {what} as a label does, but so may an input"
+            self.doubt = (
+                self.doubt
+                or f"{free[0]}, which goes with {what} as a label does, but so may an input"
+            )
 
     def _scores(self) -> tuple[str, ...]:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
@@ -344,19 +428,31 @@ class _Reader:
         shares = [c for c in self.scored if self.column[c].is_share]
         shares += [c for c in self.own if self.usual[c] == "prediction" and self.column[c].is_share]
         unnamed = [c for c in self.own if self.usual[c] is None and self.column[c].is_share]
-        if not self.scored and not shares and decision is None and label is not None and len(unnamed) == 1:
+        if (
+            not self.scored
+            and not shares
+            and decision is None
+            and label is not None
+            and len(unnamed) == 1
+        ):
             shares = unnamed if self.column[unnamed[0]].is_calibrated(label) else []
             if shares:
                 self.doubt = f"{shares[0]}, which goes with the label as a probability does, but so may an input"
         kinds = self._kinds(shares, decision, label)
-        if len(kinds) > 1 and {ours for ours, _ in kinds.values()} == {"confidence"}:  # each is, and one is taken
+        if len(kinds) > 1 and {ours for ours, _ in kinds.values()} == {
+            "confidence"
+        }:  # each is, and one is taken
             name, *more = kinds
             self.renamings[name] = "confidence"
-            return (f"{', '.join(more)} may be the confidence, too: `evaluate` says which orders errors best",)
+            return (
+                f"{', '.join(more)} may be the confidence, too: `evaluate` says which orders errors best",
+            )
         if len(kinds) == 1 or (kinds and decision is None):
             name, *more = kinds
             self.renamings[name], doubt = kinds[name]
-            doubt = f"{name} and {more[0]}, either of which may be the probability" if more else doubt
+            doubt = (
+                f"{name} and {more[0]}, either of which may be the probability" if more else doubt
+            )
             self.doubt = self.doubt or doubt
             return ()
         return self._unread([*kinds] or self.scored, unnamed, decision)
@@ -372,7 +468,9 @@ class _Reader:
             return several
         return {c: kind for c, kind in several.items() if not kind[1]} or several
 
-    def _kind(self, name: str, decision: ColumnEvidence | None, label: ColumnEvidence | None) -> tuple[str, str]:
+    def _kind(
+        self, name: str, decision: ColumnEvidence | None, label: ColumnEvidence | None
+    ) -> tuple[str, str]:
         """What a lone column between 0 and 1 is, ours, and a doubt about it; "" where values contradict its name."""
         column, verdict = self.column[name], self.of("correct")
         right = None if verdict is None else np.isin(verdict.texts, ("1", "true", "True"))
@@ -382,7 +480,11 @@ class _Reader:
                 return f"prob_{told}", ""
             right = decision.texts == label.texts if label is not None else right
             least = 1 / len(decision.classes) - 0.01
-            if not self.renamings or self.usual[name] == "prediction" or np.nanmin(column.numbers) < least:
+            if (
+                not self.renamings
+                or self.usual[name] == "prediction"
+                or np.nanmin(column.numbers) < least
+            ):
                 return "", ""
         if right is not None:
             return "confidence" if area(column.numbers, right) > 0.5 else "", ""
@@ -397,14 +499,24 @@ class _Reader:
         column, (first, second) = self.column[name], label.classes
         words = bare_name(name).split("_")
         told = [c for c in label.classes if bare_name(c) in words and not c.isdigit()]
-        positive = told[0] if len(told) == 1 else positive_of(label.classes) or column.likelier(label)
+        positive = (
+            told[0] if len(told) == 1 else positive_of(label.classes) or column.likelier(label)
+        )
         if column.is_never_below(0.5) and self.usual[name] is not None and not told:
             self.remedy = f"add a column of the answers, such as `prediction`, beside which {name} is read; if it is a"
-            self.remedy += " probability of one class all the same, name both with --positive COLUMN=CLASS"
-            return f"prob_{positive or second}", f"{name}, which is never below 0.5, as the confidence in an answer"
+            self.remedy += (
+                " probability of one class all the same, name both with --positive COLUMN=CLASS"
+            )
+            return (
+                f"prob_{positive or second}",
+                f"{name}, which is never below 0.5, as the confidence in an answer",
+            )
         if positive is None:
             other = f"--positive {shlex.quote(f'{name}={first}')}"
-            return f"prob_{second}", f"{name}, which may be the probability of {second}, or of {first} ({other})"
+            return (
+                f"prob_{second}",
+                f"{name}, which may be the probability of {second}, or of {first} ({other})",
+            )
         other = first if positive == second else second
         own, rest = column.numbers, 1 - column.numbers
         beyond = beyond_chance(np.column_stack([rest, own]), [other, positive], label.texts)
@@ -418,29 +530,61 @@ class _Reader:
         column -> class.
         """
         shares = [c for c in self.own if self.column[c].is_unit]
-        known = [column.classes for name in ("prediction", "label") if (column := self.of(name)) is not None]
+        known = [
+            column.classes
+            for name in ("prediction", "label")
+            if (column := self.of(name)) is not None
+        ]
         known = known or [
-            self.column[c].classes for c in self.own if self.column[c].is_told_by_classes or self.usual[c]
+            self.column[c].classes
+            for c in self.own
+            if self.column[c].is_told_by_classes or self.usual[c]
         ]
         numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
-        known += [["false", "true"], *([*map(str, range(len(names)))] for names in (*known, numbered))]
+        known += [
+            ["false", "true"],
+            *([*map(str, range(len(names)))] for names in (*known, numbered)),
+        ]
         out: dict[frozenset[str], dict[str, str]] = {}
         for classes in known:
             groups: dict[tuple[str, str], dict[str, str]] = {}
             for column in shares if len(classes) > 1 else ():
                 for name in classes:
                     at = column.lower().rfind(name.lower())
-                    head, own, tail = column[: max(at, 0)], column[at : at + len(name)], column[at + len(name) :]
-                    edges = (head[-1:], own[:1]), (own[-1:], tail[:1])  # no signs of one word or number
-                    inside = any(a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit() for a, b in edges)
+                    head, own, tail = (
+                        column[: max(at, 0)],
+                        column[at : at + len(name)],
+                        column[at + len(name) :],
+                    )
+                    edges = (
+                        (head[-1:], own[:1]),
+                        (own[-1:], tail[:1]),
+                    )  # no signs of one word or number
+                    inside = any(
+                        a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit() for a, b in edges
+                    )
                     if at >= 0 and not inside:
                         groups.setdefault((head, tail), {})[column] = own
             for (head, tail), columns in groups.items():
-                around = [c for c in shares if c.startswith(head) and c.endswith(tail) and len(c) > len(head + tail)]
-                wide = {c: c[len(head) : len(c) - len(tail)] for c in around} if head + tail else columns
+                around = [
+                    c
+                    for c in shares
+                    if c.startswith(head) and c.endswith(tail) and len(c) > len(head + tail)
+                ]
+                wide = (
+                    {c: c[len(head) : len(c) - len(tail)] for c in around}
+                    if head + tail
+                    else columns
+                )
                 for some in (columns, wide):
-                    varies = any(self.column[c].varies for c in some)  # indicators of a category sum to 1, too
-                    if varies and len(some) >= max(2, len(classes)) and (named := self._class_names(some)) is not None:
+                    varies = any(
+                        self.column[c].varies for c in some
+                    )  # indicators of a category sum to 1, too
+                    if (
+                        varies
+                        and len(some) >= max(2, len(classes))
+                        and (named := self._class_names(some)) is not None
+                    ):
                         out.setdefault(frozenset(some), named)
                         break
         return [*out.values()]
@@ -457,18 +601,32 @@ class _Reader:
         for columns in heads.values():
             logits = np.column_stack([self.column[c].numbers for c in columns])
             p = np.exp(logits - logits.max(axis=1, keepdims=True))
-            if len(columns) > 1 and (named := self._class_names(columns, p / p.sum(axis=1, keepdims=True))) is not None:
+            if (
+                len(columns) > 1
+                and (named := self._class_names(columns, p / p.sum(axis=1, keepdims=True)))
+                is not None
+            ):
                 return named
         label, lone = self.of("label"), [c for c in self.own if _LOGIT.fullmatch(bare_name(c))]
-        if label is None or self.of("prediction") is not None or len(lone) != 1 or len(label.classes) != 2:
+        if (
+            label is None
+            or self.of("prediction") is not None
+            or len(lone) != 1
+            or len(label.classes) != 2
+        ):
             return {}
         positive = positive_of(label.classes)
         if positive is None or not self.column[lone[0]].is_raw_score:
             return {}
-        self.doubt = self.doubt or f"{lone[0]}, which may be the log-odds of {positive}, or a score of another scale"
+        self.doubt = (
+            self.doubt
+            or f"{lone[0]}, which may be the log-odds of {positive}, or a score of another scale"
+        )
         return {lone[0]: positive}
 
-    def _class_names(self, columns: dict[str, str], p: Array | None = None) -> dict[str, str] | None:
+    def _class_names(
+        self, columns: dict[str, str], p: Array | None = None
+    ) -> dict[str, str] | None:
         """Columns with the names that the labels have for what they count or name; None where rows contradict."""
         p = np.column_stack([self.column[c].numbers for c in columns]) if p is None else p
         column = self.of("label") or self.of("prediction")
@@ -482,7 +640,14 @@ class _Reader:
                 return columns  # each is called by its class, whatever the truth says
         else:
             forms = ([*map(str, range(len(names)))], ["false", "true"])
-            form = next((form for form in forms if {*form} == {*names} and len(form) == len(column.classes)), None)
+            form = next(
+                (
+                    form
+                    for form in forms
+                    if {*form} == {*names} and len(form) == len(column.classes)
+                ),
+                None,
+            )
             if form is None:
                 return None
             order = self._order(p[:, [names.index(name) for name in form]], form, column)
@@ -490,7 +655,9 @@ class _Reader:
                 return None
             columns = {c: order[form.index(name)] for c, name in zip(columns, names, strict=True)}
         ours = [name.lower() for name in columns.values()]
-        truth = np.array([None if text is None else text.lower() for text in column.texts], dtype=object)
+        truth = np.array(
+            [None if text is None else text.lower() for text in column.texts], dtype=object
+        )
         return columns if beyond_chance(p, ours, truth) > 0 else None
 
     def _order(self, p: Array, form: Sequence[str], column: ColumnEvidence) -> list[str] | None:
@@ -507,7 +674,9 @@ class _Reader:
             told = ColumnEvidence.of_numbers(p[:, 1]).tells(decision)
             return column.classes if told in (None, column.classes[1]) else column.classes[::-1]
         known = np.isin(decision.texts, column.classes)
-        right = decision.texts[known] == np.array(column.classes, dtype=object)[p[known].argmax(axis=1)]
+        right = (
+            decision.texts[known] == np.array(column.classes, dtype=object)[p[known].argmax(axis=1)]
+        )
         if right.mean() > _ORDER_HOLDS:
             return column.classes
         order = proved_order(p, decision)
@@ -518,7 +687,9 @@ class _Reader:
             )
         return order
 
-    def _unread(self, seen: Sequence[str], unnamed: Sequence[str], decision: ColumnEvidence | None) -> tuple[str, ...]:
+    def _unread(
+        self, seen: Sequence[str], unnamed: Sequence[str], decision: ColumnEvidence | None
+    ) -> tuple[str, ...]:
         """A line on columns that may be scores and are not read, with what to do."""
         tells: dict[str, str] = {}
         for c in (c for c in (*seen, *unnamed) if decision is not None and self.column[c].is_share):
@@ -532,7 +703,9 @@ class _Reader:
         low, high = np.nanmin(numbers), np.nanmax(numbers)
         remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
         if low >= 0 and 1 < high <= 100:
-            remedy = f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
+            remedy = (
+                f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
+            )
         elif name in tells:
             remedy = f"if it is a probability, --positive {shlex.quote(f'{name}={tells[name]}')}"
         elif low >= 0 and high <= 1:
@@ -545,15 +718,26 @@ class _Reader:
         label, decision = self.of("label"), self.of("prediction")
         read = {ours: c for c, ours in self.renamings.items()}
         wide = {c: ours[5:] for c, ours in self.renamings.items() if ours.startswith("prob_")}
-        if self.doubt or label is None or not {"label", "prediction"} & {*read} or not (wide or decision):
+        if (
+            self.doubt
+            or label is None
+            or not {"label", "prediction"} & {*read}
+            or not (wide or decision)
+        ):
             return
         truth = read.get("label", self.fed.get("label", ""))
         if decision is not None:
             beyond, what = decision.goes_with(label), "the prediction"
-            for c in (c for c in self.scored if self.column[c].is_share and self.column[c].tells(decision) is None):
+            for c in (
+                c
+                for c in self.scored
+                if self.column[c].is_share and self.column[c].tells(decision) is None
+            ):
                 if self.column[c].tells(label) is not None:
                     self.doubt = f"{truth}, which is what a threshold makes of {c}: a prediction, not the label"
-                    if {"label", "prediction"} <= {*read}:  # the other way round is what the rows say
+                    if {"label", "prediction"} <= {
+                        *read
+                    }:  # the other way round is what the rows say
                         self.renamings |= {truth: "prediction", read["prediction"]: "label"}
                         self._scores()
                     return
@@ -563,8 +747,15 @@ class _Reader:
                 names += [name for name in label.classes if name != names[0]][:1]
                 p = np.hstack([p, 1 - p])
             beyond, what = beyond_chance(p, names, label.texts), "the probabilities"
-        called, answer = truth not in self.renamings or self.usual[truth] == "label", read.get("prediction")
-        if called and decision is not None and (answer is None or self.usual[answer] == "prediction"):
+        called, answer = (
+            truth not in self.renamings or self.usual[truth] == "label",
+            read.get("prediction"),
+        )
+        if (
+            called
+            and decision is not None
+            and (answer is None or self.usual[answer] == "prediction")
+        ):
             return  # a model may be worse than chance, which is said beside its number
         named = called or beyond >= BEYOND
         if beyond < (-BEYOND if named else BEYOND if len(label.texts) >= 100 else 0):
@@ -591,20 +782,34 @@ class Guessing:
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
         fields = {*source.fields} | ({"confidence"} if {*REPEATS} & {*taken} else set())
-        guessed, asked = Guess({}), Asked(taken, self.classes, apart=not self.truth and not is_target)
-        contested = self.truth and not is_target and not labels and len(truths_by_name(source, taken)) > 1
+        guessed, asked = (
+            Guess({}),
+            Asked(taken, self.classes, apart=not self.truth and not is_target),
+        )
+        contested = (
+            self.truth and not is_target and not labels and len(truths_by_name(source, taken)) > 1
+        )
         if labels:
             read, notes = label_of(source), list[str]()
         else:
             graded = set() if self.shared else {"score"}  # beside a target it may be a probability
             if fields & graded and self.truth and not is_target and not fields & _TRUTH:
-                found = guess(source, truth=True, asked=asked)  # or beside what goes with it as labels do
-                is_output = found.renamings.get("score", "").startswith("prob_") and "label" in found.renamings.values()
+                found = guess(
+                    source, truth=True, asked=asked
+                )  # or beside what goes with it as labels do
+                is_output = (
+                    found.renamings.get("score", "").startswith("prob_")
+                    and "label" in found.renamings.values()
+                )
                 if is_output or found.contested:
                     graded = set()
             answered = fields & (_SCORED | {"prediction", "members", "views"} | graded)
             wants_truth = self.truth and not is_target and not fields & (_TRUTH | graded)
-            if not answered or contested or (not is_target and (wants_truth or answered == {"prediction"})):
+            if (
+                not answered
+                or contested
+                or (not is_target and (wants_truth or answered == {"prediction"}))
+            ):
                 others = [] if is_target else [opened_raw(data) for data in self.others]
                 there = [one for one in others if one is not None]
                 guessed = guess(source, there, self.truth and not is_target, asked)
@@ -614,19 +819,27 @@ class Guessing:
             elif guessed.doubt:
                 remedy = guessed.remedy or f"name the columns: {as_options(read)}"
                 expected = "columns with one reading"
-                error = MissingColumnsError(expected, got=guessed.doubt, remedy=remedy, file=source.path)
+                error = MissingColumnsError(
+                    expected, got=guessed.doubt, remedy=remedy, file=source.path
+                )
                 error.source = source
                 raise error
             if self.decided and any(ours.startswith("prob_") for ours in read.values()):
                 read = {c: ours for c, ours in read.items() if ours != "prediction"}
-        scored = fields & _SCORED or any(ours == "confidence" or ours.startswith(_WIDE) for ours in read.values())
+        scored = fields & _SCORED or any(
+            ours == "confidence" or ours.startswith(_WIDE) for ours in read.values()
+        )
         if not labels and not scored and may_repeat(source):
             read[REPEATS[0]] = "confidence"
-        if self.time and "time" not in fields:  # of a target whose outputs are known nothing was guessed yet
+        if (
+            self.time and "time" not in fields
+        ):  # of a target whose outputs are known nothing was guessed yet
             more = guessed.more or guess(source, truth=False).more
             read |= {c: ours for c, ours in more.items() if ours == "time"}
         lines = [*([Guess(read).line] if read else ()), *notes]
-        return read, [f"{source.name.rpartition('/')[2]}: {text}" for text in lines if labels or not is_target]
+        return read, [
+            f"{source.name.rpartition('/')[2]}: {text}" for text in lines if labels or not is_target
+        ]
 
 
 def opened_raw(data: Any, mapping: Mapping[str, str] | None = None) -> Any:
@@ -639,12 +852,18 @@ def opened_raw(data: Any, mapping: Mapping[str, str] | None = None) -> Any:
         return None
 
 
-def guess(source: Any, others: Sequence[Source] = (), truth: bool = True, asked: Asked | None = None) -> Guess:
+def guess(
+    source: Any, others: Sequence[Source] = (), truth: bool = True, asked: Asked | None = None
+) -> Guess:
     """What the columns of a source are that are not called by our names; ``others`` hold no labels, ``truth`` says that
     the source itself does, ``asked`` is what was said by hand.
     """
     try:
-        return _Reader(source, others, asked or Asked()).run(truth) if hasattr(source, "layout") else Guess({})
+        return (
+            _Reader(source, others, asked or Asked()).run(truth)
+            if hasattr(source, "layout")
+            else Guess({})
+        )
     except (OodometerError, StopIteration):
         return Guess({})  # said where it is read
 

@@ -88,11 +88,15 @@ def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".
     out: dict[str, Run] = {}
     for top in [folders] if isinstance(folders, (str, os.PathLike)) else folders:
         if not os.path.isdir(top):
-            raise InputError("a folder", got="no such folder", remedy="check the path", file=os.fspath(top))
+            raise InputError(
+                "a folder", got="no such folder", remedy="check the path", file=os.fspath(top)
+            )
         deepest = len(Path(top).parts) + _DEEP
         for below, names, files in os.walk(top):
             folder = Path(below)
-            hidden = [name for name in names if name.startswith(".")]  # unfinished results lie in such ones
+            hidden = [
+                name for name in names if name.startswith(".")
+            ]  # unfinished results lie in such ones
             some = [folder / name for name in hidden if _is_ours(folder / name)]
             if MANIFEST in files and (LOCK in files or _is_ours(folder)):
                 some = [folder]
@@ -123,10 +127,18 @@ def _run(folder: Path) -> Run:
     if status == "running" and not is_locked(folder / LOCK):
         status = "killed"
     about: Mapping[str, Any] = manifest["about"]
-    values: dict[str, Any] = {name: str(about.get(name, "")) for name in ("verb", "reference", "target")}
+    values: dict[str, Any] = {
+        name: str(about.get(name, "")) for name in ("verb", "reference", "target")
+    }
     values |= {name: int(manifest.get(name) or 0) for name in ("parts", "done", "read")}
     if status == "killed" and (folder / PARTS).is_dir():  # before it could note its last parts
-        values["done"] = min(values["parts"], sum(state.suffix == ".state" for state in (folder / PARTS).iterdir()))
+        values["done"] = min(
+            values["parts"], sum(state.suffix == ".state" for state in (folder / PARTS).iterdir())
+        )
     values["about"] = {str(name): str(value) for name, value in about.items() if name != "verb"}
-    values |= {"began": str(manifest.get("began", "")), "ended": manifest.get("ended"), "why": manifest.get("why")}
+    values |= {
+        "began": str(manifest.get("began", "")),
+        "ended": manifest.get("ended"),
+        "why": manifest.get("why"),
+    }
     return Run(str(folder), status, **values)

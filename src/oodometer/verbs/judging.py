@@ -15,7 +15,16 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import check_length, matched_rows
-from ..audits.judges import LEAST_TESTED, Counts, Judged, biases, changes, corrections, rates_of, rows_to_label
+from ..audits.judges import (
+    LEAST_TESTED,
+    Counts,
+    Judged,
+    biases,
+    changes,
+    corrections,
+    rates_of,
+    rows_to_label,
+)
 from ..audits.judges_result import JudgeAudit
 from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
@@ -31,11 +40,15 @@ from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
 from .opening import renamings_of
 
-_OPPOSITE = 0.001  # p-value of "agreement by chance or more" below which a column means the opposite
+_OPPOSITE = (
+    0.001  # p-value of "agreement by chance or more" below which a column means the opposite
+)
 _MOST_LEVELS = 12  # of a text that is looked at as a group
 _MOST_GROUPS = 50
 # Columns that are no trait of a row but another opinion of it.
-_VERDICT = re.compile("pass|judge|human|person|annotat|correct|label|verdict|score|grade|rating|vote", re.IGNORECASE)
+_VERDICT = re.compile(
+    "pass|judge|human|person|annotat|correct|label|verdict|score|grade|rating|vote", re.IGNORECASE
+)
 _WIDTHS = (0.2, 0.15, 0.1, 0.05, 0.02)  # of the scale
 _LONG = 24  # letters of a text, on average, from which on its length is looked at
 
@@ -61,7 +74,9 @@ def opened(data: Any, options: Any, file: str = "predictions") -> Source:
         source = as_source(data, mapping=mapping, where=options.where, timezone=options.timezone)
         if isinstance(source, ReaderSource):
             return source
-        return opened(as_table(source.read()), replace(options, where=None), file)  # a record has no columns
+        return opened(
+            as_table(source.read()), replace(options, where=None), file
+        )  # a record has no columns
     except MissingColumnsError as error:
         if error.source is None:
             raise
@@ -75,11 +90,15 @@ def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]
     if source.holds(given) or not name:
         name, word = given, ""
     if not source.holds(name):
-        raise unknown_column(name, f"{source.name}: there is no column {name} for --{option}", source.columns)
+        raise unknown_column(
+            name, f"{source.name}: there is no column {name} for --{option}", source.columns
+        )
     return name, word or None
 
 
-def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | None) -> list[Verdicts]:
+def verdicts(
+    source: Source, given: str, option: str, scale: Sequence[float] | None
+) -> list[Verdicts]:
     """The verdicts in a column, or of each judge in a column of lists; `InputError` for cells that are none."""
     name, word = column_of(source, given, option)
     fault = partial(InputError, file=source.path, column=name)
@@ -98,23 +117,38 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
             remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
             raise fault(expected, got=repr(distinct[code].as_py())[:60], row=row, remedy=remedy)
         for number, cell in zip(numbers, distinct.to_pylist(), strict=True):
-            written.setdefault(float(number or 0), str(cell).lower() if isinstance(cell, bool) else str(cell))
+            written.setdefault(
+                float(number or 0), str(cell).lower() if isinstance(cell, bool) else str(cell)
+            )
         values.append(np.array([*numbers, np.nan], dtype=float)[codes])
         first += len(codes)
     whole = np.concatenate(values)
     known = whole[np.isfinite(whole)]
     grades = None if np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
-    if grades is not None and scale is not None and not (scale[0] <= grades[0] and grades[1] <= scale[1]):
+    if (
+        grades is not None
+        and scale is not None
+        and not (scale[0] <= grades[0] and grades[1] <= scale[1])
+    ):
         bad = int(np.flatnonzero((whole < scale[0]) | (whole > scale[1]))[0])
         expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{whole[bad]:g}"
-        remedy = f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
+        remedy = (
+            f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
+        )
         raise fault(expected, got=got, row=bad // width + 1, remedy=remedy)
     names = [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
-    return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, width).T, strict=True)]
+    return [
+        Verdicts(n, own, written, grades)
+        for n, own in zip(names, whole.reshape(-1, width).T, strict=True)
+    ]
 
 
 def _cells(source: Source, name: str) -> list[Any]:
-    return [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
+    return [
+        cell
+        for batch in source.raw([name])
+        for cell in plain(batch.column(0), coded=False).to_pylist()
+    ]
 
 
 def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Verdicts, Array]:
@@ -124,7 +158,9 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
     named = [name for name in ("correct", "label", "score") if source.holds(name)]
     if not named and len(own) != 1:
         got = ", ".join(source.columns[:12])
-        remedy = "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
+        remedy = (
+            "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
+        )
         raise InputError("a column `correct`", got=got, file=source.path, remedy=remedy)
     (labels,) = verdicts(source, (named or own)[0], "labels", options.scale)
     number = np.array(_cells(source, "row"), dtype=float) if source.holds("row") else None
@@ -158,7 +194,9 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     ``where`` and ``timezone``.
     """
     source = opened(data, options)
-    judges = [one for given in options.judge for one in verdicts(source, given, "judge", options.scale)]
+    judges = [
+        one for given in options.judge for one in verdicts(source, given, "judge", options.scale)
+    ]
     rows, notes = len(judges[0].values), list[str]()
     if len({one.name for one in judges}) < len(judges):
         raise UsageError("--judge names one column twice; leave one out")
@@ -166,24 +204,36 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     for given in options.labels if isinstance(options.labels, list) else [options.labels]:
         if given is None:
             continue
-        if other is not None and isinstance(given, str) and other.holds(given) and not source.holds(given):
+        if (
+            other is not None
+            and isinstance(given, str)
+            and other.holds(given)
+            and not source.holds(given)
+        ):
             continue  # a column of the earlier run alone
         if isinstance(given, str) and not (os.path.exists(given) and not source.holds(given)):
             (labels,), row = verdicts(source, given, "labels", options.scale), np.arange(rows)
             if labels.name in [judge.name for judge in judges]:
-                raise UsageError(f"--judge and --labels both name {labels.name}; name the column of people's labels")
+                raise UsageError(
+                    f"--judge and --labels both name {labels.name}; name the column of people's labels"
+                )
         else:
             labels, row = labels_file(given, source, options, rows)
         inside = (row >= 0) & np.isfinite(labels.values)
         at, new = row[inside], labels.values[inside]
         if (clash := np.isfinite(truth[at]) & (truth[at] != new)).any():
             expected, got = f"one label for row {int(at[clash][0]) + 1}", "two that disagree"
-            raise InputError(expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one")
+            raise InputError(
+                expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one"
+            )
         truth[at] = new
         label = label or labels.name
         people.append(labels)
     grades = [one.scale for one in (*judges, *people) if one.scale is not None]
-    low, high = options.scale or (min((a for a, _ in grades), default=0.0), max((b for _, b in grades), default=1.0))
+    low, high = options.scale or (
+        min((a for a, _ in grades), default=0.0),
+        max((b for _, b in grades), default=1.0),
+    )
     if options.scale is None and not 0 <= low <= high <= 1:
         text = f"grades lie from {low:g} to {high:g}, which is taken for the whole scale"
         notes.append(f"{text}; where more is possible, name it: --scale LOW,HIGH")
@@ -195,7 +245,10 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
         return (values - scale[0]) / (scale[1] - scale[0]) if graded else values
 
     graded = any(one.scale is not None for one in people)
-    matrix, truth = np.stack([unit(one.values, one.scale is not None) for one in judges]), unit(truth, graded)
+    matrix, truth = (
+        np.stack([unit(one.values, one.scale is not None) for one in judges]),
+        unit(truth, graded),
+    )
     row = np.flatnonzero(np.isfinite(truth))
     judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
     fault = partial(InputError, file=source.path)
@@ -204,20 +257,33 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
         if not len(filled) or (label and len(filled) < len(row) == rows):
             remedy = f"if they are swapped, --judge '{label}' --labels '{judge.name}'"
             remedy = remedy if len(filled) else "name another column with --judge"
-            raise fault("a verdict in every row", got=f"{len(filled)} of {rows}", column=judge.name, remedy=remedy)
+            raise fault(
+                "a verdict in every row",
+                got=f"{len(filled)} of {rows}",
+                column=judge.name,
+                remedy=remedy,
+            )
         if len(row) and judged.below_chance(j) < _OPPOSITE:
             passes = shlex.quote(f"{judge.name}={judge.written.get(0.0, 'WORD')}")
             remedy = f"if it means the opposite, name the word that passes: --judge {passes}"
-            remedy = remedy if judged.binary else "if its best grade is the lowest, turn the column round"
+            remedy = (
+                remedy
+                if judged.binary
+                else "if its best grade is the lowest, turn the column round"
+            )
             agrees = percent(float((judged.scores[j][row] == judged.truth).mean()), 0)
             got = f"agreement in {agrees} of {counted(len(row), 'labelled row')}, less than chance"
             expected = f"verdicts that agree with {label or 'the labels'} more often than chance"
             raise fault(expected, got=got, column=judge.name, remedy=remedy)
         if missing := rows - len(filled):
-            notes.append(f"{judge.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart")
+            notes.append(
+                f"{judge.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart"
+            )
         if len(filled) and (filled == filled[0]).all() and len(row):
             says = "yes to" if filled[0] == 1 else "no to" if filled[0] == 0 else "the same of"
-            notes.append(f"{judge.name} says {says} every row: it corrects nothing, and the labels speak alone")
+            notes.append(
+                f"{judge.name} says {says} every row: it corrects nothing, and the labels speak alone"
+            )
     return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
 
 
@@ -244,14 +310,18 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
         elif len({str(cell) for cell in filled}) <= _MOST_LEVELS:
             out[name] = np.array([None if c is None else str(c) for c in bare], dtype=object)
         elif not len(numbers) and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
-            out[f"length of {name}"] = np.array([np.nan if is_null(c) else float(len(str(c))) for c in some])
+            out[f"length of {name}"] = np.array(
+                [np.nan if is_null(c) else float(len(str(c))) for c in some]
+            )
     return out
 
 
 def audit_judges(options: Any) -> JudgeAudit:
     """The audit of one file by its judges; beside an earlier one, whether they changed. ``options`` as `audit` has."""
     earlier = None if options.target is None else opened(options.reference, options, "reference")
-    last = (options.reference, "reference") if options.target is None else (options.target, "target")
+    last = (
+        (options.reference, "reference") if options.target is None else (options.target, "target")
+    )
     data = opened(last[0], options, last[1])
     read = read_judged(data, options, earlier)
     judged, labels = read.judged, len(read.judged.row)
@@ -267,19 +337,32 @@ def audit_judges(options: Any) -> JudgeAudit:
         if not (before.judged.binary and judged.binary and len(before.judged.row) and labels):
             why = "changes of a judge show on labels of yes or no in both files"
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
-        more = {"changed": changes(before.judged, judged), "reference": {"name": before.source.name}}
+        more = {
+            "changed": changes(before.judged, judged),
+            "reference": {"name": before.source.name},
+        }
     if options.suggest:  # rows to label next, written to ``out`` without what the judges say
         many, free = options.suggest, judged.rows - labels
         if not 0 < many <= free:
-            raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
+            raise UsageError(
+                f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}"
+            )
         row = rows_to_label(judged, many, options.seed)
         drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
         if options.out is not None:
             sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
-            hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
-            sheet = replace(sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden)))
+            hidden = [
+                c
+                for c in sheet.picked.table.column_names
+                if c in (read.label, *judges_columns(judged))
+            ]
+            sheet = replace(
+                sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden))
+            )
             question = options.question or "Is the answer right?"
-            write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
+            write_worksheet(
+                sheet, options.out, title=Path(read.source.name).name, question=question
+            )
         more["suggestion"] = drawn
     return _audited(read, options, options.by, **more)
 
@@ -292,12 +375,20 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
         raise UsageError(f"--judge compares two models, got {len(sources)} files; give two")
     first, second = (read_judged(source, options) for source in sources)
     if first.scale != second.scale:
-        raise UsageError(f"{second.source.name}: the grades lie on another scale; name it for both, --scale LOW,HIGH")
+        raise UsageError(
+            f"{second.source.name}: the grades lie on another scale; name it for both, --scale LOW,HIGH"
+        )
     row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
     if row is None and first.judged.rows != second.judged.rows:
         got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
         remedy = "give both a column of ids, or name one with --key"
-        raise InputError("as many rows in both files", got=got, file=second.source.path, column=column, remedy=remedy)
+        raise InputError(
+            "as many rows in both files",
+            got=got,
+            file=second.source.path,
+            column=column,
+            remedy=remedy,
+        )
     row = np.arange(first.judged.rows) if row is None else row
     there = np.flatnonzero(row >= 0)
     there = there[np.argsort(row[there], kind="stable")]
@@ -308,14 +399,23 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
     both = np.flatnonzero(np.isfinite(truth))
     if not len(both):
         why = "no row has people's verdict on the answers of both models"
-        raise UsageError(f"{second.source.name}: {why}; audit each file by itself, or label the same rows of both")
+        raise UsageError(
+            f"{second.source.name}: {why}; audit each file by itself, or label the same rows of both"
+        )
     apart = (second.judged.verdicts[:, there] - first.judged.verdicts[:, at] + 1) / 2
     judged = Judged(apart, both, truth[both], first.judged.names)
     low, high = first.scale or (0.0, 1.0)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
     if (left := max(first.judged.rows, second.judged.rows) - len(at)) > 0:
         notes.append(f"{counted(left, 'row')} of one file alone are left out")
-    out = replace(first, judged=judged, at=at, scale=(low - high, high - low), notes=notes, compared=tuple(names))
+    out = replace(
+        first,
+        judged=judged,
+        at=at,
+        scale=(low - high, high - low),
+        notes=notes,
+        compared=tuple(names),
+    )
     return _audited(out, options, None)
 
 
@@ -324,7 +424,9 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
     judged, source = read.judged, read.source
     labels, rows, warnings, cell = len(judged.row), judged.rows, list(read.notes), judged.cells
     low, high = read.scale or (0.0, 1.0)
-    about: dict[str, Any] = dict.fromkeys(("estimate", "label_only", "effective_labels")) | {"intervals": ()}
+    about: dict[str, Any] = dict.fromkeys(("estimate", "label_only", "effective_labels")) | {
+        "intervals": ()
+    }
     counts = Counts.of(judged, cell, level)
     if labels:
         column = cluster_column(source, options.cluster, rows)
@@ -336,30 +438,65 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
         if judged.selected is not None:
             text = f"the labelled rows are no random sample: {judged.selected}"
             empty = float(counts.sizes[counts.labels == 0].sum()) / rows
-            text += f"; {percent(empty)} of the rows are of a verdict without any label" if empty else ""
-            warnings.append(f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out 'rows.html'")
+            text += (
+                f"; {percent(empty)} of the rows are of a verdict without any label"
+                if empty
+                else ""
+            )
+            warnings.append(
+                f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out 'rows.html'"
+            )
         if labels < min(LEAST_TESTED, rows):
             warnings.append(f"only {counted(labels, 'label')}: the interval is wide")
         if clusters < labels:
-            warnings.append(f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them")
+            warnings.append(
+                f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them"
+            )
         worth = whole.labels_for(made[0].upper - made[0].lower, level) or rows
         unit = (high - low) / (2 if read.compared else 1)
         plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS]
-        widths = [{"width": w, "labels": counts.labels_for(x, level), "alone": whole.labels_for(x, level)}
-                  for w, x in plans]  # fmt: skip
-        made = [replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]}) for one in made]
+        widths = [
+            {"width": w, "labels": counts.labels_for(x, level), "alone": whole.labels_for(x, level)}
+            for w, x in plans
+        ]
+        made = [
+            replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]})
+            for one in made
+        ]
         alone = next((one for one in made if one.method == "labels-alone"), None)
-        about = {"estimate": made[0], "label_only": alone, "intervals": tuple(made), "not_given": tuple(not_given)}
-        about |= {"effective_labels": float(worth if len(counts.sizes) > 1 else labels), "not_random": judged.selected}
-        about["bias"] = biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else ()
+        about = {
+            "estimate": made[0],
+            "label_only": alone,
+            "intervals": tuple(made),
+            "not_given": tuple(not_given),
+        }
+        about |= {
+            "effective_labels": float(worth if len(counts.sizes) > 1 else labels),
+            "not_random": judged.selected,
+        }
+        about["bias"] = (
+            biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else ()
+        )
         about["labels_for_width"] = tuple(widths) if labels < rows else ()
         about["correct"] = int(judged.truth.sum()) if np.isin(judged.truth, (0, 1)).all() else None
         about["groups"] = () if by is None else tuple(_groups(read, by, level, (low, high)))
     rates = rates_of(judged, counts, cell, level, seed)
     words = [one.written.get(1.0, "") for one in read.judges]
-    about["judges"] = tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True))
-    about |= {"labels": labels, "rows": rows, "level": level, "seed": seed, "warnings": tuple(warnings)}
-    about |= {"target": {"name": source.name}, "label": read.label or "people's labels", "scale": read.scale}
+    about["judges"] = tuple(
+        replace(rate, yes=word) for rate, word in zip(rates, words, strict=True)
+    )
+    about |= {
+        "labels": labels,
+        "rows": rows,
+        "level": level,
+        "seed": seed,
+        "warnings": tuple(warnings),
+    }
+    about |= {
+        "target": {"name": source.name},
+        "label": read.label or "people's labels",
+        "scale": read.scale,
+    }
     return JudgeAudit(**about | more, headline=None, p_value=None, compared=read.compared)  # type: ignore[arg-type]
 
 
@@ -368,16 +505,28 @@ def judges_columns(judged: Judged) -> list[str]:
     return [name.partition("[")[0] for name in judged.names]
 
 
-def _groups(read: Read, by: str, level: float, scale: tuple[float, float]) -> Iterator[dict[str, Any]]:
+def _groups(
+    read: Read, by: str, level: float, scale: tuple[float, float]
+) -> Iterator[dict[str, Any]]:
     """The corrected rate of each value of a column, largest first."""
     name, _ = column_of(read.source, by, "by")
     cells = np.array(list(map(str, _cells(read.source, name))))
     values, at, times = np.unique(cells[read.at], return_inverse=True, return_counts=True)
     for i in np.argsort(-times, kind="stable")[:_MOST_GROUPS]:
         part = read.judged.part(at == i)
-        out: dict[str, Any] = {"group": str(values[i]), "rows": int(times[i]), "labels": len(part.row)}
+        out: dict[str, Any] = {
+            "group": str(values[i]),
+            "rows": int(times[i]),
+            "labels": len(part.row),
+        }
         if len(part.row):
             ends = Counts.of(part, part.cells, level).interval(level)
             value, lower, upper = (scale[0] + (scale[1] - scale[0]) * end for end in ends)
-            out |= {"value": value, "lower": lower, "upper": upper, "level": level, "kind": "asymptotic"}
+            out |= {
+                "value": value,
+                "lower": lower,
+                "upper": upper,
+                "level": level,
+                "kind": "asymptotic",
+            }
         yield out

@@ -48,7 +48,9 @@ def cite(options: CiteOptions) -> str:
             return own if own is not None else bibtex(cls.citation)
         except UsageError:
             continue
-    near = near_names(method, [*_OWN, *BIBTEX, *(name for kind in _KINDS for name in names(kind))], 3)
+    near = near_names(
+        method, [*_OWN, *BIBTEX, *(name for kind in _KINDS for name in names(kind))], 3
+    )
     hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
     raise UsageError(f"unknown method {method!r}; {hint}")
 
@@ -92,7 +94,8 @@ def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
                 {
                     "what": what,
                     "name": name,
-                    "summary": getattr(cls, "about", None) or (inspect.getdoc(cls) or "").partition("\n")[0],
+                    "summary": getattr(cls, "about", None)
+                    or (inspect.getdoc(cls) or "").partition("\n")[0],
                     "needs": _needs(cls, what),
                     "assumes": getattr(cls, "assumes", None),
                     "kind": getattr(cls, "kind", None) if what == "estimator" else None,

@@ -38,12 +38,20 @@ def in_name_order(source: Source) -> Source:
     """The source with its classes, views and features in the order of their names; ties go to the first name."""
     axes = source.axes
     ordered = axes.in_name_order()
-    if source.encoding is not None and "feature" in axes.names:  # it knows the places of its features
+    if (
+        source.encoding is not None and "feature" in axes.names
+    ):  # it knows the places of its features
         ordered = replace(ordered, names={**ordered.names, "feature": source.encoding.names})
     return source if ordered == axes else source.aligned(ordered)
 
 
-FILES = ("reference", "target", "predictions", "labels", "history")  # that a renaming may be of alone
+FILES = (
+    "reference",
+    "target",
+    "predictions",
+    "labels",
+    "history",
+)  # that a renaming may be of alone
 
 
 def file_of(theirs: str) -> tuple[str, str]:
@@ -82,7 +90,9 @@ def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[s
 
 def positive_column(positive: str | None) -> str | None:
     """The column that is named as the positive class's, None where the class alone is."""
-    return positive if positive is None or "=" not in positive else positive.rpartition("=")[0] or None
+    return (
+        positive if positive is None or "=" not in positive else positive.rpartition("=")[0] or None
+    )
 
 
 def positive_class(source: Source, positive: str | None) -> str | int | None:
@@ -94,7 +104,11 @@ def positive_class(source: Source, positive: str | None) -> str | int | None:
 def decided_class(classes: Sequence[int | str] | None, positive: str | None) -> str | int | None:
     """The class that a threshold is about: as named, else the second of two by name; None where neither is known."""
     named = _checked_class(positive, classes)
-    return name_order(tuple(classes))[1] if named is None and classes is not None and len(classes) == 2 else named
+    return (
+        name_order(tuple(classes))[1]
+        if named is None and classes is not None and len(classes) == 2
+        else named
+    )
 
 
 def _checked_class(positive: str | None, classes: Sequence[int | str] | None) -> str | None:
@@ -119,7 +133,9 @@ def with_classes_of_all(
         return run(options.classes)
     except NewClassError as error:
         given = [*(given[0] if isinstance(given[0], (list, tuple)) else given[:1]), *given[1:]]
-        if options.classes is not None or any(is_fitted(data) or isinstance(data, Source) for data in given):
+        if options.classes is not None or any(
+            is_fitted(data) or isinstance(data, Source) for data in given
+        ):
             raise
         opener = opener_for(options)
         try:
@@ -157,7 +173,9 @@ class Opener:
         offers_cluster: bool = False,
     ) -> None:
         self.mapping, self._timezone = renamings_of(mapping, ""), timezone
-        self._of_one_file = {theirs: ours for theirs, ours in (mapping or {}).items() if file_of(theirs)[0]}
+        self._of_one_file = {
+            theirs: ours for theirs, ours in (mapping or {}).items() if file_of(theirs)[0]
+        }
         self._opened: set[str] = set()  # which files
         self._threshold = None if threshold is None else check_threshold(threshold)
         self._positive = positive
@@ -165,12 +183,19 @@ class Opener:
         self._used: set[str] = set()
         self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
-        self._lone_class: int | str | None = None  # of the reference, where one column is of one class
+        self._lone_class: int | str | None = (
+            None  # of the reference, where one column is of one class
+        )
         self._guessing = guessing
         self._guesses: dict[Any, dict[str, str]] = {}
-        self._named, self._offers_cluster = named, offers_cluster  # columns of options; `said_of_unused`
+        self._named, self._offers_cluster = (
+            named,
+            offers_cluster,
+        )  # columns of options; `said_of_unused`
         self._looked_at: set[Any] = set()
-        self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
+        self.notes: list[
+            str
+        ] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
         self,
@@ -189,7 +214,10 @@ class Opener:
             return [self._fitted(given, classes)]
         opened = [self.open(data, classes, where=where, file="reference") for data in given]
         if extra_columns and all(source.holds(name) for source in opened for name in extra_columns):
-            opened = [self.open(data, classes, extra_columns, where=where, file="reference") for data in given]
+            opened = [
+                self.open(data, classes, extra_columns, where=where, file="reference")
+                for data in given
+            ]
         first, *others = opened
         first = in_name_order(first)
         _checked_class(self._positive, first.classes)  # whether or not anything else asks for it
@@ -202,14 +230,18 @@ class Opener:
     def _fitted(self, given: Sequence[Any], classes: Sequence[int | str] | None) -> FittedSource:
         """A fitted file in the place of the reference: the target is read as that was, with its renamings."""
         if len(given) > 1:
-            raise UsageError("a fitted file stands alone; fit all references at once, or give their own files")
+            raise UsageError(
+                "a fitted file stands alone; fit all references at once, or give their own files"
+            )
         self._opened.add("reference")
         source = given[0] if isinstance(given[0], FittedSource) else FittedSource(given[0])
         fitted = source.fitted
         if classes is not None and list(classes) != fitted.options.get("classes"):
             remedy = "leave classes out, or fit again with them"
             raise UsageError(f"{fitted.where} was fitted with its own class names; {remedy}")
-        threshold = "no threshold" if fitted.threshold is None else f"the threshold {fitted.threshold}"
+        threshold = (
+            "no threshold" if fitted.threshold is None else f"the threshold {fitted.threshold}"
+        )
         before, named = _named_class(fitted.options.get("positive")), _named_class(self._positive)
         for was, got, other in (
             (threshold, self._threshold, self._threshold not in (None, fitted.threshold)),
@@ -223,7 +255,9 @@ class Opener:
         self._threshold, self._axes = fitted.threshold, source.axes
         self._offers_cluster &= fitted.options.get("cluster") is None
         taken = {*self.mapping.values()}
-        before_now = {theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken}
+        before_now = {
+            theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken
+        }
         self._used.update(before_now)
         self.mapping = {**before_now, **self.mapping}
         return source
@@ -233,7 +267,9 @@ class Opener:
         """Of the references, which are opened first and which targets follow."""
         return present(self._axes)
 
-    def target(self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None) -> Source:
+    def target(
+        self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None
+    ) -> Source:
         """A source in the references' order, by name; its labels may be of further classes."""
         axes = replace(self.axes, others=True)
         return self.open(data, extra_columns=extra_columns, axes=axes, where=where, file="target")
@@ -265,7 +301,9 @@ class Opener:
         known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
         mapping = {**self.mapping, **self._guesses.get(known, {})}
         if labels:  # a column that is called as the one of probabilities is the truth there
-            mapping = {theirs: ours for theirs, ours in mapping.items() if not ours.startswith("prob_")}
+            mapping = {
+                theirs: ours for theirs, ours in mapping.items() if not ours.startswith("prob_")
+            }
         own = renamings_of(self._of_one_file, file)
         written = {column: f"{file}:{column}" for column in own}  # as the user named it
         mapping |= own
@@ -275,7 +313,12 @@ class Opener:
         while True:
             missing = None
             try:
-                about: Any = {"extra_columns": extra_columns, "axes": axes, "where": where, "timezone": self._timezone}
+                about: Any = {
+                    "extra_columns": extra_columns,
+                    "axes": axes,
+                    "where": where,
+                    "timezone": self._timezone,
+                }
                 source = as_source(data, classes=classes, mapping=mapping or None, **about)
             except UnknownColumnError as error:
                 if error.column not in mapping:
@@ -285,18 +328,31 @@ class Opener:
                 self._complaints[written.get(error.column, error.column)] = error
                 del mapping[error.column]
                 continue
-            except MissingColumnsError as error:  # a mistyped renaming says more than that nothing is known
+            except (
+                MissingColumnsError
+            ) as error:  # a mistyped renaming says more than that nothing is known
                 for column, complaint in self._complaints.items():
                     of, own_name = file_of(column)
-                    if of in ("", file) and own_name not in mapping and column not in self._used and complaint.meant:
+                    if (
+                        of in ("", file)
+                        and own_name not in mapping
+                        and column not in self._used
+                        and complaint.meant
+                    ):
                         raise complaint from error
                 if error.source is None:
                     raise
                 source, missing = error.source, error
             self._used.update(written.get(column, column) for column in mapping)
-            if self._guessing is not None and known not in self._guesses and not isinstance(data, Source):
+            if (
+                self._guessing is not None
+                and known not in self._guesses
+                and not isinstance(data, Source)
+            ):
                 taken = {**self.mapping, **own}
-                self._guesses[known], notes = self._guessing.of(source, axes is not None, labels, taken)
+                self._guesses[known], notes = self._guessing.of(
+                    source, axes is not None, labels, taken
+                )
                 self.notes += [line for line in notes if line not in self.notes]
                 if self._guesses[known]:
                     if self._guessing.shared and axes is None:  # the target is read alike
@@ -311,7 +367,10 @@ class Opener:
                 self._say_unused(source)
             stated = derived is None and needs_reading(source, "confidence" in mapping.values())
             if derived is not None or stated:
-                theirs = next((theirs for theirs, ours in mapping.items() if ours == "confidence"), "confidence")
+                theirs = next(
+                    (theirs for theirs, ours in mapping.items() if ours == "confidence"),
+                    "confidence",
+                )
                 source, _, lines = with_confidences(source, [derived or theirs])
                 self._used.update([derived] if derived else [])
                 lines = [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
@@ -319,9 +378,13 @@ class Opener:
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source
-            if self._decides_for is None:  # the class that the threshold is about, where the source tells its classes
+            if (
+                self._decides_for is None
+            ):  # the class that the threshold is about, where the source tells its classes
                 lone = positive_class(source, self._positive)
-                self._decides_for = decided_class(source.classes, self._positive) if lone is None else lone
+                self._decides_for = (
+                    decided_class(source.classes, self._positive) if lone is None else lone
+                )
             return decided_source(source, self._threshold, self._decides_for)
 
     def _say_unused(self, source: Source) -> None:
@@ -331,7 +394,9 @@ class Opener:
             self._named = {*self._named, *lines}
         self.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines.values()]
 
-    def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
+    def with_ids(
+        self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any
+    ) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
         source = self.open(data, classes, extra, **options)
         more = cluster is None and source.holds(KEY) and KEY not in extra
@@ -344,8 +409,12 @@ class Opener:
         for theirs, ours in self._of_one_file.items():
             file, column = file_of(theirs)
             if file not in self._opened:
-                names = ", ".join(f"{name}:{column}={ours}" for name in FILES if name in self._opened)
-                raise UsageError(f"--map {theirs}={ours}: there is no such file here; expected one of {names}")
+                names = ", ".join(
+                    f"{name}:{column}={ours}" for name in FILES if name in self._opened
+                )
+                raise UsageError(
+                    f"--map {theirs}={ours}: there is no such file here; expected one of {names}"
+                )
         used = self._used.union(elsewhere)
         for column, error in self._complaints.items():
             if column not in used:
@@ -356,7 +425,9 @@ def opener_for(options: Reading) -> Opener:
     """An opener with the renamings and the threshold that were asked for."""
     target, labels = (getattr(options, name, None) for name in ("target", "labels"))
     apart = labels is not None and isinstance(options, Truth)
-    others = tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
+    others = (
+        tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
+    )
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
     guessing = Guessing(
         others=others,
@@ -401,12 +472,17 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
         raise
     except Exception as error:
         given = reference if isinstance(reference, (list, tuple)) else [reference]
-        file = next((str(data) for data in given if isinstance(data, (str, PathLike)) and is_fitted(data)), None)
+        file = next(
+            (str(data) for data in given if isinstance(data, (str, PathLike)) and is_fitted(data)),
+            None,
+        )
         if file is None:
             raise
         got = f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})"
         remedy = "fit it again; if that changes nothing, run with --debug and report it"
-        raise InputError("a fitted file as `oodometer fit` writes it", got=got, remedy=remedy, file=file) from error
+        raise InputError(
+            "a fitted file as `oodometer fit` writes it", got=got, remedy=remedy, file=file
+        ) from error
 
 
 @contextmanager
@@ -415,7 +491,9 @@ def executing(verb: str, options: Running, **data: Any) -> Iterator[Execution]:
     about = {} if options.run_folder is None else {"verb": verb, **places_of_run(**data)}
     with (
         limited_to(options.workers),
-        in_run_folder(options.run_folder, about) if options.run_folder is not None else nullcontext() as folder,
+        in_run_folder(options.run_folder, about)
+        if options.run_folder is not None
+        else nullcontext() as folder,
         faults_of_fitted(data.get("reference")),
     ):
         yield Execution(options.engine, options.workers, options.progress, folder)
@@ -426,13 +504,21 @@ S = TypeVar("S", bound=Source)
 
 _AUTO = "auto"
 _MOST = 100
-_OURS = ("id", "row", "draw", "probability", "share")  # ids, and what a suggestion of rows to label wrote
+_OURS = (
+    "id",
+    "row",
+    "draw",
+    "probability",
+    "share",
+)  # ids, and what a suggestion of rows to label wrote
 _INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
 
 
 def listed(asked: Asked) -> list[str]:
     """The columns that were named, in their order; a text may name several, with commas."""
-    names = [word.strip() for word in asked.split(",")] if isinstance(asked, str) else list(asked or ())
+    names = (
+        [word.strip() for word in asked.split(",")] if isinstance(asked, str) else list(asked or ())
+    )
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if not all(names) or not names:
         raise UsageError(f"expected --features a,b or auto, got {asked!r}")
@@ -452,11 +538,15 @@ def with_features(
     encoding_before = sources[0].encoding
     if asked is None:
         lacks = encoding_before is not None and target is not None and target.encoding is None
-        return list(sources), target.encoded(encoding_before) if lacks and target and encoding_before else target
+        return list(sources), target.encoded(
+            encoding_before
+        ) if lacks and target and encoding_before else target
     files = [*sources, *([] if target is None else [target])]
     for source in files:
         if "features" in source.fields:
-            raise UsageError(f"{source.name} holds `features` already; leave --features out, or rename those columns")
+            raise UsageError(
+                f"{source.name} holds `features` already; leave --features out, or rename those columns"
+            )
     from ..store.learn_encoding import learn_encoding
 
     every, names, left_out = asked == _AUTO, [] if asked == _AUTO else listed(asked), {}
@@ -471,15 +561,22 @@ def with_features(
     for name, source in ((name, source) for name in names for source in files if not every):
         if not source.holds(name):
             raise no_column(name, source.columns, source.path)
-        renamed = name not in FIELDS and name not in source.columns  # no column of its own, but one was renamed to it
+        renamed = (
+            name not in FIELDS and name not in source.columns
+        )  # no column of its own, but one was renamed to it
         if name not in source.own_columns and name not in _INPUTS and not renamed:
             what = "is the truth, an answer of the model or a time"
             raise UsageError(f"{source.name}: {name} {what}; --features are its inputs")
     encoding = learn_encoding(sources, names, every).without(left_out)
     if not encoding.columns:
         why = "; ".join(f"{name}: {reason}" for name, reason in encoding.left_out.items())
-        raise UsageError(f"--features auto finds no column to take in {sources[0].name}" + (f" ({why})" if why else ""))
-    return [source.encoded(encoding) for source in sources], None if target is None else target.encoded(encoding)
+        raise UsageError(
+            f"--features auto finds no column to take in {sources[0].name}"
+            + (f" ({why})" if why else "")
+        )
+    return [
+        source.encoded(encoding) for source in sources
+    ], None if target is None else target.encoded(encoding)
 
 
 def about_features(source: Source) -> Mapping[str, Any]:

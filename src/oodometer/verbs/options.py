@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from ..headline.natural_shifts import NaturalShifts
     from ..results.backtest import Backtest
 
-_ROWS, _WHAT, _ALARMS, _RUN = "Rows and columns", "What is worked out", "Alarms and past runs", "Where it runs"
+_ROWS, _WHAT, _ALARMS, _RUN = (
+    "Rows and columns",
+    "What is worked out",
+    "Alarms and past runs",
+    "Where it runs",
+)
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:
@@ -48,7 +53,9 @@ def parse_bounds(texts: Sequence[str], option: str) -> dict[str, float] | None:
         except ValueError:
             bound = float("nan")
         if not name or bound != bound:
-            raise UsageError(f"expected {option} NUMBER or METRIC=NUMBER, such as 0.93 or f1=0.8, got {text!r}")
+            raise UsageError(
+                f"expected {option} NUMBER or METRIC=NUMBER, such as 0.93 or f1=0.8, got {text!r}"
+            )
         if name in out:
             raise UsageError(f"{option} is given twice for {name}; leave one out")
         out[name] = bound
@@ -76,15 +83,17 @@ _SHAPES = (
 )
 
 
-# fmt: off
 class Reference(Options):
     """What is known."""
 
-    reference: Any = argument(kw_only=False, path="read",
+    reference: Any = argument(
+        kw_only=False,
+        path="read",
         help="Labelled predictions on known ground (- is standard input).",
         doc="Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of "
         "them; or labels alone, shape (n,), and their probabilities behind them. Or what was learnt from a reference "
-        "before, an `Oodometer` or its file: the options of that fit hold then.")
+        "before, an `Oodometer` or its file: the options of that fit hold then.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,116 +106,197 @@ class Reference(Options):
 class Target(Options):
     """What is asked about."""
 
-    target: Any = argument(kw_only=False, path="read", help="Predictions of the same model on the data in question.",
-        doc="Predictions of the same model on the data in question; labels in it feed no method.")
+    target: Any = argument(
+        kw_only=False,
+        path="read",
+        help="Predictions of the same model on the data in question.",
+        doc="Predictions of the same model on the data in question; labels in it feed no method.",
+    )
 
 
 class LabelsAndP(Reference):
     """What is known, as a table or as labels and probabilities."""
 
-    p: Any = argument(kw_only=False, default=None, flag="", help="Probabilities, where the first is labels: " + _SHAPES)
+    p: Any = argument(
+        kw_only=False,
+        default=None,
+        flag="",
+        help="Probabilities, where the first is labels: " + _SHAPES,
+    )
 
 
 class Pair(Target, Reference):
     """What is known, and what is asked about, as tables or as labels, probabilities and those of the target."""
 
-    p_target: Any = argument(kw_only=False, default=None, flag="",
+    p_target: Any = argument(
+        kw_only=False,
+        default=None,
+        flag="",
         help="Given as arrays, ``(y, p, p_target)``, the first is labels, shape (n,), the second their probabilities, "
-        "the third those of the target: " + _SHAPES)
+        "the third those of the target: " + _SHAPES,
+    )
 
 
 class Where(Options):
     """Which rows are read."""
 
-    where: str | Sequence[str] | None = option(default=None, group=_ROWS, metavar="CONDITION", many=True, noted=True,
+    where: str | Sequence[str] | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="CONDITION",
+        many=True,
+        noted=True,
         help='Only rows with "day >= 2026-11-01"; may be repeated.',
         doc='Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < '
         '0.9"]``: only rows for which all hold are read. Columns are fields, your own, and those that folders name; '
         "signs are = != < <= > >= and in. No condition holds of an empty cell. Labels are joined by a column then. "
-        "Without a target they are conditions on rows of the labelled data.")
+        "Without a target they are conditions on rows of the labelled data.",
+    )
 
 
 class Clock(Options):
     """Whose clock times are of."""
 
-    timezone: str | None = option(default=None, group=_ROWS, place="read", metavar="ZONE", noted=True, rare=True,
+    timezone: str | None = option(
+        default=None,
+        group=_ROWS,
+        place="read",
+        metavar="ZONE",
+        noted=True,
+        rare=True,
         help="Whose clock calendars, --where and times without an offset follow: Europe/Berlin; by default UTC.",
-        doc='Time zone of the calendars of ``every``, of times in ``where`` and of times in the data without an offset '
-        'or zone, such as ``"Europe/Berlin"``; by default UTC. Times with an offset or zone are converted.')
+        doc="Time zone of the calendars of ``every``, of times in ``where`` and of times in the data without an offset "
+        'or zone, such as ``"Europe/Berlin"``; by default UTC. Times with an offset or zone are converted.',
+    )
 
 
 class Renaming(Options):
     """What columns are called."""
 
-    mapping: Mapping[str, str] | None = option(default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
-        flag="--map --mapping", metavar="THEIRS=OURS",
+    mapping: Mapping[str, str] | None = option(
+        default=None,
+        group=_ROWS,
+        place="read",
+        many=True,
+        parse=parse_mapping,
+        flag="--map --mapping",
+        metavar="THEIRS=OURS",
         help="Read a column as ours: label, prediction, time, ...; labels:THEIRS=OURS of the file of labels alone.",
-        doc="Columns to rename in any of the files, {theirs: ours}; ``{\"labels:theirs\": ours}`` in the labels alone, "
-        "and likewise ``reference:``, ``target:`` and ``predictions:``.")
+        doc='Columns to rename in any of the files, {theirs: ours}; ``{"labels:theirs": ours}`` in the labels alone, '
+        "and likewise ``reference:``, ``target:`` and ``predictions:``.",
+    )
 
 
 class Reading(Renaming):
     """How files are read."""
 
     classes: Sequence[int | str] | None = option(
-        default=None, group=_ROWS, place="read", many=False, parse=parse_classes, rare=True,
-        help="Class names in the order of the probabilities: a,b,c.")
-    positive: str | None = option(default=None, group=_ROWS, place="read", metavar="COLUMN",
+        default=None,
+        group=_ROWS,
+        place="read",
+        many=False,
+        parse=parse_classes,
+        rare=True,
+        help="Class names in the order of the probabilities: a,b,c.",
+    )
+    positive: str | None = option(
+        default=None,
+        group=_ROWS,
+        place="read",
+        metavar="COLUMN",
         help="Probability of class 1; COLUMN=CLASS of another one.",
         doc='Column with a binary model\'s probability of class 1; ``"COLUMN=CLASS"`` where the class has another '
         'name, or ``"=CLASS"`` alone. Precision, recall, F1 and the like are of this class; by default of the one '
-        "that a lone column is about, else of the second by name.")
-    threshold: float | None = option(default=None, group=_ROWS, place="read", rare=True, noted=True,
+        "that a lone column is about, else of the second by name.",
+    )
+    threshold: float | None = option(
+        default=None,
+        group=_ROWS,
+        place="read",
+        rare=True,
+        noted=True,
         help="A binary model decides for its positive class from this probability on, such as 0.6.",
         doc="From which probability on a binary model decides for its positive class: the one that its lone column is "
-        "about, else the second by name. Where there is a `prediction`, that is the decision.")
+        "about, else the second by name. Where there is a `prediction`, that is the decision.",
+    )
 
 
 class Features(Options):
     """Inputs of the model."""
 
     features: str | Sequence[str] | None = option(
-        default=None, group=_ROWS, place="read", metavar="COLUMNS", many=False,
+        default=None,
+        group=_ROWS,
+        place="read",
+        metavar="COLUMNS",
+        many=False,
         help="Inputs of the model, a,b,c; auto: all that can be.",
         doc='Columns of your own that are the model\'s inputs, the same in both files: names, or "auto" for all that '
         "can be. Numbers, categories, texts (by their length) and empty cells become `features`, by an encoding that "
-        "is learnt on the reference; methods that compare inputs use them, and the diagnosis says which moved.")
+        "is learnt on the reference; methods that compare inputs use them, and the diagnosis says which moved.",
+    )
 
 
 class Watched(Options):
     """Who hears how far the work came."""
 
     progress: Callable[[int, int], None] | None = option(
-        default=None, flag="", help="Called with (done, in all), 0 in all where that is not known yet.")
+        default=None,
+        flag="",
+        help="Called with (done, in all), 0 in all where that is not known yet.",
+    )
 
 
 class Running(Watched):
     """Where the work is done, and what is kept of it."""
 
-    engine: str | Engine = option(default="local", group=_RUN, rare=True,
+    engine: str | Engine = option(
+        default="local",
+        group=_RUN,
+        rare=True,
         help="Where the passes run: local (threads), processes, ray or spark; an address follows a colon: "
-        "ray:HOST:PORT, spark:spark://HOST:PORT.")
+        "ray:HOST:PORT, spark:spark://HOST:PORT.",
+    )
     workers: int | None = option(
-        default=None, group=_RUN, rare=True, help="Number of workers; by default one for each core.")
-    run_folder: str | Path | None = option(default=None, group=_RUN, path="folder", metavar="FOLDER", rare=True,
+        default=None, group=_RUN, rare=True, help="Number of workers; by default one for each core."
+    )
+    run_folder: str | Path | None = option(
+        default=None,
+        group=_RUN,
+        path="folder",
+        metavar="FOLDER",
+        rare=True,
         help="Keep finished parts here: a run that was killed goes on, and of a folder that has grown only new files "
-        "are read.")
+        "are read.",
+    )
 
 
 class Level(Options):
     """How wide intervals are."""
 
     level: float = option(
-        default=0.95, group=_WHAT, place="fit", rare=True, noted=True, help="Nominal coverage of the intervals.")
+        default=0.95,
+        group=_WHAT,
+        place="fit",
+        rare=True,
+        noted=True,
+        help="Nominal coverage of the intervals.",
+    )
 
 
 class Methods(Options):
     """Which methods take part."""
 
     methods: Sequence[str] | None = option(
-        default=None, group=_WHAT, place="fit", flag="--method", rare=True, noted=True,
+        default=None,
+        group=_WHAT,
+        place="fit",
+        flag="--method",
+        rare=True,
+        noted=True,
         help="Only this method; may be repeated.",
-        doc="Names as in ``oodometer methods``; by default all that apply.")
+        doc="Names as in ``oodometer methods``; by default all that apply.",
+    )
 
 
 def parse_scale(text: str) -> tuple[float, float]:
@@ -234,22 +324,37 @@ def _scale(name: str, value: Any) -> tuple[float, float] | None:
 class Scale(Options):
     """Between which numbers scores lie."""
 
-    scale: Sequence[float] | None = option(default=None, group=_WHAT, metavar="LOW,HIGH", rare=True, many=False,
-        parse=parse_scale, check=_scale,
+    scale: Sequence[float] | None = option(
+        default=None,
+        group=_WHAT,
+        metavar="LOW,HIGH",
+        rare=True,
+        many=False,
+        parse=parse_scale,
+        check=_scale,
         help="Lowest and highest score that is possible, 1,5; by default 0,1 where all scores lie there, else as seen.",
         doc="Lowest and highest possible `score`, such as ``(1, 5)``; the interval of a mean rests on it. By default 0 "
-        "to 1 where all scores lie there, else the lowest and the highest that occur.")
+        "to 1 where all scores lie there, else the lowest and the highest that occur.",
+    )
 
 
 class Cluster(Options):
     """Which rows depend on each other."""
 
-    cluster: str | None = option(default=None, group=_ROWS, place="fit", metavar="COLUMN", rare=True,
+    cluster: str | None = option(
+        default=None,
+        group=_ROWS,
+        place="fit",
+        metavar="COLUMN",
+        rare=True,
         help="Rows with one value in this column depend on each other (questions of a passage, repeats of a prompt): "
-        "intervals are those of clusters. By itself where ids repeat.")
+        "intervals are those of clusters. By itself where ids repeat.",
+    )
 
 
-_text_of_key = need("a column, or a mapping of the target's to that of the labels", lambda key: isinstance(key, str))
+_text_of_key = need(
+    "a column, or a mapping of the target's to that of the labels", lambda key: isinstance(key, str)
+)
 
 
 def _key(name: str, value: Any) -> str:
@@ -262,21 +367,33 @@ def _key(name: str, value: Any) -> str:
 class Key(Options):
     """How labels are joined."""
 
-    key: Any = option(default=None, group=_ROWS, metavar="COLUMN", rare=True, check=_key,
+    key: Any = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
+        check=_key,
         help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
         "they call it differently.",
         doc="Column of both files to join the labels by, by default `id`, where both have it; "
-        '``"account=acct_no"`` or ``{"account": "acct_no"}`` where the labels call it differently.')
+        '``"account=acct_no"`` or ``{"account": "acct_no"}`` where the labels call it differently.',
+    )
 
 
 class Truth(Key):
     """Labels of labelled data in a file of their own."""
 
-    labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", rare=True,
+    labels: Any = option(
+        default=None,
+        group=_ROWS,
+        path="read",
+        metavar="FILE",
+        rare=True,
         help="Truth of the rows in a file of its own (null or left out where unknown); joined by id or --key, by a "
         "column row that counts from 0, or one for each row.",
         doc="Truth of the rows apart from them (a file, a frame, a dict, an array, a list, a Series; null or left out "
-        "where unknown); joined by id or ``key``, by a column row that counts from 0, or one for each row.")
+        "where unknown); joined by id or ``key``, by a column row that counts from 0, or one for each row.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -288,124 +405,241 @@ class Truth(Key):
 class Payoff(Options):
     """What a row brings."""
 
-    payoff: Any = option(default=None, group=_WHAT, path="read", metavar="FILE|JSON", rare=True,
+    payoff: Any = option(
+        default=None,
+        group=_WHAT,
+        path="read",
+        metavar="FILE|JSON",
+        rare=True,
         help="Pay-off of each true (row) and predicted class (column), costs below 0: a .json or .csv file, or JSON.",
         doc="What a row of each true class brings for each predicted one, {truth: {prediction: value}}, costs below "
-        "0; or a .json or .csv file with such a table. Gives the metric ``expected_value``.")
+        "0; or a .json or .csv file with such a table. Gives the metric ``expected_value``.",
+    )
 
 
 class IntervalSeed(Options):
     """Seed of what is drawn for intervals."""
 
     seed: int = option(
-        default=0, group=_RUN, place="fit", rare=True, noted=True, help="Seed of the bootstrap in some intervals.")
+        default=0,
+        group=_RUN,
+        place="fit",
+        rare=True,
+        noted=True,
+        help="Seed of the bootstrap in some intervals.",
+    )
 
 
 class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, IntervalSeed):
     """What shapes that which is learnt from a reference: the parameters of `Oodometer`."""
 
     target_accuracies: Sequence[float] = option(
-        default=(0.95,), group=_WHAT, place="fit", flag="--target-accuracy", rare=True,
+        default=(0.95,),
+        group=_WHAT,
+        place="fit",
+        flag="--target-accuracy",
+        rare=True,
         help="Find the threshold for this accuracy; may be repeated.",
-        doc="Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.")
-    calibrator: str = option(default="auto", group=_WHAT, place="fit", rare=True, noted=True,
+        doc="Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.",
+    )
+    calibrator: str = option(
+        default="auto",
+        group=_WHAT,
+        place="fit",
+        rare=True,
+        noted=True,
         help="auto, none, temperature, isotonic or histogram.",
-        doc='"auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.')
-    backtest: str | Path | Backtest | None = option(default="auto", group=_WHAT, check=_backtest, rare=True,
+        doc='"auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.',
+    )
+    backtest: str | Path | Backtest | None = option(
+        default="auto",
+        group=_WHAT,
+        check=_backtest,
+        rare=True,
         help="What the headline is weighed by: auto (a quick backtest, kept in the cache), none, or a folder that "
         "keeps backtests.",
         doc='What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user\'s cache '
         'folder and reused), a folder to keep it in, a result of `oodometer.backtest`, or None or "none" for no '
-        "backtest.")
-    diagnosis: bool = option(default=True, flag="", place="fit",
+        "backtest.",
+    )
+    diagnosis: bool = option(
+        default=True,
+        flag="",
+        place="fit",
         help="Whether to look at the kind of shift; without it there is no backtest either, only the methods "
-        "themselves.")
+        "themselves.",
+    )
     prior: str | Path | NaturalShifts | None = option(
-        default=None, group=_WHAT, path="read", check=_prior, metavar="FILE", rare=True,
-        help="Another prior of natural shifts than the packaged one.")
+        default=None,
+        group=_WHAT,
+        path="read",
+        check=_prior,
+        metavar="FILE",
+        rare=True,
+        help="Another prior of natural shifts than the packaged one.",
+    )
     metrics: Sequence[str] = option(
-        default=(), group=_WHAT, place="fit", check=_metric_names, flag="--metric", noted=True,
-        metavar="NAME", help="Estimate this, too: f1, roc_auc, recall:CLASS, ...",
+        default=(),
+        group=_WHAT,
+        place="fit",
+        check=_metric_names,
+        flag="--metric",
+        noted=True,
+        metavar="NAME",
+        help="Estimate this, too: f1, roc_auc, recall:CLASS, ...",
         doc="What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision, "
         'balanced_accuracy, mcc, cohen_kappa, macro_f1, brier, nll, ece ..., or ``"recall:CLASS"``. Of two classes '
         "f1 and the like are those of the positive one (that of ``positive``, else the second by name), of more their "
-        "mean over classes.")
+        "mean over classes.",
+    )
 
 
 class Past(Options):
     """Periods behind the target whose truth is known."""
 
-    history: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True, rare=True,
+    history: Any = option(
+        default=None,
+        group=_ROWS,
+        path="read",
+        metavar="FILE",
+        many=True,
+        rare=True,
         help="Predictions with labels from before the target, which make the number sharper: a file a period, or cut "
         "as by --every; may be repeated.",
         doc="Predictions with labels from before the target (a file, a frame, a dict, or a list of them): each is a "
         "period, the oldest first, or with ``every`` cut into periods along `time`. How far estimates erred there "
-        "makes this one sharper. Labelled chunks of a target teach those that follow without it.")
+        "makes this one sharper. Labelled chunks of a target teach those that follow without it.",
+    )
 
 
 class TargetOptions(Target, Where, Key, Past, Learnt, Running):
     """What may be asked about a target; a fitted reference holds some of it already."""
 
-    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by it.")
-    every: str | None = option(default=None, group=_ROWS, metavar="LENGTH", noted=True,
+    by: str | None = option(
+        default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by it."
+    )
+    every: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="LENGTH",
+        noted=True,
         help="Cut it into chunks: month (day, week, ...), 7d, 1000rows.",
         doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar of '
-        '``timezone``), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.')
-    labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
+        '``timezone``), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.',
+    )
+    labels: Any = option(
+        default=None,
+        group=_ROWS,
+        path="read",
+        metavar="FILE",
         help="Truth of target rows, joined by id, or one row each.",
         doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
         "where unknown). Those of some rows at random correct the headline, falls and alarms "
         "(`Estimation.by_labels`); those of every row are the truth, beside which the estimate stands. Joined by `id` "
         "or the index of pandas where both have one, by a column `row` (target rows counted from 0), else "
-        "one for each target row; refused where a column of both says that these are other rows.")
-    assume: str = option(default="natural", group=_WHAT, rare=True, noted=True,
+        "one for each target row; refused where a column of both says that these are other rows.",
+    )
+    assume: str = option(
+        default="natural",
+        group=_WHAT,
+        rare=True,
+        noted=True,
         help="What to assume of the shift: natural (like those of public data), none, label (P(x | y) unchanged) "
         "or covariate (P(y | x) unchanged).",
         doc='What to assume of the shift for the headline: "natural" (it resembles shifts of public '
-        'data), "none", "label" (P(x | y) unchanged) or "covariate" (P(y | x) unchanged). All four are in the result.')
-    domain: str | None = option(default=None, group=_WHAT, rare=True, noted=True,
+        'data), "none", "label" (P(x | y) unchanged) or "covariate" (P(y | x) unchanged). All four are in the result.',
+    )
+    domain: str | None = option(
+        default=None,
+        group=_WHAT,
+        rare=True,
+        noted=True,
         help="What the data are: people, things, sensors, texts, images, language-models, forecasts, or other: of such "
-        "no public shift was seen, and trust is never high.")
-    margin: float = option(default=0.01, group=_ALARMS, rare=True, noted=True,
-        help="Say whether the accuracy fell by at least this much: target, slices and chunks.")
+        "no public shift was seen, and trust is never high.",
+    )
+    margin: float = option(
+        default=0.01,
+        group=_ALARMS,
+        rare=True,
+        noted=True,
+        help="Say whether the accuracy fell by at least this much: target, slices and chunks.",
+    )
     fail_below: float | Mapping[str, float] | None = option(
-        default=None, group=_ALARMS, metavar="BOUND", many=True, noted=True,
+        default=None,
+        group=_ALARMS,
+        metavar="BOUND",
+        many=True,
+        noted=True,
         parse=partial(parse_bounds, option="--fail-below"),
         help="Alarm (exit code 3) below 0.93, or f1=0.8.",
         doc="Raise an alarm (`Estimation.alarms`) where an estimate lies below this number: one of the accuracy, or a "
         "mapping from metrics to numbers. Metrics that are named here are estimated as if ``metrics`` held them. "
-        "Each chunk or slice is checked by itself, without them the whole target.")
+        "Each chunk or slice is checked by itself, without them the whole target.",
+    )
     fail_drop: float | Mapping[str, float] | None = option(
-        default=None, group=_ALARMS, metavar="DROP", many=True, rare=True, noted=True,
+        default=None,
+        group=_ALARMS,
+        metavar="DROP",
+        many=True,
+        rare=True,
+        noted=True,
         parse=partial(parse_bounds, option="--fail-drop"),
         help="Raise an alarm (exit code 3) where the estimate lies more than this below the reference's, such as 0.02.",
-        doc="Raise an alarm where an estimate lies more than this below the reference's; otherwise as ``fail_below``.")
-    fail_when: str = option(default="default", group=_ALARMS, rare=True, noted=True,
-        help="How likely it lies below: 70 % (default) or 80 % (likely); or its value, or the interval's upper end.")
-    store: Any = option(default=None, group=_ALARMS, path="written", metavar="STORE", rare=True,
+        doc="Raise an alarm where an estimate lies more than this below the reference's; otherwise as ``fail_below``.",
+    )
+    fail_when: str = option(
+        default="default",
+        group=_ALARMS,
+        rare=True,
+        noted=True,
+        help="How likely it lies below: 70 % (default) or 80 % (likely); or its value, or the interval's upper end.",
+    )
+    store: Any = option(
+        default=None,
+        group=_ALARMS,
+        path="written",
+        metavar="STORE",
+        rare=True,
         help="Add the run to this store of past runs: a file (SQLite) or postgresql://user@host/database; `oodometer "
-        "history` shows it.")
-    job: str | None = option(default=None, group=_ALARMS, metavar="NAME", rare=True,
-        help="Name of the series that the run belongs to; by default that of the reference.")
-    alarms: str = option(default="all", group=_ALARMS, rare=True, noted=True,
-        help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.")
+        "history` shows it.",
+    )
+    job: str | None = option(
+        default=None,
+        group=_ALARMS,
+        metavar="NAME",
+        rare=True,
+        help="Name of the series that the run belongs to; by default that of the reference.",
+    )
+    alarms: str = option(
+        default="all",
+        group=_ALARMS,
+        rare=True,
+        noted=True,
+        help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.",
+    )
 
 
 class Judged(Options):
     """Which columns hold verdicts of judges."""
 
-    judge: Sequence[str] = option(default=(), group=_ROWS, metavar="COLUMN",
+    judge: Sequence[str] = option(
+        default=(),
+        group=_ROWS,
+        metavar="COLUMN",
         help="Column with a judge's verdict on every row (pass, yes, true, 1, A, a grade); may be repeated. Where "
         "other words stand there, COLUMN=WORD names the one that passes.",
-        doc='Columns with a judge\'s verdict on every row: pass or fail, yes or no, true or false, 1 or 0, A or B or '
+        doc="Columns with a judge's verdict on every row: pass or fail, yes or no, true or false, 1 or 0, A or B or "
         'tie, a grade (``scale``), or lists of them; ``"COLUMN=WORD"`` names the word that passes where there are '
-        "others. Then ``labels`` names the column of people's verdicts, which may be unknown in most rows.")
+        "others. Then ``labels`` names the column of people's verdicts, which may be unknown in most rows.",
+    )
 
     def __post_init__(self) -> None:
         labels = getattr(self, "labels", None)
         columns = labels if isinstance(labels, (list, tuple)) else [labels]
         judged = isinstance(self.judge, (str, list, tuple)) and bool(self.judge)
-        named = judged and all(isinstance(name, str) for name in columns)  # no cells, as they else would be
+        named = judged and all(
+            isinstance(name, str) for name in columns
+        )  # no cells, as they else would be
         object.__setattr__(self, "labels", None if named else labels)
         super().__post_init__()
         if named:
@@ -425,128 +659,256 @@ class EstimateOptions(Judged, TargetOptions, Pair):
                 raise UsageError(f"--judge {worded}: {remedy}")
             columns = self.labels if isinstance(self.labels, list) else []
             renamed = {name: f"vote_{name}" for name in self.judge if not name.startswith("vote")}
-            renamed |= dict.fromkeys((name for name in columns if not Path(name).exists()), "correct")
+            renamed |= dict.fromkeys(
+                (name for name in columns if not Path(name).exists()), "correct"
+            )
             object.__setattr__(self, "mapping", {**(self.mapping or {}), **renamed})
             object.__setattr__(self, "methods", self.methods or ["votes-corrected"])
             if columns:
-                object.__setattr__(self, "labels", next((name for name in columns if name not in renamed), None))
+                object.__setattr__(
+                    self, "labels", next((name for name in columns if name not in renamed), None)
+                )
 
 
 class Sliced(Options):
     """Which slices are to be asked for."""
 
-    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
+    by: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
         help="Keep what `estimate --by` of this column needs.",
         doc="Column of the reference by which targets will be sliced: its own rows of each slice are kept, so that "
-        "slices can be held against them.")
+        "slices can be held against them.",
+    )
 
 
 class Cut(Options):
     """How a history is cut into periods."""
 
-    every: str | None = option(default=None, group=_ROWS, metavar="LENGTH", rare=True,
+    every: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="LENGTH",
+        rare=True,
         help="Cut --history into periods: month (day, week, ...), 7d.",
-        doc="How ``history`` is cut into periods, as ``every`` of `estimate` cuts a target.")
+        doc="How ``history`` is cut into periods, as ``every`` of `estimate` cuts a target.",
+    )
 
 
 class FitOptions(LabelsAndP, Where, Sliced, Past, Cut, Learnt, Running):
     """What `fit` is asked."""
 
-    out: str | Path | None = option(default=None, path="written", metavar="FILE", needed=True,
-        help="Where to write what was learnt, FILE.oodo; no pickle.")
+    out: str | Path | None = option(
+        default=None,
+        path="written",
+        metavar="FILE",
+        needed=True,
+        help="Where to write what was learnt, FILE.oodo; no pickle.",
+    )
 
 
 class RefitOptions(LabelsAndP, Where, Sliced, Past, Cut, Running):
     """What `Oodometer.fit` is asked."""
 
 
-class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Reading, Features, Running):
+class AuditOptions(
+    Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Reading, Features, Running
+):
     """What `audit` is asked."""
 
-    target: Any = argument(kw_only=False, default=None, path="read",
+    target: Any = argument(
+        kw_only=False,
+        default=None,
+        path="read",
         help="Predictions of the same model on the data in question. With --judge REFERENCE alone is the data, or an "
         "earlier run of the judge on other rows.",
         doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
-        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.")
-    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
-        help="With --judge: the rate of each value of this column, too.")
-    labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
+        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.",
+    )
+    by: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
+        help="With --judge: the rate of each value of this column, too.",
+    )
+    labels: Any = option(
+        default=None,
+        group=_ROWS,
+        path="read",
+        metavar="FILE",
+        many=True,
         help="Truth of some target rows: by id, by their number in a column row, or a row each; may be repeated. With "
         "--judge the column of people's verdicts, or such a file.",
         doc="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, null "
-        "where unknown. Several files in the order of labelling. By default the target's own labels.")
-    suggest: int = option(default=0, group=_WHAT, help="Draw so many unlabelled rows to label next.")
-    suggest_by: str = option(default="random", group=_WHAT, rare=True,
+        "where unknown. Several files in the order of labelling. By default the target's own labels.",
+    )
+    suggest: int = option(
+        default=0, group=_WHAT, help="Draw so many unlabelled rows to label next."
+    )
+    suggest_by: str = option(
+        default="random",
+        group=_WHAT,
+        rare=True,
         help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
-        "that is predicted to make the exact interval narrower).")
-    out: str | Path | None = option(default=None, group=_WHAT, path="written", metavar="FILE",
+        "that is predicted to make the exact interval narrower).",
+    )
+    out: str | Path | None = option(
+        default=None,
+        group=_WHAT,
+        path="written",
+        metavar="FILE",
         help="Write the suggested rows to this .csv, .parquet or .jsonl file, or to a page, .html, to label them on.",
         doc="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a spreadsheet), "
-        ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
-    question: str | None = option(default=None, group=_WHAT, rare=True,
-        help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.')
-    margin: float = option(default=0.01, group=_WHAT, rare=True,
-        help="Say how likely it is that the accuracy fell by at least this much.")
+        ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.",
+    )
+    question: str | None = option(
+        default=None,
+        group=_WHAT,
+        rare=True,
+        help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.',
+    )
+    margin: float = option(
+        default=0.01,
+        group=_WHAT,
+        rare=True,
+        help="Say how likely it is that the accuracy fell by at least this much.",
+    )
     fail_below: float | Mapping[str, float] | None = option(
-        default=None, group=_WHAT, metavar="BOUND", many=True, parse=partial(parse_bounds, option="--fail-below"),
+        default=None,
+        group=_WHAT,
+        metavar="BOUND",
+        many=True,
+        parse=partial(parse_bounds, option="--fail-below"),
         help="Alarm (exit code 3) below 0.93.",
         doc="Raise an alarm (`Audit.alarms`) where the accuracy lies below this number, by labels and public shifts "
-        "together, as `estimate` does with labels; `Audit.decisions` says whether the labels decide it.")
+        "together, as `estimate` does with labels; `Audit.decisions` says whether the labels decide it.",
+    )
     fail_drop: float | Mapping[str, float] | None = option(
-        default=None, group=_WHAT, metavar="DROP", many=True, rare=True,
+        default=None,
+        group=_WHAT,
+        metavar="DROP",
+        many=True,
+        rare=True,
         parse=partial(parse_bounds, option="--fail-drop"),
         help="Alarm (exit code 3) more than this below the reference's accuracy, such as 0.02.",
-        doc="Raise an alarm where the accuracy lies more than this below the reference's; otherwise as ``fail_below``.")
+        doc="Raise an alarm where the accuracy lies more than this below the reference's; otherwise as ``fail_below``.",
+    )
     methods: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated.")
+        default=None,
+        group=_WHAT,
+        flag="--method",
+        rare=True,
+        help="Label-free methods to hear; may be repeated.",
+    )
     seed: int = option(default=0, flag="", help="Seed of the suggestion and of the order of bets.")
-    expected_widths: bool = option(default=False, flag="",
-        help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.")
+    expected_widths: bool = option(
+        default=False,
+        flag="",
+        help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.",
+    )
 
 
-class EvaluateOptions(Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running):
+class EvaluateOptions(
+    Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running
+):
     """What `evaluate` is asked, besides the sources."""
 
-    metrics: Sequence[str] | None = option(default=None, group=_WHAT, flag="--metric",
+    metrics: Sequence[str] | None = option(
+        default=None,
+        group=_WHAT,
+        flag="--metric",
         help="Only this metric, such as f1 or auc; may be repeated.",
-        doc="Names of metrics, curves and tables; by default all that apply.")
+        doc="Names of metrics, curves and tables; by default all that apply.",
+    )
     score: str | None = option(
-        default=None, group=_WHAT, rare=True, help="Order rows by this score in metrics of risk and coverage.")
-    by: str | None = option(default=None, group=_ROWS, help="Slice by this column.",
-        doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.")
+        default=None,
+        group=_WHAT,
+        rare=True,
+        help="Order rows by this score in metrics of risk and coverage.",
+    )
+    by: str | None = option(
+        default=None,
+        group=_ROWS,
+        help="Slice by this column.",
+        doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.",
+    )
 
 
-class CompareOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Running):
+class CompareOptions(
+    Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Running
+):
     """What `compare` is asked."""
 
-    models: Sequence[Any] = argument(kw_only=False, path="read", metavar="MODELS...",
+    models: Sequence[Any] = argument(
+        kw_only=False,
+        path="read",
+        metavar="MODELS...",
         help="Labelled predictions, one file for each model.",
-        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.")
-    out_of_domain: Sequence[Any] = option(default=(), group=_WHAT, path="read", metavar="FILE",
-        help="Labelled predictions out of domain; once for each model, in their order.")
-    target: Sequence[Any] = option(default=(), group=_WHAT, path="read", metavar="FILE",
+        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.",
+    )
+    out_of_domain: Sequence[Any] = option(
+        default=(),
+        group=_WHAT,
+        path="read",
+        metavar="FILE",
+        help="Labelled predictions out of domain; once for each model, in their order.",
+    )
+    target: Sequence[Any] = option(
+        default=(),
+        group=_WHAT,
+        path="read",
+        metavar="FILE",
         help="Predictions without labels; once for each model, in their order.",
         doc="Predictions without labels, one for each model, in the same order: their accuracy is estimated as "
         "`estimate` does it, with its interval, assumption and trust, beside the accuracy-coverage curve that the "
-        "first file would lead one to expect.")
+        "first file would lead one to expect.",
+    )
     names: Sequence[str] = option(
-        default=(), group=_WHAT, flag="--name", help="Name of a model; once for each, by default the file's.")
-    tolerance: float = option(default=0.95, flag="", help="Accuracy at which DiSCA reads b, 1.0 to 0.5.")
+        default=(),
+        group=_WHAT,
+        flag="--name",
+        help="Name of a model; once for each, by default the file's.",
+    )
+    tolerance: float = option(
+        default=0.95, flag="", help="Accuracy at which DiSCA reads b, 1.0 to 0.5."
+    )
     weights: Sequence[float] = option(
-        default=(1 / 3, 1 / 3, 1 / 3), flag="", help="Weights x,y,z of DiSCA; by default a third each.")
-    require: Sequence[float] = option(default=(0.9, 0.95, 0.99), group=_WHAT,
-        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.")
+        default=(1 / 3, 1 / 3, 1 / 3),
+        flag="",
+        help="Weights x,y,z of DiSCA; by default a third each.",
+    )
+    require: Sequence[float] = option(
+        default=(0.9, 0.95, 0.99),
+        group=_WHAT,
+        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.",
+    )
     score: str | None = option(
-        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence.")
+        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence."
+    )
     energy: Sequence[float] = option(
-        default=(), group=_WHAT, rare=True, help="Energy of a model in joules; once for each, for DiDMA.")
+        default=(),
+        group=_WHAT,
+        rare=True,
+        help="Energy of a model in joules; once for each, for DiDMA.",
+    )
     energy_unit: str = option(default="J", flag="", help="Unit of the energies.")
     parameters: Sequence[float] = option(
-        default=(), flag="", help="Number of parameters; once for each model, for DiDMA.")
-    optimal_parameters: float | None = option(default=None, flag="", help="As many parameters as the device runs well.")
-    steps: int = option(default=100, flag="", help="Steps of the grid on which DiSCA reads the curve.")
+        default=(), flag="", help="Number of parameters; once for each model, for DiDMA."
+    )
+    optimal_parameters: float | None = option(
+        default=None, flag="", help="As many parameters as the device runs well."
+    )
+    steps: int = option(
+        default=100, flag="", help="Steps of the grid on which DiSCA reads the curve."
+    )
     grid: str = option(
-        default="coverage", flag="", help="What the steps divide: coverage, thresholds, or samples (every one).")
+        default="coverage",
+        flag="",
+        help="What the steps divide: coverage, thresholds, or samples (every one).",
+    )
     didma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="p and q of DiDMA.")
     nidma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="u and v of NiDMA.")
     seed: int = option(default=0, flag="", help="Seed of the bootstrap.")
@@ -556,12 +918,22 @@ class BacktestOptions(LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, 
     """What `backtest` is asked."""
 
     families: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--family", help="Only this family of shifts; may be repeated.")
-    repeats: int | None = option(default=None, group=_WHAT,
-        help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods.")
-    cache: str | Path | None = option(default="auto", flag="",
-        help="Folder that keeps trials, so that an interrupted backtest goes on and a finished one is reused; \"auto\" "
-        "for ``$OODOMETER_CACHE`` or the user's cache folder, None for none.")
+        default=None,
+        group=_WHAT,
+        flag="--family",
+        help="Only this family of shifts; may be repeated.",
+    )
+    repeats: int | None = option(
+        default=None,
+        group=_WHAT,
+        help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods.",
+    )
+    cache: str | Path | None = option(
+        default="auto",
+        flag="",
+        help='Folder that keeps trials, so that an interrupted backtest goes on and a finished one is reused; "auto" '
+        "for ``$OODOMETER_CACHE`` or the user's cache folder, None for none.",
+    )
     seed: int = option(default=0, flag="", help="Seed of splits and draws.")
 
 
@@ -569,45 +941,81 @@ class HistoryOptions(Options):
     """What `history` is asked."""
 
     store: Any = argument(
-        kw_only=False, path="read", help="A file, or postgresql://user@host/database; estimate --store fills it.")
+        kw_only=False,
+        path="read",
+        help="A file, or postgresql://user@host/database; estimate --store fills it.",
+    )
     job: str | None = option(default=None, metavar="NAME", help="Only the runs of this job.")
-    last: int | None = option(default=None, metavar="N", help="Only the newest so many runs of each job.")
+    last: int | None = option(
+        default=None, metavar="N", help="Only the newest so many runs of each job."
+    )
 
 
 class DiagnoseOptions(Pair, Where, Clock, Reading, Features, Running):
     """What `diagnose` is asked."""
 
-    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstraps and of the classifier's folds.")
+    seed: int = option(
+        default=0,
+        group=_RUN,
+        rare=True,
+        help="Seed of the bootstraps and of the classifier's folds.",
+    )
 
 
 class ReproduceOptions(Options):
     """What `reproduce` is asked."""
 
     paper: str = argument(kw_only=False, help="Name of the paper, such as selective-answering.")
-    scale: str = option(default="small",
-        help="small (two cores, half an hour a task), tiny (a look in five minutes) or paper (a GPU, its models).")
+    scale: str = option(
+        default="small",
+        help="small (two cores, half an hour a task), tiny (a look in five minutes) or paper (a GPU, its models).",
+    )
     out: str | Path | None = option(
-        default=None, path="folder", metavar="FOLDER", help="Folder for all files; by default reproduce/PAPER-SCALE.")
+        default=None,
+        path="folder",
+        metavar="FOLDER",
+        help="Folder for all files; by default reproduce/PAPER-SCALE.",
+    )
     only: Sequence[str] = option(
-        default=(), help="Only this model; may be repeated.", doc="Names of the models to work on, by default all.")
-    tasks: Sequence[str] = option(default=(), flag="--task",
-        help="Only this task of a paper that has tasks, such as cogs; may be repeated.")
-    engine: str | Engine | None = option(default=None,
+        default=(),
+        help="Only this model; may be repeated.",
+        doc="Names of the models to work on, by default all.",
+    )
+    tasks: Sequence[str] = option(
+        default=(),
+        flag="--task",
+        help="Only this task of a paper that has tasks, such as cogs; may be repeated.",
+    )
+    engine: str | Engine | None = option(
+        default=None,
         help="Where steps run as tasks of one thread each: processes, ray or spark, with an address ray:HOST:PORT, "
         "spark:spark://HOST:PORT; local: here, one after another. All workers must see the folder. By default no "
-        "tasks: processes of this machine.")
-    workers: int | None = option(default=None,
+        "tasks: processes of this machine.",
+    )
+    workers: int | None = option(
+        default=None,
         help="Processes that do steps side by side, for a paper whose steps can be, or tasks at a time; by default one "
-        "for each core.")
-    report: Callable[[str, float], None] | None = option(default=None, flag="", check=check_of("report", "Report"),
-        help="Called with what is being done and the share of the work that is behind.")
+        "for each core.",
+    )
+    report: Callable[[str, float], None] | None = option(
+        default=None,
+        flag="",
+        check=check_of("report", "Report"),
+        help="Called with what is being done and the share of the work that is behind.",
+    )
 
 
 class DemoOptions(Watched):
     """What `demo` is asked."""
 
-    out: str | Path = argument(kw_only=False, default="demo", flag="--out", path="folder", metavar="FOLDER",
-        help="Folder for the prediction files and the report.")
+    out: str | Path = argument(
+        kw_only=False,
+        default="demo",
+        flag="--out",
+        path="folder",
+        metavar="FOLDER",
+        help="Folder for the prediction files and the report.",
+    )
 
 
 class CiteOptions(Options):

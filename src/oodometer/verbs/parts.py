@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..estimators import Sums
-from ..headline.parts import OwnRows, Rest, SeenPart, SeenWhole, SharedPart, own_method, share_correction
+from ..headline.parts import (
+    OwnRows,
+    Rest,
+    SeenPart,
+    SeenWhole,
+    SharedPart,
+    own_method,
+    share_correction,
+)
 from ..intervals import normal_quantile
 from ..passes.reference import has_column
 from ..passes.slicing import column_of, rows_by_value
@@ -29,7 +37,9 @@ class OwnSide:
     outputs: Sums | None = None
 
 
-def own_sides(fitted: Fitted, by: str, values: Sequence[Any], method: str) -> tuple[dict[Any, OwnSide], Rest]:
+def own_sides(
+    fitted: Fitted, by: str, values: Sequence[Any], method: str
+) -> tuple[dict[Any, OwnSide], Rest]:
     """The reference's own rows of slices, by their values, and all its other rows; empty without the column.
 
     Rows and right answers are counted exactly; what the ``method`` says of them, and how their outputs are distributed,
@@ -95,7 +105,11 @@ def asked_parts(
         error = (estimate.upper - estimate.lower) / (2 * normal_quantile(estimate.level))
         side = sides.get(value)
         own, beside = (None, None) if side is None else (side.rows, side.outputs)
-        moves.append({} if statistics is None else statistics.finish(state["shift_statistics"], effects, beside))
+        moves.append(
+            {}
+            if statistics is None
+            else statistics.finish(state["shift_statistics"], effects, beside)
+        )
         # where the reference has no rows of a slice, what moved is its composition as well
         moved = None if by is not None and side is None else moves[-1].get("moved")
         seen.append(SeenPart(estimate.rows, estimate.value, error, own, moved))
@@ -104,11 +118,15 @@ def asked_parts(
     for value, estimate, part, moved_by in zip(values, chosen, shared, moves, strict=True):
         side = sides.get(value)
         about = _reference(part, None if side is None else side.rows, fitted, by)
-        out.append(AskedPart(estimate, part, about, None if side is None else side.outputs, moved_by))
+        out.append(
+            AskedPart(estimate, part, about, None if side is None else side.outputs, moved_by)
+        )
     return out
 
 
-def _reference(part: SharedPart, own: OwnRows | None, fitted: Fitted, by: str | None) -> PartReference:
+def _reference(
+    part: SharedPart, own: OwnRows | None, fitted: Fitted, by: str | None
+) -> PartReference:
     """What a part is held against, and what that is in words."""
     if by is None:
         return PartReference(part.reference, why="the reference as a whole")
@@ -126,8 +144,14 @@ def said_of_references(fitted: Fitted, parts: Mapping[str, PartReference], by: s
         return []
     against = "held against the reference as a whole, of the composition that the estimate says"
     if fitted.reference.verdicts and fitted.reference.by == by:
-        names = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
-        return [f"{fitted.name} has no rows of {by} {names}: {'it is' if len(missing) == 1 else 'they are'} {against}"]
+        names = ", ".join(missing[:_NAMED]) + (
+            f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        )
+        return [
+            f"{fitted.name} has no rows of {by} {names}: {'it is' if len(missing) == 1 else 'they are'} {against}"
+        ]
     if fitted.file is not None and fitted.reference.by != by:
-        return [f"{fitted.where} was fitted without slices by {by}: they are {against}; fit it with --by {by}"]
+        return [
+            f"{fitted.where} was fitted without slices by {by}: they are {against}; fit it with --by {by}"
+        ]
     return [f"{fitted.name} has no column {by}: slices are {against}"]

@@ -25,7 +25,9 @@ from ..results.values import counted
 from ..store import Source
 
 
-def known_truth(states: Mapping[str, Any], evidence: LabelEvidence | None) -> tuple[float, float] | None:
+def known_truth(
+    states: Mapping[str, Any], evidence: LabelEvidence | None
+) -> tuple[float, float] | None:
     """The accuracy of a period by its labels, with its standard error; None where they tell of themselves alone.
 
     With some labels it is `truth_by_labels`, which holds for rows picked by their confidence, too, and not for rows
@@ -39,7 +41,9 @@ def known_truth(states: Mapping[str, Any], evidence: LabelEvidence | None) -> tu
     labelled = states.get("labelled")
     if labelled is not None and labelled["confidence"][:, 1:].any():  # else there is no confidence
         known = labelled["confidence"][0]
-        return truth_by_labels(known, labelled["confidence"].sum(axis=0), right * float(known.sum()))
+        return truth_by_labels(
+            known, labelled["confidence"].sum(axis=0), right * float(known.sum())
+        )
     if evidence.not_random is not None:
         return None
     rate = (evidence.hits + 1) / (evidence.labels + 2)
@@ -47,7 +51,9 @@ def known_truth(states: Mapping[str, Any], evidence: LabelEvidence | None) -> tu
     return right, math.sqrt(rate * (1 - rate) / evidence.labels * left)
 
 
-def places_in_time(chunks: Chunks | None, keys: Sequence[Any], file: int, files: int) -> list[float]:
+def places_in_time(
+    chunks: Chunks | None, keys: Sequence[Any], file: int, files: int
+) -> list[float]:
     """Where periods of a file of the past lie in time, in periods: chunks of time by the calendar, the others one after
     another and before the target, which begins at 0. ``file``: which of so many ``files``.
     """
@@ -57,7 +63,11 @@ def places_in_time(chunks: Chunks | None, keys: Sequence[Any], file: int, files:
 
 
 def periods_of_store(
-    parts: Sequence[LabelledPart], chunks: Chunks | None, unit: str, target: str, prior: NaturalShifts
+    parts: Sequence[LabelledPart],
+    chunks: Chunks | None,
+    unit: str,
+    target: str,
+    prior: NaturalShifts,
 ) -> list[PastPeriod]:
     """The periods that a store knows: chunks of time where the target is cut so, else whole targets, but for this one,
     in the order in which they were first seen.
@@ -71,14 +81,19 @@ def periods_of_store(
         if isinstance(chunks, TimeChunks):
             at = float(chunks.at(np.array([_instant(one.begins)]))[0])
         estimates = [
-            Estimate(name, value, value, value, 0.9, "empirical", "", "") for name, value in one.estimates.items()
+            Estimate(name, value, value, value, 0.9, "empirical", "", "")
+            for name, value in one.estimates.items()
         ]
         middle = confidence_middle({estimate.method: estimate for estimate in estimates})
         if middle is None:
             continue
         signs = ShiftSigns(middle, one.source, one.reference_rows, one.rows, moved=one.moved)
         reading = reading_of(signs, estimates, prior)
-        out.append(PastPeriod(one.name, at, reading, one.truth, one.error, one.rows, unit=unit if timed else ""))
+        out.append(
+            PastPeriod(
+                one.name, at, reading, one.truth, one.error, one.rows, unit=unit if timed else ""
+            )
+        )
     return out
 
 
@@ -97,7 +112,11 @@ _MOST_ROWS = 10_000  # of the reference that are looked at
 
 
 def periods_left_out(
-    record: Predictions, prior: NaturalShifts, methods: Sequence[str] | None, level: float, seed: int
+    record: Predictions,
+    prior: NaturalShifts,
+    methods: Sequence[str] | None,
+    level: float,
+    seed: int,
 ) -> list[PastPeriod]:
     """Each tenth of a reference along its times, as what is learnt from the others sees it; places count up to -1.
     Empty without times, or with too few rows.
@@ -154,7 +173,11 @@ def _left_out(
     seed: int,
 ) -> list[PastPeriod]:
     """What is learnt from all other rows, asked about each piece; of the methods that were ``asked`` (None: all)."""
-    methods = [name for name in those("estimator", lambda cls: cls.traits.in_middle) if asked is None or name in asked]
+    methods = [
+        name
+        for name in those("estimator", lambda cls: cls.traits.in_middle)
+        if asked is None or name in asked
+    ]
     if len(pieces) < _LEAST_GROUPS or not methods:
         return []
     out = []
@@ -165,7 +188,9 @@ def _left_out(
         plan, _ = fit_plan(rest, methods, level=level, seed=seed)
         statistics = ShiftStatistics().fit(plan.choice.apply(rest))
         calibrated = plan.choice.apply(piece)
-        estimates = [method.finish(method.summarize(calibrated)) for method in plan.methods.values()]
+        estimates = [
+            method.finish(method.summarize(calibrated)) for method in plan.methods.values()
+        ]
         if not estimates:
             return []
         moved = statistics.finish(statistics.summarize(calibrated)).get("moved")
@@ -186,6 +211,8 @@ def said_of_past(left_out: Sequence[str]) -> list[str]:
     """What is to be said of periods that were given as history and cannot be used; most often nothing."""
     if not left_out:
         return []
-    names = ", ".join(left_out[:4]) + (f" and {len(left_out) - 4} more" if len(left_out) > 4 else "")
+    names = ", ".join(left_out[:4]) + (
+        f" and {len(left_out) - 4} more" if len(left_out) > 4 else ""
+    )
     whose = f"{counted(len(left_out), 'period')} of the history {'tells' if len(left_out) == 1 else 'tell'} nothing"
     return [f"{whose} ({names}): no labels, or labels picked by their outcome"]

@@ -44,7 +44,11 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
     predictions file without its ending, with a number where two are the same.
     """
     if isinstance(models, Mapping):
-        return [(str(n), model) for n, some in models.items() for model in (some if isinstance(some, list) else [some])]
+        return [
+            (str(n), model)
+            for n, some in models.items()
+            for model in (some if isinstance(some, list) else [some])
+        ]
     given = list(models) if isinstance(models, (list, tuple)) else [models]
     out: list[tuple[str, Any]] = []
     plain: Counter[str] = Counter()
@@ -67,7 +71,11 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
 
 def said_model(model: Any) -> str:
     """A model as a result names where it came from: its path, or the name of the object."""
-    return str(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "__name__", type(model).__name__)
+    return (
+        str(model)
+        if isinstance(model, (str, os.PathLike))
+        else getattr(model, "__name__", type(model).__name__)
+    )
 
 
 def twice_named(models: Sequence[Any]) -> Any:
@@ -92,7 +100,9 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     """Whether a log, not a live model, is meant; `UsageError` for what does not go together."""
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
-        if all(isinstance(path, (str, os.PathLike)) and os.path.exists(path) for path in paths) and len(paths):
+        if all(
+            isinstance(path, (str, os.PathLike)) and os.path.exists(path) for path in paths
+        ) and len(paths):
             return bool(log_files(model))
         name = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
@@ -100,14 +110,21 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
         )
     folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
     names = os.listdir(model) if folder else []
-    logs = any(name.endswith(".eval") or (name.startswith("samples_") and ".jsonl" in name) for name in names)
-    if log_kind(model) is not None or (logs and not any(file.endswith("config.json") for file in names)):
+    logs = any(
+        name.endswith(".eval") or (name.startswith("samples_") and ".jsonl" in name)
+        for name in names
+    )
+    if log_kind(model) is not None or (
+        logs and not any(file.endswith("config.json") for file in names)
+    ):
         raise UsageError(
             f"{model} holds the answers already: leave {data if isinstance(data, str) else 'DATA'} out; "
             "several logs go in as a folder"
         )
     if log.metric is not None or log.filter is not None:
-        raise UsageError("--metric and --filter are of logs; the accuracy of a live model comes from its labels")
+        raise UsageError(
+            "--metric and --filter are of logs; the accuracy of a live model comes from its labels"
+        )
     return False
 
 
@@ -124,7 +141,9 @@ class Asked(PredictOptions):
         if self.augmentation != "shift" and not self.views:
             raise UsageError("augmentation is of views: say with --views how many")
         if self.unlabelled and self.label is not None:
-            raise UsageError("--label names the truth and --unlabelled leaves it out; give one of them")
+            raise UsageError(
+                "--label names the truth and --unlabelled leaves it out; give one of them"
+            )
         if self.batch_rows < 1:
             raise UsageError(f"expected batches of at least 1 row, got {self.batch_rows}")
         if self.max_length is not None and self.max_length < 2:
@@ -144,7 +163,9 @@ class Asked(PredictOptions):
 
     def examples(self, reads: Sequence[Any]) -> Examples:
         """The data as models of these kinds read them."""
-        return open_examples(self.data, reads, self.columns, Drawing(self.candidates, self.seed, self.replies))
+        return open_examples(
+            self.data, reads, self.columns, Drawing(self.candidates, self.seed, self.replies)
+        )
 
     def batches(self, examples: Examples, first: int = 0) -> Iterator[tuple[int, Batch]]:
         """Batches from the ``first`` on with their places; without images that do not decode, where so asked."""
@@ -153,7 +174,17 @@ class Asked(PredictOptions):
 
     def settings(self) -> dict[str, Any]:
         """What the predictions depend on, ready for JSON."""
-        plain = ("features", "views", "dropout", "seed", "augmentation", "average", "gives", "max_length", "label")
+        plain = (
+            "features",
+            "views",
+            "dropout",
+            "seed",
+            "augmentation",
+            "average",
+            "gives",
+            "max_length",
+            "label",
+        )
         more = ("id", "keep_input", "unlabelled", "on_error", "batch_rows", "candidates")
         return {name: getattr(self, name) for name in (*plain, *more)} | {
             "inputs": list(as_names(self.inputs)),
@@ -168,12 +199,17 @@ class Asked(PredictOptions):
         models = [self.model, *self.members]
         twice = twice_named(models)
         if twice is not None:  # it agrees with itself, whatever it says
-            raise UsageError(f"{twice} is named twice: a model agrees with itself; give each --member another model")
+            raise UsageError(
+                f"{twice} is named twice: a model agrees with itself; give each --member another model"
+            )
         classifiers = [open_classifier(source, **self.of_models) for source in models]
         if len(classifiers) == 1:
             return classifiers[0]
         paths = [isinstance(source, (str, os.PathLike)) for source in models]
-        last = [Path(str(m)).name if path else type(m).__name__ for m, path in zip(models, paths, strict=True)]
+        last = [
+            Path(str(m)).name if path else type(m).__name__
+            for m, path in zip(models, paths, strict=True)
+        ]
         names = [name if last.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(last)]
         return Ensemble(classifiers, names=names, average=self.average)
 
@@ -217,7 +253,9 @@ class Parts:
     def note(self, number: int) -> dict[str, Any] | None:
         """What is noted of the batch at a place; None where it is not finished, though others may be."""
         note: dict[str, Any] | None = self.kept.get(f"part-{number:06d}")
-        there = note is not None and (note["empty"] or self.kept.folder is None or self._file(number).is_file())
+        there = note is not None and (
+            note["empty"] or self.kept.folder is None or self._file(number).is_file()
+        )
         return note if there else None
 
     def _file(self, number: int) -> Path:
@@ -243,7 +281,10 @@ def ask_batch(
     """Ask about a batch and keep the answers as the part at its place."""
     data, record, first, label = batch.data, None, batch.first_row, options.label or "label"
     if len(data):
-        more = {name: getattr(options, name) for name in ("features", "views", "dropout", "seed", "augmentation")}
+        more = {
+            name: getattr(options, name)
+            for name in ("features", "views", "dropout", "seed", "augmentation")
+        }
         try:
             answers = classifier.ask(data, Request(**more, first_row=first), progress=tell)
         except InputError as error:
@@ -252,8 +293,17 @@ def ask_batch(
         if len(data.targets) and not options.unlabelled:
             fields["label"] = list(data.targets)  # of dialogues positions among candidates
             if data.modality != "dialogue":
-                images = [f"{examples.file}/{image}" for image in data.ids] if examples.labels_are_folders else ()
-                where: dict[str, Any] = {"file": data.source, "first_row": first, "column": label, "images": images}
+                images = (
+                    [f"{examples.file}/{image}" for image in data.ids]
+                    if examples.labels_are_folders
+                    else ()
+                )
+                where: dict[str, Any] = {
+                    "file": data.source,
+                    "first_row": first,
+                    "column": label,
+                    "images": images,
+                }
                 fields["label"] = matched(data.targets, answers.classes, **where)
         if data.ids:
             fields["columns"]["id"] = np.array(data.ids, dtype=object)
@@ -267,7 +317,9 @@ def ask_batch(
         except InputError as error:
             raise error.at(file=str(options.label or data.source), row_offset=first) from None
     truncated = 0 if record is None else classifier.truncated
-    parts.add(record, {"truncated": truncated, "skipped": list(batch.skipped), "read": batch.read}, number)
+    parts.add(
+        record, {"truncated": truncated, "skipped": list(batch.skipped), "read": batch.read}, number
+    )
 
 
 @final
@@ -293,7 +345,9 @@ class _Task:
             batches = options.batches(examples, start)
             for number, batch in takewhile(lambda pair: stop is None or pair[0] < stop, batches):
                 if number >= len(parts.notes) and parts.note(number) is None:
-                    ask_batch(classifier, examples, batch, options, parts, number, lambda done, of: None)
+                    ask_batch(
+                        classifier, examples, batch, options, parts, number, lambda done, of: None
+                    )
 
 
 def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
@@ -307,7 +361,12 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     runner = task_engine(options.engine, options.workers, gpu=device != "cpu" and on_gpu(device))
     assert runner is not None
     paths = {"model": os.fspath(options.model), "data": os.fspath(options.data)}
-    task = _Task(replace(options, **paths, progress=None), parts.kept.sent, repr(examples.stamp), device != "cpu")
+    task = _Task(
+        replace(options, **paths, progress=None),
+        parts.kept.sent,
+        repr(examples.stamp),
+        device != "cpu",
+    )
     if examples.rows is not None:
         many = max(1, -(-examples.rows // size))
     else:  # read through, as the source does not tell
@@ -315,7 +374,9 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     each = -(-many // _MOST)
     parts.kept.tell(len(parts.notes), many)
     # The last one has no end: batches of a file may be smaller than asked for, and so more than counted.
-    stretches = [(start, start + each if start + each < many else None) for start in range(0, many, each)]
+    stretches = [
+        (start, start + each if start + each < many else None) for start in range(0, many, each)
+    ]
 
     def tell(stretch: tuple[int, int | None]) -> None:
         before = len(parts.notes)
@@ -344,19 +405,51 @@ def predict(options: Asked) -> Prediction:
     (2, 0.5, [0.9, 0.2])
     """
     model, data, out = options.model, options.data, options.out
-    task_engine(options.engine, options.workers)  # says what is wrong with it before a model is opened
-    refuse_clashes({"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])])
+    task_engine(
+        options.engine, options.workers
+    )  # says what is wrong with it before a model is opened
+    refuse_clashes(
+        {"the file to write": out},
+        [data, *(model if isinstance(model, (list, tuple)) else [model])],
+    )
     log = LogOptions(options.metric, options.filter, options.keep_input)
     if is_log(model, data, log):
         check_out(out)
-        goes_with = {"model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"}
-        if any(getattr(options, name) != field.default for name, field, _ in declared(Asked) if name not in goes_with):
-            raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
-        result = read_log(model, out=out, metric=options.metric, filter=options.filter, keep_input=options.keep_input)
-        return replace(result, warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"))
+        goes_with = {
+            "model",
+            "data",
+            "out",
+            "keep_input",
+            "metric",
+            "filter",
+            "engine",
+            "workers",
+            "progress",
+        }
+        if any(
+            getattr(options, name) != field.default
+            for name, field, _ in declared(Asked)
+            if name not in goes_with
+        ):
+            raise UsageError(
+                "a log holds the answers already: only --metric, --filter and --keep-input go with it"
+            )
+        result = read_log(
+            model,
+            out=out,
+            metric=options.metric,
+            filter=options.filter,
+            keep_input=options.keep_input,
+        )
+        return replace(
+            result,
+            warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"),
+        )
     classifier = options.opened()
     if options.replies is not None and "dialogue" not in classifier.reads:
-        raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
+        raise UsageError(
+            "replies are of rankers, and this model reads no dialogues; leave them out"
+        )
     examples = options.examples(classifier.reads)
     if classifier.by_position and examples.modality == "table" and not options.columns.inputs:
         raise UsageError(f"this model {BY_POSITION}")
@@ -365,9 +458,15 @@ def predict(options: Asked) -> Prediction:
     check_out(out)
     folder, job = None, ""
     paths = [path for path in (model, *options.members, options.replies) if path is not None]
-    if out is not None and examples.stamp is not None and all(isinstance(path, (str, os.PathLike)) for path in paths):
+    if (
+        out is not None
+        and examples.stamp is not None
+        and all(isinstance(path, (str, os.PathLike)) for path in paths)
+    ):
         files = [stamp_of(path) for path in paths]
-        job = fingerprint({"files": files, "data": examples.stamp, **options.settings(), "version": __version__})
+        job = fingerprint(
+            {"files": files, "data": examples.stamp, **options.settings(), "version": __version__}
+        )
         folder = Path(out).with_name(f".{Path(out).name}.parts")
     about = {"verb": "predict", **places_said(model=model, data=data, out=out)}
     with running(Kept(folder, about, job), passing=True) as kept:
@@ -385,7 +484,15 @@ def predict(options: Asked) -> Prediction:
 
             for number, batch in options.batches(examples):
                 if number >= len(parts.notes):
-                    ask_batch(classifier, examples, batch, options, parts, number, partial(tell, done, batch.read))
+                    ask_batch(
+                        classifier,
+                        examples,
+                        batch,
+                        options,
+                        parts,
+                        number,
+                        partial(tell, done, batch.read),
+                    )
                     parts.kept.tell(len(parts.notes), many, worked=1)
                 done += batch.read
                 progress(done, total)
@@ -394,14 +501,27 @@ def predict(options: Asked) -> Prediction:
         if len(skipped) == read:
             images = examples.modality == "image"
             expected = "images" if images else "dialogues with a reply"
-            got = f"{read} files, of which none decodes" if images else f"{read} rows, none of which holds one"
+            got = (
+                f"{read} files, of which none decodes"
+                if images
+                else f"{read} rows, none of which holds one"
+            )
             raise InputError(expected, got=got, remedy="check what wrote them", file=examples.file)
         record = Predictions.concat(list(parts.records()))
         if out is not None:
             write_predictions(record, out)
         accuracy, repeated = known_number(record)
-        named = (__version__, said_model(model), examples.name, None if out is None else str(out), len(record))
-        classes, truncated = tuple(record.classes or ()), sum(note["truncated"] for note in parts.notes)
+        named = (
+            __version__,
+            said_model(model),
+            examples.name,
+            None if out is None else str(out),
+            len(record),
+        )
+        classes, truncated = (
+            tuple(record.classes or ()),
+            sum(note["truncated"] for note in parts.notes),
+        )
         left_out = (len(skipped), tuple(skipped[:EXAMPLES]), truncated, repeated)
         kept_record = record if out is None else None
         return Prediction(*named, classes, record.fields, accuracy, *left_out, record=kept_record)

@@ -63,14 +63,21 @@ class Asked(RankOptions):
         if twice is not None:
             raise UsageError(f"the factor {twice} is named twice; name it once")
         if self.explained and self.examples is None and self.unlabelled is not None:
-            raise UsageError("attributions are of labelled texts, and there are none; give some with --examples FILE")
+            raise UsageError(
+                "attributions are of labelled texts, and there are none; give some with --examples FILE"
+            )
         for what, given in (
             ("samples are of an attribution", self.samples is not None),
             ("a normalization is of attributions", self.normalize != "none"),
-            ("engine and workers are for attributions", self.engine is not None or self.workers is not None),
+            (
+                "engine and workers are for attributions",
+                self.engine is not None or self.workers is not None,
+            ),
         ):
             if given and not self.explained:
-                raise UsageError(f"{what}, and none was asked for; name one with --attribution or --factor")
+                raise UsageError(
+                    f"{what}, and none was asked for; name one with --attribution or --factor"
+                )
         if self.device is not None and not _DEVICE.fullmatch(self.device):
             raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
         for name, least in (("samples", 2), ("explain", 1), ("suggest", 0), ("max_length", 2)):
@@ -107,24 +114,39 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
     if any(files) and not all(files):
         live, file = models[files.index(False)][0], models[files.index(True)][0]
         remedy = "`oodometer predict` writes the file of a live model"
-        raise UsageError(f"{file} is a predictions file and {live} a live model: give all models in one form; {remedy}")
+        raise UsageError(
+            f"{file} is a predictions file and {live} a live model: give all models in one form; {remedy}"
+        )
     return bool(files) and files[0]
 
 
 def no_clusters(column: str, columns: Sequence[str], remedy: str, file: str) -> InputError:
     """The error for a column of clusters that is not there."""
     expected = f"a column {column} that tells which rows depend on each other"
-    return InputError(expected, got=shown(tuple(columns), 12) or "no columns", remedy=remedy, file=file)
+    return InputError(
+        expected, got=shown(tuple(columns), 12) or "no columns", remedy=remedy, file=file
+    )
 
 
 def check_filled(ids: Sequence[Any], file: str, column: str | None) -> None:
     """Raise `InputError` for a row without an id beside others that have one."""
-    empty = next((row for row, cell in enumerate(ids, 1) if cell is None or cell == "" or cell != cell), None)
+    empty = next(
+        (row for row, cell in enumerate(ids, 1) if cell is None or cell == "" or cell != cell), None
+    )
     if empty is not None:
-        raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=column)
+        raise InputError(
+            "an id",
+            got="an empty cell",
+            remedy="name each row",
+            file=file,
+            row=empty,
+            column=column,
+        )
 
 
-def check_classes(classes: Sequence[Sequence[int | str]], sources: Sequence[str], remedy: str) -> None:
+def check_classes(
+    classes: Sequence[Sequence[int | str]], sources: Sequence[str], remedy: str
+) -> None:
     """Raise `InputError` where the models have not the same classes."""
     for names, source in zip(classes[1:], sources[1:], strict=True):
         if {str(cls) for cls in names} != {str(cls) for cls in classes[0]}:
@@ -139,12 +161,16 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     as epochs of a question, are joined by their column `epoch`, else in their order.
     """
     if options.unlabelled is not None:
-        raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
+        raise UsageError(
+            "the pool of predictions files is their rows without a label; leave --unlabelled out"
+        )
     of_live: dict[str, Any] = {"--input": options.columns.inputs or None, "--gives": options.gives}
     of_live |= {"--max-length": options.max_length, "--device": options.device}
     for what, value in of_live.items():
         if value is not None:
-            raise UsageError(f"{what} is of live models, and these are predictions files; leave it out")
+            raise UsageError(
+                f"{what} is of live models, and these are predictions files; leave it out"
+            )
     examples, known = options.examples, options.reference
     references = () if known is None else known if isinstance(known, (list, tuple)) else [known]
     if references and len(references) != len(models):
@@ -166,7 +192,9 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         absent = [row_id for row_id in mine if row_id not in row_of]
         more = len(own) - (len(mine) - len(absent))
         if absent or more:
-            faults = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
+            faults = (
+                [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
+            )
             got = " and ".join([*faults, *([f"{more:,} ids more"] if more else [])])
             remedy = "ask all models about the same rows, each as often, or name rows by another column with --id"
             raise InputError(f"the ids of {names[0]}", got=got, remedy=remedy, file=name)
@@ -190,7 +218,10 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
                 first = apart[0]
                 expected = f"the same labels in all files, {classes[codes[first]]!r} for id {mine[first]!r}"
                 remedy = "where rows of one id are several questions, name another column with --id"
-                remedy, got = f"give the labels with --examples FILE; {remedy}", f"{classes[labels[first]]!r}"
+                remedy, got = (
+                    f"give the labels with --examples FILE; {remedy}",
+                    f"{classes[labels[first]]!r}",
+                )
                 raise InputError(expected, got=got, remedy=remedy, file=name, column="label")
             codes = np.where(labels >= 0, labels, codes)
     labelled = np.flatnonzero(codes >= 0)
@@ -200,9 +231,14 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         cells = np.asarray(records[0].columns[str(options.cluster)]).tolist()
     clusters = clusters_of([cells[row] for row in labelled.tolist()], options.cluster is not None)
     if not len(labelled) and clusters_of(cells, options.cluster is not None) is not None:
-        clusters = np.zeros(0, dtype=np.uint64)  # no label depends on another, but rows of the pool do
+        clusters = np.zeros(
+            0, dtype=np.uint64
+        )  # no label depends on another, but rows of the pool do
     if not len(labelled) and table is not None:
-        file, remedy = table.file or table.name, "fill in a few, or leave --examples out to rank without any label"
+        file, remedy = (
+            table.file or table.name,
+            "fill in a few, or leave --examples out to rank without any label",
+        )
         raise InputError("labelled rows", got="none: no row has a label", remedy=remedy, file=file)
     known_ground = []
     for reference in references:  # its rows need not be matched
@@ -219,7 +255,8 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
         id_column=key,
-        numbered=records[0].columns[key].dtype.kind in "iu" and not any("_" in name for name in mine),
+        numbered=records[0].columns[key].dtype.kind in "iu"
+        and not any("_" in name for name in mine),
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[labelled] if chosen[labelled].any() else None,
         references=tuple(known_ground),
@@ -229,7 +266,11 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
 
 
 def _read(
-    models: Sequence[tuple[str, Any]], key: str, opener: Opener, options: Asked, elsewhere: Sequence[str]
+    models: Sequence[tuple[str, Any]],
+    key: str,
+    opener: Opener,
+    options: Asked,
+    elsewhere: Sequence[str],
 ) -> list[Predictions]:
     named = [said_model(model) for _, model in models]
     sources = []
@@ -237,50 +278,99 @@ def _read(
         source = opener.open(model, options.classes)
         if not source.holds(key):
             expected = f"a column {key} that names the rows"
-            remedy = f"name it with --id, or with --map theirs={key} where other files call it {key}; "
-            remedy, got = f"{remedy}`oodometer predict` keeps it", f"the columns {shown(source.columns, 12)}"
+            remedy = (
+                f"name it with --id, or with --map theirs={key} where other files call it {key}; "
+            )
+            remedy, got = (
+                f"{remedy}`oodometer predict` keeps it",
+                f"the columns {shown(source.columns, 12)}",
+            )
             why = "those of several files are matched by it, never by position"
             raise InputError(f"{expected}: {why}", got=got, remedy=remedy, file=name)
         if not {*_ANSWERS, "correct"} & set(source.fields):
-            expected = "probabilities, logits, scores of candidates, predicted classes or correctness"
+            expected = (
+                "probabilities, logits, scores of candidates, predicted classes or correctness"
+            )
             remedy = "write them with `oodometer predict`, or rename columns with --map theirs=ours"
-            remedy = "means of scores are compared by `oodometer compare`" if "score" in source.fields else remedy
-            raise InputError(expected, got=f"{shown(source.fields, 12) or 'none of them'}", remedy=remedy, file=name)
+            remedy = (
+                "means of scores are compared by `oodometer compare`"
+                if "score" in source.fields
+                else remedy
+            )
+            raise InputError(
+                expected,
+                got=f"{shown(source.fields, 12) or 'none of them'}",
+                remedy=remedy,
+                file=name,
+            )
         if options.cluster is not None and not source.holds(options.cluster):
             remedy = "name a column of the files with --cluster, or leave it out"
-            raise no_clusters(options.cluster, [f"the columns {shown(source.columns, 12)}"], remedy, name)
-        also = (column for column in (CHOSEN, EPOCH, options.cluster) if column and source.holds(column))
+            raise no_clusters(
+                options.cluster, [f"the columns {shown(source.columns, 12)}"], remedy, name
+            )
+        also = (
+            column for column in (CHOSEN, EPOCH, options.cluster) if column and source.holds(column)
+        )
         extra = tuple(dict.fromkeys((key, *also)))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
     opener.check(elsewhere)
     by_position = ["candidate_scores" in source.fields for source in sources]
-    if all(by_position):  # positions among candidates as classes; there are as many as the longest row has
+    if all(
+        by_position
+    ):  # positions among candidates as classes; there are as many as the longest row has
         wanted = ("candidate_scores", "prediction", "label")
-        records = [source.read([name for name in wanted if name in source.fields]) for source in sources]
-        codes = [code for record in records for code in (record.predicted, record.label) if code is not None]
+        records = [
+            source.read([name for name in wanted if name in source.fields]) for source in sources
+        ]
+        codes = [
+            code
+            for record in records
+            for code in (record.predicted, record.label)
+            if code is not None
+        ]
         most = max(int(code.max()) for code in codes)
         more: dict[str, Any] = {"candidate_scores": None, "confidence": None, "_cache": {}}
         classes = tuple(range(max(most + 1, 2)))
-        return [replace(record, classes=classes, prediction=record.predicted, **more) for record in records]
+        return [
+            replace(record, classes=classes, prediction=record.predicted, **more)
+            for record in records
+        ]
     if any(by_position) or not all(set(_ANSWERS) & set(source.fields) for source in sources):
         out = []
-        for source, name in zip(sources, named, strict=True):  # the classes are wrong and right, and the truth is right
-            record = source.read([field for field in (*_ANSWERS, "label", "correct") if field in source.fields])
+        for source, name in zip(
+            sources, named, strict=True
+        ):  # the classes are wrong and right, and the truth is right
+            record = source.read(
+                [field for field in (*_ANSWERS, "label", "correct") if field in source.fields]
+            )
             absent = np.flatnonzero(record.verdicts < 0)
             if len(absent):
                 expected = "whether the answer is right, as there are no classes"
-                remedy = "leave the row out of all files, or give predictions in a column prediction"
-                where: dict[str, Any] = {"file": name, "row": int(absent[0]) + 1, "column": "correct"}
+                remedy = (
+                    "leave the row out of all files, or give predictions in a column prediction"
+                )
+                where: dict[str, Any] = {
+                    "file": name,
+                    "row": int(absent[0]) + 1,
+                    "column": "correct",
+                }
                 raise InputError(expected, got="an empty cell", remedy=remedy, **where)
-            bare: dict[str, Any] = dict.fromkeys(("probabilities", "logits", "candidate_scores", "correct"))
-            bare |= {"prediction": record.verdicts.astype(np.int32), "label": np.ones(len(record), dtype=np.int32)}
+            bare: dict[str, Any] = dict.fromkeys(
+                ("probabilities", "logits", "candidate_scores", "correct")
+            )
+            bare |= {
+                "prediction": record.verdicts.astype(np.int32),
+                "label": np.ones(len(record), dtype=np.int32),
+            }
             out.append(replace(record, classes=("wrong", "right"), **bare, _cache={}))
         return out
     return [source.read(_fields(source)) for source in _one_order(sources, named, options)]
 
 
 def _fields(source: Source) -> list[str]:
-    return [name for name in ("probabilities", "prediction", "label", "logits") if name in source.fields]
+    return [
+        name for name in ("probabilities", "prediction", "label", "logits") if name in source.fields
+    ]
 
 
 def _one_order(sources: list[Source], named: Sequence[str], options: Asked) -> list[Source]:
@@ -293,24 +383,38 @@ def _one_order(sources: list[Source], named: Sequence[str], options: Asked) -> l
         check_classes(classes, named, f"{remedy}probabilities")
         return [sources[0], *(source.aligned(Axes(classes[0])) for source in sources[1:])]
     first = {str(name) for name in classes[0]}
-    for some, file in zip(classes, named, strict=True):  # none in common, or numbers beside words, are of no one set
+    for some, file in zip(
+        classes, named, strict=True
+    ):  # none in common, or numbers beside words, are of no one set
         own = {str(name) for name in some}
         if not own & first or len({name.lstrip("-").isdigit() for name in own | first}) > 1:
-            expected = f"classes of the same names, such as those of {named[0]}, {shown(classes[0])}"
+            expected = (
+                f"classes of the same names, such as those of {named[0]}, {shown(classes[0])}"
+            )
             remedy = "write them in the same words in all files; if they are right as they are, name all classes with "
             raise InputError(expected, got=shown(some), remedy=f"{remedy}--classes a,b", file=file)
-    every = tuple(dict.fromkeys(name for some in classes for name in some))  # what is seen need not be all there is
+    every = tuple(
+        dict.fromkeys(name for some in classes for name in some)
+    )  # what is seen need not be all there is
     return [source.aligned(Axes.given(every)) for source in sources]
 
 
 def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list[list[str]]:
     """The ids of each file, one a row; `InputError` where one is absent, or where repeats cannot be told apart."""
-    ids = [key_array(record.columns[key], key, file).to_pylist() for record, file in zip(records, files, strict=True)]
+    ids = [
+        key_array(record.columns[key], key, file).to_pylist()
+        for record, file in zip(records, files, strict=True)
+    ]
     for cells, file in zip(ids, files, strict=True):
         check_filled(cells, file, key)
-    epochs = [record.columns[EPOCH].tolist() for record in records if EPOCH in record.columns and key != EPOCH]
+    epochs = [
+        record.columns[EPOCH].tolist()
+        for record in records
+        if EPOCH in record.columns and key != EPOCH
+    ]
     named = len(epochs) == len(ids) and all(
-        len({*zip(cells, some, strict=True)}) == len(cells) for cells, some in zip(ids, epochs, strict=True)
+        len({*zip(cells, some, strict=True)}) == len(cells)
+        for cells, some in zip(ids, epochs, strict=True)
     )
     out = [named_repeats(cells, epochs[i] if named else None) for i, cells in enumerate(ids)]
     for names, file in zip(out, files, strict=True):
@@ -319,7 +423,12 @@ def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list
             got = f"{name!r} {times} times, beside ids that repeat"
             remedy = "mend them, or name another column with --id"
             raise InputError(
-                "ids that name one row each", got=got, remedy=remedy, file=file, row=names.index(name) + 1, column=key
+                "ids that name one row each",
+                got=got,
+                remedy=remedy,
+                file=file,
+                row=names.index(name) + 1,
+                column=key,
             )
     return out
 
@@ -332,7 +441,9 @@ def _given(
     label = options.columns.label or "label"
     key = _column(table, key, options, f"rename that of this file with --map theirs={key}")
     label = _column(table, label, options, "name it with --label")
-    remedy = "write the labels in the words of the columns, or rename the columns with --map theirs=ours"
+    remedy = (
+        "write the labels in the words of the columns, or rename the columns with --map theirs=ours"
+    )
     if record.probabilities is None:
         remedy = "write the labels in the words of the predictions, or name all classes with --classes a,b,c"
     codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
@@ -351,11 +462,22 @@ def _given(
         except InputError as error:
             raise error.at(file=file) from None
         cells = batch.column(label).to_pylist()
-        truth += matched(cells, classes, file=file, first_row=len(truth), column=label, remedy=remedy)
-        picked += [was_chosen(cell) for cell in batch.column(CHOSEN).to_pylist()] if tells else [False] * len(cells)
+        truth += matched(
+            cells, classes, file=file, first_row=len(truth), column=label, remedy=remedy
+        )
+        picked += (
+            [was_chosen(cell) for cell in batch.column(CHOSEN).to_pylist()]
+            if tells
+            else [False] * len(cells)
+        )
     if not names:
-        raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
-    times, own = Counter(names), np.full(len(ids), -1) if record.label is None else np.asarray(record.label)
+        raise InputError(
+            "labelled rows", got="an empty file", remedy="check what wrote it", file=file
+        )
+    times, own = (
+        Counter(names),
+        np.full(len(ids), -1) if record.label is None else np.asarray(record.label),
+    )
     for row, (name, single) in enumerate(zip(names, named_repeats(names), strict=True)):
         as_often = times[name] == len(of_base.get(name, ()))
         at = (exact.get(single) if as_often else None) or exact.get(name) or of_base.get(name)
@@ -364,7 +486,10 @@ def _given(
         if at and code >= 0 and len({code, *codes[at], -1}) > 2:
             fault = "ids that name one row each", f"{name!r} again, with another label"
         if at and code >= 0 and len({*own[at], -1}) > 2:
-            fault = "a label for each row of this id, as the predictions hold several", "one for all"
+            fault = (
+                "a label for each row of this id, as the predictions hold several",
+                "one for all",
+            )
         if fault is not None or at is None:
             expected, got = fault or ("", "")
             mend = "mend them, or name another column with --id"
@@ -379,7 +504,11 @@ def _column(table: RawTable, name: str, options: Asked, remedy: str) -> str:
     """What the examples call a column: its own name, or one that is renamed to it."""
     if name in table.columns:
         return name
-    renamed = [theirs for theirs, ours in (options.mapping or {}).items() if ours == name and theirs in table.columns]
+    renamed = [
+        theirs
+        for theirs, ours in (options.mapping or {}).items()
+        if ours == name and theirs in table.columns
+    ]
     if not renamed:
         expected = f"a column {name}: examples are matched to predictions by id"
         got = f"the columns {shown(table.columns, 12)}"
@@ -411,7 +540,11 @@ class Rows:
     @property
     def texts(self) -> tuple[Any, ...]:
         """The inputs where they are texts or pairs, else none."""
-        return tuple(text for part in self.parts for text in part.inputs) if self.modality in ("text", "pair") else ()
+        return (
+            tuple(text for part in self.parts for text in part.inputs)
+            if self.modality in ("text", "pair")
+            else ()
+        )
 
 
 def _read_rows(
@@ -432,15 +565,21 @@ def _read_rows(
     more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in there else ()
     if cluster is not None:
         if cluster not in there:
-            raise no_clusters(cluster, there, "name one of the examples with --cluster, or leave it out", file)
+            raise no_clusters(
+                cluster, there, "name one of the examples with --cluster, or leave it out", file
+            )
         more = (*more, *(() if cluster in (*more, *named, key) else (cluster,)))
     if more or key:
-        examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
+        examples = open_examples(
+            data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ())))
+        )
     for model, source in zip(opened, sources, strict=True):
         if examples.modality not in model.reads:
             expected = f"models that read {examples.modality}, as {sources[0]} does"
             got = f"one that reads {' or '.join(model.reads)}"
-            raise InputError(expected, got=got, remedy="name models of the same kind of input", file=source)
+            raise InputError(
+                expected, got=got, remedy="name models of the same kind of input", file=source
+            )
         if model.by_position and examples.modality == "table" and not columns.inputs:
             raise UsageError(f"{source} {BY_POSITION}")
     batches: list[Batch] = list(examples.batches(_BATCH))
@@ -462,7 +601,9 @@ def _read_rows(
         raise InputError("ids that name one row each", got=got, remedy="mend them", **where)
     return Rows(
         parts=tuple(parts),
-        targets=tuple(target for batch in batches for target in batch.data.targets) if label else (),
+        targets=tuple(target for batch in batches for target in batch.data.targets)
+        if label
+        else (),
         ids=ids or tuple(map(str, range(1, sum(map(len, parts)) + 1))),
         named=bool(ids),
         file=file,
@@ -475,7 +616,10 @@ def _read_rows(
 
 
 def ask_models(
-    models: Sequence[tuple[str, Any]], options: Asked, means: Means, progress: Callable[[int, int], None] | None
+    models: Sequence[tuple[str, Any]],
+    options: Asked,
+    means: Means,
+    progress: Callable[[int, int], None] | None,
 ) -> Answered:
     """Open the models, read the data and ask; what the folder of ``means`` has is not asked again.
 
@@ -485,13 +629,20 @@ def ask_models(
         remedy = "=CLASS alone says for which class live models decide"
         raise UsageError(f"--positive COLUMN is of predictions files; {remedy}")
     if options.mapping:
-        raise UsageError("--map renames columns of predictions files; name those of data with --input, --label, --id")
+        raise UsageError(
+            "--map renames columns of predictions files; name those of data with --input, --label, --id"
+        )
     if options.examples is None and options.unlabelled is None:
         text = "live models are asked about labelled examples, --examples FILE, or rows without labels, --unlabelled"
         raise UsageError(f"{text} FILE: give one of them; ten labels already help")
     if isinstance(options.reference, (list, tuple)):
-        raise UsageError("live models have one reference, which all are asked about; give a single file")
-    opened, columns = [open_classifier(model, **options.of_models) for _, model in models], options.columns
+        raise UsageError(
+            "live models have one reference, which all are asked about; give a single file"
+        )
+    opened, columns = (
+        [open_classifier(model, **options.of_models) for _, model in models],
+        options.columns,
+    )
     sources = [said_model(model) for _, model in models]
     for source, model in zip(sources, opened, strict=True):
         if "dialogue" in model.reads and not {"text", "pair"} & set(model.reads):
@@ -501,18 +652,27 @@ def ask_models(
     if options.gives is not None and not any(
         out and model.kind != "estimator" for out, model in zip(outside, opened, strict=True)
     ):
-        raise UsageError("--gives is of functions, modules and ONNX files, and no model is one; leave it out")
+        raise UsageError(
+            "--gives is of functions, modules and ONNX files, and no model is one; leave it out"
+        )
     if options.max_length is not None and not any(
-        isinstance(model, (str, os.PathLike)) and not (Path(model) / DESCRIPTION).is_file() and not out
+        isinstance(model, (str, os.PathLike))
+        and not (Path(model) / DESCRIPTION).is_file()
+        and not out
         for (_, model), out in zip(models, outside, strict=True)
     ):
-        raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
+        raise UsageError(
+            "--max-length is of models in the form of Hugging Face, and no model is one; leave it out"
+        )
     bare = options.examples is None
     of_both = options.unlabelled if bare else options.examples
     first = replace(columns, label=None) if bare else columns
     given = _read_rows(of_both, opened, sources, first, label=not bare, cluster=options.cluster)
     row = given.parts[0].take([0])
-    of_each = [m.classes or m.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for m in opened]
+    of_each = [
+        m.classes or m.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes
+        for m in opened
+    ]
     remedy = "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in "
     check_classes(of_each, sources, f"{remedy}one order, name them in it with --classes a,b")
     classes = of_each[0]
@@ -521,22 +681,36 @@ def ask_models(
         """Further rows of the form of the examples; `InputError` where they are of another one."""
         if data is None:
             return None
-        wanted = Columns(given.inputs or columns.inputs, columns.label if label else None, columns.id)
+        wanted = Columns(
+            given.inputs or columns.inputs, columns.label if label else None, columns.id
+        )
         rows = _read_rows(data, opened, sources, wanted, label=label)
         if rows.modality != given.modality:
-            expected, remedy = f"rows like those of {given.file}, {given.modality}", "give rows of the same form"
+            expected, remedy = (
+                f"rows like those of {given.file}, {given.modality}",
+                "give rows of the same form",
+            )
             raise InputError(expected, got=rows.modality, remedy=remedy, file=rows.file)
         return rows
 
     pool = None if bare else like(options.unlabelled, False)
     known_ground = like(options.reference, True)
     labelled = {} if bare else _labels(given, classes, columns.label)
-    picked = [(given, list(labelled)), (given, [row for row in range(len(given.ids)) if row not in labelled])]
+    picked = [
+        (given, list(labelled)),
+        (given, [row for row in range(len(given.ids)) if row not in labelled]),
+    ]
     twice = 0
     if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
-        mine: Sequence[Any] = pool.ids if pool.named and given.named else pool.texts if given.texts else ()
+        mine: Sequence[Any] = (
+            pool.ids if pool.named and given.named else pool.texts if given.texts else ()
+        )
         there = set(given.ids if pool.named and given.named else given.texts)
-        fresh = [row for row, key in enumerate(mine) if key not in there] if mine else list(range(len(pool.ids)))
+        fresh = (
+            [row for row, key in enumerate(mine) if key not in there]
+            if mine
+            else list(range(len(pool.ids)))
+        )
         picked, twice = [*picked, (pool, fresh)], len(pool.ids) - len(fresh)
     order = [(rows, at) for rows, some in picked for at in some]
     blocks, truth = picked, {}
@@ -551,7 +725,11 @@ def ask_models(
             inside = [at - start for at in some if start <= at < start + len(part)]
             start += len(part)
             if inside:
-                parts.append(Dataset(part.name, part.inputs, source=part.source, modality=part.modality).take(inside))
+                parts.append(
+                    Dataset(
+                        part.name, part.inputs, source=part.source, modality=part.modality
+                    ).take(inside)
+                )
     if parts[0].modality in ("text", "pair"):  # texts of all files together
         whole = tuple(text for part in parts for text in part.inputs)
         cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
@@ -560,10 +738,15 @@ def ask_models(
     records, truncated = ask_all(opened, names, parts, classes, means.sent, means.folder, progress)
     if options.threshold is not None:  # for the class named or the second by name
         positive = [decided_class(record.classes, options.positive) for record in records]
-        records = [decided(each, options.threshold, cls) for each, cls in zip(records, positive, strict=True)]
+        records = [
+            decided(each, options.threshold, cls)
+            for each, cls in zip(records, positive, strict=True)
+        ]
     one_file = len({id(rows) for rows, _ in order}) == 1
     code_of = {name: code for code, name in enumerate(classes)}
-    chosen = [given.chosen[row] for row in labelled] if given.chosen else []  # without a label a row decides nothing
+    chosen = (
+        [given.chosen[row] for row in labelled] if given.chosen else []
+    )  # without a label a row decides nothing
     cells = given.clusters if options.cluster else given.ids if given.named else ()
     texts = {id(rows): rows.texts for rows, _ in picked}
     right = np.array([code_of[name] for name in truth.values()], dtype=np.int32)
@@ -573,7 +756,10 @@ def ask_models(
         sources=tuple(sources),
         records=tuple(record.slice(0, len(order)) for record in records),
         labels=np.array([code_of[name] for name in labelled.values()], dtype=np.int64),
-        ids=tuple(rows.ids[at] if one_file or rows.named else f"{rows.file}: row {rows.ids[at]}" for rows, at in order),
+        ids=tuple(
+            rows.ids[at] if one_file or rows.named else f"{rows.file}: row {rows.ids[at]}"
+            for rows, at in order
+        ),
         modality=given.modality,
         inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
         columns=given.inputs,
@@ -581,7 +767,9 @@ def ask_models(
         id_column=(columns.id or "id") if given.named else None,
         numbered=given.numbered,
         label_column=columns.label or "label",
-        clusters=clusters_of([cells[row] for row in labelled], options.cluster is not None) if cells else None,
+        clusters=clusters_of([cells[row] for row in labelled], options.cluster is not None)
+        if cells
+        else None,
         cluster_column=options.cluster or columns.id or "id",
         classifiers=tuple(opened),
         truncated=truncated,
@@ -593,11 +781,17 @@ def ask_models(
 def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dict[int, int | str]:
     """Row -> its class, of the rows that have one; `InputError` where none has, or one is no class of the models."""
     column = column or "label"
-    truth = matched(rows.targets, classes, file=rows.file, first_row=0, column=column) if rows.targets else []
+    truth = (
+        matched(rows.targets, classes, file=rows.file, first_row=0, column=column)
+        if rows.targets
+        else []
+    )
     labelled = {row: name for row, name in enumerate(truth) if name is not None}
     if not labelled:
         remedy = "name the column of the truth with --label, or label a few rows; ten already help"
-        raise InputError("labelled rows", got=f"no value in a column {column}", remedy=remedy, file=rows.file)
+        raise InputError(
+            "labelled rows", got=f"no value in a column {column}", remedy=remedy, file=rows.file
+        )
     return labelled
 
 
@@ -627,13 +821,18 @@ def write_suggested(ranking: FewShotRanking, out: str | os.PathLike[str]) -> Non
         usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
         columns = ranking.columns if len(ranking.columns) == len(parts) else usual
         key = ranking.id_column or (None if parts else "id")
-        named: dict[str, Any] = {} if key is None else {key: int(name) if ranking.numbered and name else name}
+        named: dict[str, Any] = (
+            {} if key is None else {key: int(name) if ranking.numbered and name else name}
+        )
         more = {ranking.label_column: "", CHOSEN: "by disagreement"}
         rows.append({**named, **dict(zip(columns, parts, strict=True)), **more})
     heads = list(rows[0])
     rows = rows if ranking.suggested else []
     if Path(out).suffix.lower() == ".jsonl":
-        lines = (json.dumps({**row, ranking.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+        lines = (
+            json.dumps({**row, ranking.label_column: None}, ensure_ascii=False) + "\n"
+            for row in rows
+        )
         write_result(out, "".join(lines))
         return
     file = io.StringIO()
@@ -665,17 +864,25 @@ def rank(options: Asked) -> FewShotRanking:
     (('loud', 'deaf'), 0.91, 4)
     """
     engine = task_engine(options.engine, options.workers)
-    renamings(options.mapping, options.positive)  # says what is wrong with them before a model is opened
+    renamings(
+        options.mapping, options.positive
+    )  # says what is wrong with them before a model is opened
     named = named_models(options.models)
     if len(named) < 2:
-        raise UsageError(f"expected at least two models to rank, got {len(named)}; for one there is `audit`")
+        raise UsageError(
+            f"expected at least two models to rank, got {len(named)}; for one there is `audit`"
+        )
     models = [model for _, model in named]
     twice = twice_named(models)
     if twice is not None:
         of_path = isinstance(twice, (str, os.PathLike))
         called = str(twice) if of_path else next(n for n, model in named if model is twice)
-        raise UsageError(f"{called} is named twice: a model is neither better nor worse than itself; name another one")
-    alike = next((name for name, times in Counter(name for name, _ in named).items() if times > 1), None)
+        raise UsageError(
+            f"{called} is named twice: a model is neither better nor worse than itself; name another one"
+        )
+    alike = next(
+        (name for name, times in Counter(name for name, _ in named).items() if times > 1), None
+    )
     if alike is not None:
         raise UsageError(f"two models have the name {alike}; give each its own, NAME=MODEL")
     data = {name: getattr(options, name) for name in ("examples", "unlabelled", "reference")}
@@ -686,7 +893,11 @@ def rank(options: Asked) -> FewShotRanking:
     about: dict[str, str] = {}
     if run_folder is not None:  # a model may be a name of a hub or of a module
         given_data = {name: value for name, value in data.items() if value is not None}
-        about = {"verb": "rank", **places_of_run(models=models, **given_data), **places_said(models=models)}
+        about = {
+            "verb": "rank",
+            **places_of_run(models=models, **given_data),
+            **places_said(models=models),
+        }
     means = Means()
     if live and (engine is not None or run_folder is not None):
         means = Means(sent_models(models, options.of_models), engine)
@@ -711,6 +922,16 @@ def rank(options: Asked) -> FewShotRanking:
         about_data: dict[str, str | None] = {}
         for name, value in data.items():
             several = isinstance(value, (list, tuple))
-            path = str(value) if isinstance(value, (str, os.PathLike)) else f"in memory ({type(value).__name__})"
-            about_data[name] = None if value is None else shown([said_model(x) for x in value]) if several else path
+            path = (
+                str(value)
+                if isinstance(value, (str, os.PathLike))
+                else f"in memory ({type(value).__name__})"
+            )
+            about_data[name] = (
+                None
+                if value is None
+                else shown([said_model(x) for x in value])
+                if several
+                else path
+            )
         return outcome_of(suite, explained, why, options, about_data, options.argv)

@@ -60,9 +60,13 @@ def _count_rows(ids: Sequence[str]) -> bool:
 def _same_rows(reference: Source, target: Source) -> float:
     """The share of target rows of which all cells stand in a row of the reference; 0 where that may be by chance."""
     truth = {*_UNLIKE, *(column for source in (reference, target) for column in _truth(source))}
-    names = [name for name in reference.columns if name in target.columns and name not in truth][:_COLUMNS]
+    names = [name for name in reference.columns if name in target.columns and name not in truth][
+        :_COLUMNS
+    ]
     inputs = {*reference.own_columns}
-    names.sort(key=lambda name: name in inputs)  # outputs tell most rows apart, and few columns are read quickly
+    names.sort(
+        key=lambda name: name in inputs
+    )  # outputs tell most rows apart, and few columns are read quickly
     try:
         alike, twice = _rows_alike(reference, target, names[:_QUICK]) if names else (0.0, 0.0)
         if alike >= _SHARE and len(names) > _QUICK:
@@ -117,7 +121,11 @@ def _codes(here: Any, there: Any) -> list[Array]:
     if pa.types.is_nested(here.type) or pa.types.is_nested(there.type):
         entries = _entries(here), _entries(there)
         alike = len(entries[0]) == len(entries[1])
-        return [codes for a, b in zip(*entries, strict=True) for codes in _codes(a, b)] if alike else []
+        return (
+            [codes for a, b in zip(*entries, strict=True) for codes in _codes(a, b)]
+            if alike
+            else []
+        )
     if here.type != there.type:
         here, there = (cells.cast(pa.large_string()) for cells in (here, there))
     coded = pa.concat_arrays([here, there]).dictionary_encode()
@@ -137,7 +145,14 @@ def _entries(cells: Any) -> list[Any]:
         return []
     flat = cells.flatten()
     width = len(flat) // max(len(cells), 1)
-    lengths = {len(flat)} if pa.types.is_fixed_size_list(cells.type) else {*cells.value_lengths().unique().to_pylist()}
+    lengths = (
+        {len(flat)}
+        if pa.types.is_fixed_size_list(cells.type)
+        else {*cells.value_lengths().unique().to_pylist()}
+    )
     if len(lengths) > 1 or len(flat) != width * len(cells):
         return []
-    return [flat.take(column_of(np.arange(place, len(flat), width), "number", "place")) for place in range(width)]
+    return [
+        flat.take(column_of(np.arange(place, len(flat), width), "number", "place"))
+        for place in range(width)
+    ]

@@ -32,7 +32,15 @@ from ..results.estimation import Estimation
 from ..results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
 from ..results.values import counted
 from ..runs import Kept, places_said, running
-from ..shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, ImageShift, Shift, TextShift, find_image_shift, find_text_shift
+from ..shifts import (
+    DIALOGUE_SHIFTS,
+    TEXT_SHIFTS,
+    ImageShift,
+    Shift,
+    TextShift,
+    find_image_shift,
+    find_text_shift,
+)
 from ..shifts.text import Dropped
 from ..store import together, write_result
 from ..store.artifact_cache import checksum, content_of
@@ -94,7 +102,10 @@ class Examples:
                 break
             first.add(group)
             rows += sizes[group]
-        halves = [self.of(row for row in self.rows if (row.group in first) is wanted) for wanted in (True, False)]
+        halves = [
+            self.of(row for row in self.rows if (row.group in first) is wanted)
+            for wanted in (True, False)
+        ]
         if not all(map(len, halves)):
             expected = "enough rows for two halves, a labelled reference and what is shifted"
             remedy = "give more rows, or a labelled reference of its own (--reference)"
@@ -108,7 +119,11 @@ class Examples:
         for row in self.rows:
             if row.label is not None and repr(row.label) not in names:
                 images = [f"{self.file}/{row.id}"] if folder else []
-                where: dict[str, Any] = {"file": self.file, "first_row": row.row - 1, "column": self.label}
+                where: dict[str, Any] = {
+                    "file": self.file,
+                    "first_row": row.row - 1,
+                    "column": self.label,
+                }
                 names[repr(row.label)] = matched([row.label], classes, images=images, **where)[0]
         return self.of(replace(row, label=names.get(repr(row.label))) for row in self.rows)
 
@@ -118,20 +133,31 @@ class Examples:
         parts = [tuple(row.parts if shifted is None else shifted[row.number]) for row in rows]
         inputs: Any = tuple(turns[0] for turns in parts)
         if self.modality == "dialogue":
-            inputs = tuple(Dialogue(turns, row.candidates or ()) for turns, row in zip(parts, rows, strict=True))
+            inputs = tuple(
+                Dialogue(turns, row.candidates or ())
+                for turns, row in zip(parts, rows, strict=True)
+            )
         elif self.modality == "image":
-            inputs = LateImages([partial(_pixels, *some) for some in parts], [row.size for row in rows])
+            inputs = LateImages(
+                [partial(_pixels, *some) for some in parts], [row.size for row in rows]
+            )
         labels = tuple(row.label for row in rows)
         ids = tuple(row.id for row in rows)
         targets = labels if any(label is not None for label in labels) else ()
-        data = Dataset(self.file, inputs, targets, ids=ids, source=self.file, modality=self.modality)
+        data = Dataset(
+            self.file, inputs, targets, ids=ids, source=self.file, modality=self.modality
+        )
         return data, [row.number for row in rows]
 
 
-def _pixels(image: Any, shift: Any = None, severity: Any = None, seed: int = 0, row: int = 0) -> Array:
+def _pixels(
+    image: Any, shift: Any = None, severity: Any = None, seed: int = 0, row: int = 0
+) -> Array:
     """An image, a file or an array, as uint8 (height, width, 3), after a shift as `shift` draws it for that row."""
     pixels = image if isinstance(image, np.ndarray) else decode_image(image)
-    return decode_image(pixels if shift is None else shift.apply([pixels], severity, seed=seed, first_row=row)[0])
+    return decode_image(
+        pixels if shift is None else shift.apply([pixels], severity, seed=seed, first_row=row)[0]
+    )
 
 
 def read_examples(
@@ -149,23 +175,42 @@ def read_examples(
             for number, pixels in enumerate(data.inputs, batch.first_row + 1):
                 image = pixels if folder is None else folder.files[number - 1]
                 truth = data.targets[number - batch.first_row - 1] if len(data.targets) else None
-                name = str(number) if folder is None else folder.files[number - 1].relative_to(path).as_posix()
-                out.append(Example(number, number, name, number, (image,), truth, size=pixels.nbytes))
+                name = (
+                    str(number)
+                    if folder is None
+                    else folder.files[number - 1].relative_to(path).as_posix()
+                )
+                out.append(
+                    Example(number, number, name, number, (image,), truth, size=pixels.nbytes)
+                )
         return Examples(str(path), modality, tuple(out), refused, label or "label")
     rows, dialogues = Rows(path), modality == "dialogue"
     read = list(enumerate(Texts(rows, options.column, where, dialogues).read(refused), 1))
     if not read:
         got = "; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none"
-        raise rows.wrong("dialogues with a reply" if dialogues else "texts", got, "give dialogues of two turns or more")
-    lacking = next((again for _, (_, again) in read if label is not None and label not in again.row), None)
+        raise rows.wrong(
+            "dialogues with a reply" if dialogues else "texts",
+            got,
+            "give dialogues of two turns or more",
+        )
+    lacking = next(
+        (again for _, (_, again) in read if label is not None and label not in again.row), None
+    )
     if lacking is not None and label_needed:
         there = f"the columns {', '.join(map(str, lacking.row))}"
-        raise rows.wrong(f"a column {label} with the truth", there, "name one of them with --label", lacking.number)
+        raise rows.wrong(
+            f"a column {label} with the truth",
+            there,
+            "name one of them with --label",
+            lacking.number,
+        )
     if dialogues:
         exchanges = []
         for number, (turns, again) in read:
             where_read = {"file": str(path), "row": again.number}
-            exchanges.append(exchange(again(turns), turns, number=number, place=where_read, label=label))
+            exchanges.append(
+                exchange(again(turns), turns, number=number, place=where_read, label=label)
+            )
         pool: Replies | None = None
         if any(reply.candidates is None for reply in exchanges):
             replies = (reply.response for reply in exchanges if reply.response is not None)
@@ -174,12 +219,25 @@ def read_examples(
             offered, position = reply.candidates, reply.label
             if pool is not None and offered is None and reply.response is not None:
                 offered, position = pool.among(reply.id, reply.response)
-            out.append(Example(number, again.number, reply.id, again.number, reply.context, position, offered))
+            out.append(
+                Example(
+                    number, again.number, reply.id, again.number, reply.context, position, offered
+                )
+            )
     else:
         for number, (turns, again) in read:
             value, row_id = again.row.get(label or "label"), again.row.get("id")
             truth = None if value in ("", None) else value
-            out.append(Example(number, again.number, str(number if row_id is None else row_id), number, turns, truth))
+            out.append(
+                Example(
+                    number,
+                    again.number,
+                    str(number if row_id is None else row_id),
+                    number,
+                    turns,
+                    truth,
+                )
+            )
     return Examples(str(path), modality, tuple(out), dict(refused), label or "label")
 
 
@@ -199,7 +257,11 @@ class Condition:
     def different(self) -> dict[str, Parts]:
         """The draws that differ and have rows, by the name of their answers: a shift without chance has one."""
         draws = [draw for at, draw in enumerate(self.draws) if draw not in self.draws[:at]]
-        return {f"{self.stem}-draw-{at + 1}" if at else self.stem: draw for at, draw in enumerate(draws) if draw}
+        return {
+            f"{self.stem}-draw-{at + 1}" if at else self.stem: draw
+            for at, draw in enumerate(draws)
+            if draw
+        }
 
 
 ShiftedKind = tuple[Any, list[Condition], frozenset[int]]
@@ -207,14 +269,21 @@ ShiftedKind = tuple[Any, list[Condition], frozenset[int]]
 
 
 def shift_examples(
-    examples: Examples, wanted: Mapping[type[Shift], Sequence[str]], inputs: ShiftInputs, seeds: Sequence[int]
+    examples: Examples,
+    wanted: Mapping[type[Shift], Sequence[str]],
+    inputs: ShiftInputs,
+    seeds: Sequence[int],
 ) -> list[ShiftedKind]:
     """Shift the examples by each kind at each of its severities, as they were typed, once for each seed; images are
     shifted when a model reads them.
     """
     out = []
     for cls, levels in wanted.items():
-        shift: Any = inputs.made(cls)[0] if issubclass(cls, TextShift) else find_image_shift(cls.name, inputs.preset)
+        shift: Any = (
+            inputs.made(cls)[0]
+            if issubclass(cls, TextShift)
+            else find_image_shift(cls.name, inputs.preset)
+        )
         conditions = []
         for severity in levels:
             stem = f"{shift.name}-{severity.replace('/', '-of-')}"
@@ -222,31 +291,54 @@ def shift_examples(
             if isinstance(shift, ImageShift):
                 every, level = examples.rows, int(severity)
                 looks = {_pixels(every[0].parts[0], shift, level, seed).tobytes() for seed in seeds}
-                for seed in seeds if len(looks) > 1 else seeds[:1]:  # one without chance is drawn once
-                    draws.append({row.number: (*row.parts, shift, level, seed, row.number - 1) for row in every})
+                for seed in (
+                    seeds if len(looks) > 1 else seeds[:1]
+                ):  # one without chance is drawn once
+                    draws.append(
+                        {
+                            row.number: (*row.parts, shift, level, seed, row.number - 1)
+                            for row in every
+                        }
+                    )
                 conditions.append(Condition(stem, severity, tuple(draws), {}, None, None))
                 continue
             dropped: list[Counter[str]] = []
             counts = Counter[str]()
             for seed in seeds:
                 shifted = {
-                    row.number: shift.apply(row.parts, severity, seed=seed, row=row.number) for row in examples.rows
+                    row.number: shift.apply(row.parts, severity, seed=seed, row=row.number)
+                    for row in examples.rows
                 }
-                texts = {number: text for number, text in shifted.items() if not isinstance(text, Dropped)}
+                texts = {
+                    number: text
+                    for number, text in shifted.items()
+                    if not isinstance(text, Dropped)
+                }
                 if not draws:
                     counts.update(words=sum(text.words for text in texts.values()))
                     counts.update(targets=sum(text.targets for text in texts.values()))
-                dropped.append(Counter(text.why for text in shifted.values() if isinstance(text, Dropped)))
+                dropped.append(
+                    Counter(text.why for text in shifted.values() if isinstance(text, Dropped))
+                )
                 draws.append({number: text.turns for number, text in texts.items()})
             rows = len(draws[0])
-            words, targets = (round(counts[name] / rows, 4) if rows else None for name in ("words", "targets"))
-            conditions.append(Condition(stem, severity, tuple(draws), dict(dropped[0]), words, targets))
+            words, targets = (
+                round(counts[name] / rows, 4) if rows else None for name in ("words", "targets")
+            )
+            conditions.append(
+                Condition(stem, severity, tuple(draws), dict(dropped[0]), words, targets)
+            )
         sets = [frozenset(draw) for condition in conditions for draw in condition.draws if draw]
         if not sets:
             why = sum((Counter(condition.dropped) for condition in conditions), Counter[str]())
             expected = f"rows that {cls.name} can shift at {', '.join(levels)}"
             got = f"none ({'; '.join(f'{many:,}: {reason}' for reason, many in why.items())})"
-            raise InputError(expected, got=got, remedy="choose other severities, or other data", file=examples.file)
+            raise InputError(
+                expected,
+                got=got,
+                remedy="choose other severities, or other data",
+                file=examples.file,
+            )
         out.append((shift, conditions, frozenset.intersection(*sets)))
     return out
 
@@ -324,8 +416,17 @@ class _Asker:
         if question.run.stamp is None:
             return path, None, None
         settings = sorted(self.settings.items())
-        about = question.run.stamp, settings, __version__, list(question.numbers), data.ids, data.targets
-        asked = checksum(repr(about), question.stem if data.modality == "image" else repr(data.inputs))
+        about = (
+            question.run.stamp,
+            settings,
+            __version__,
+            list(question.numbers),
+            data.ids,
+            data.targets,
+        )
+        asked = checksum(
+            repr(about), question.stem if data.modality == "image" else repr(data.inputs)
+        )
         note = self.kept.get(question.key) if path.is_file() else None
         return path, asked, note if note is not None and note["asked"] == asked else None
 
@@ -336,9 +437,16 @@ class _Asker:
             record, truncated = read_all(path, ("id", KEY)), int(note["truncated"])
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_suffix(".json").unlink(missing_ok=True)  # of an older file, which is about to be replaced
+            path.with_suffix(".json").unlink(
+                missing_ok=True
+            )  # of an older file, which is about to be replaced
             more = {name: self.settings[name] for name in ("dropout", "seed")}
-            made = predict(question.run.classifier, question.data, progress=lambda done, of: self.tell(done), **more)
+            made = predict(
+                question.run.classifier,
+                question.data,
+                progress=lambda done, of: self.tell(done),
+                **more,
+            )
             truncated, numbers = made.truncated, {KEY: np.asarray(question.numbers, dtype=np.int64)}
             record = replace(made.record, columns={**made.record.columns, **numbers})
             write_part(record, path)
@@ -366,17 +474,24 @@ def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) ->
     """Ask what is not answered yet; a task travels with the path of its model and the texts of its condition."""
     rest = [question for question in every if asker.known(question)[2] is None]
     asker.answered = len(every) - len(rest)
-    asker.done = sum(len(question.data) for question in every) - sum(len(question.data) for question in rest)
+    asker.done = sum(len(question.data) for question in every) - sum(
+        len(question.data) for question in rest
+    )
     asker.tell()
     with forgetting():
         models = [question.run.sent for question in rest]
-        task = _Task(_Asker(asker.kept.sent, asker.settings), any(model is not None and model.gpu for model in models))
+        task = _Task(
+            _Asker(asker.kept.sent, asker.settings),
+            any(model is not None and model.gpu for model in models),
+        )
         sent = [replace(question, run=replace(question.run, classifier=None)) for question in rest]
         run_tasks(engine, task, sent, on_done=lambda question: asker.count(len(question.data), 1))
     asker.progress, asker.kept = None, asker.kept.sent  # all is answered, and counted
 
 
-def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: Any) -> tuple[list[_ModelRun], str]:
+def _open_models(
+    models: Any, data: Path, options: Mapping[str, Any], engine: Any
+) -> tuple[list[_ModelRun], str]:
     """The runs of all models, those of one name one after another, and what they read of the data."""
     named = named_models(models)
     names = list(dict.fromkeys(name for name, _ in named))
@@ -389,20 +504,31 @@ def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: An
     runs: list[_ModelRun] = []
     for at, (name, model) in enumerate(named):
         several = sum(run.name == name for run in runs)
-        safe = re.sub(r"[^\w.-]+", "-", f"{name}-{several + 1}" if several else name).strip(".-") or "model"
+        safe = (
+            re.sub(r"[^\w.-]+", "-", f"{name}-{several + 1}" if several else name).strip(".-")
+            or "model"
+        )
         taken = {run.folder for run in runs}
-        folder = next(name for name in (safe, *(f"{safe}-{i}" for i in range(2, at + 3))) if name not in taken)
+        folder = next(
+            name for name in (safe, *(f"{safe}-{i}" for i in range(2, at + 3))) if name not in taken
+        )
         stamp = stamp_of(model) if isinstance(model, (str, os.PathLike)) else None
-        runs.append(_ModelRun(name, said_model(model), folder, open_classifier(model, **options), stamp))
+        runs.append(
+            _ModelRun(name, said_model(model), folder, open_classifier(model, **options), stamp)
+        )
     images = data.is_dir() or data.suffix.lower() == ".npz"
     kinds = {}
     for run in runs:
         reads = run.classifier.reads
         modality = "image" if images else "text" if "text" in reads else "dialogue"
         if modality not in reads:
-            expected = "a model of images, as the data are" if images else "a model of texts or dialogues"
+            expected = (
+                "a model of images, as the data are" if images else "a model of texts or dialogues"
+            )
             remedy = "name another model, or data that it reads; images are a folder or an NPZ file"
-            raise InputError(expected, got=f"one that reads {' or '.join(reads)}", remedy=remedy, file=run.source)
+            raise InputError(
+                expected, got=f"one that reads {' or '.join(reads)}", remedy=remedy, file=run.source
+            )
         kinds[modality] = run.source
     if len(kinds) > 1:
         got, remedy = f"{kinds['dialogue']} reads dialogues", "stress classifiers and rankers apart"
@@ -424,18 +550,26 @@ def _quality(record: Predictions, options: StressOptions) -> dict[str, Interval]
     return dict(evaluate(record, metrics=METRICS, level=options.level, seed=options.seed).metrics)
 
 
-def _point(options: StressOptions, judged: Sequence[_Judged], common: Collection[int], **about: Any) -> StressPoint:
+def _point(
+    options: StressOptions, judged: Sequence[_Judged], common: Collection[int], **about: Any
+) -> StressPoint:
     """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
     about = {"severity": None, "dropped": {}, "words": None, "targets": None} | about
     if not judged:
-        return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
+        return StressPoint(
+            **about, predictions=(), truncated=0, metrics={}, common_rows=0, common={}
+        )
     same = []
     for answers, *_ in judged:
         numbers = answers.record.columns[KEY].astype(np.int64)
-        same.append(answers.record.take(np.isin(numbers, np.fromiter(common, np.int64, len(common)))))
+        same.append(
+            answers.record.take(np.isin(numbers, np.fromiter(common, np.int64, len(common))))
+        )
 
     def spread(runs: Sequence[Mapping[str, Interval]]) -> dict[str, Spread]:
-        names = [name for name in METRICS if len(judged) > 1 and all(name in metrics for metrics in runs)]
+        names = [
+            name for name in METRICS if len(judged) > 1 and all(name in metrics for metrics in runs)
+        ]
         return {name: Spread.of([metrics[name].value for metrics in runs]) for name in names}
 
     on_common = [_quality(record, options) for record in same]
@@ -458,13 +592,29 @@ def _point(options: StressOptions, judged: Sequence[_Judged], common: Collection
 
 def _write_results(folder: Path, result: StressTest) -> None:
     """Write ``stress.json`` and ``stress.csv``, which has two rows a point: all rows, and those of all severities."""
-    ends = [f"{name}{end}" for name in METRICS for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")]
-    estimate = ["estimate", *(f"estimate_{end}" for end in ("lower", "upper", "kind", "method")), "trust", "error"]
-    rows: list[list[Any]] = [["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs"]]
+    ends = [
+        f"{name}{end}"
+        for name in METRICS
+        for end in ("", "_lower", "_upper", "_mean", "_lowest", "_highest")
+    ]
+    estimate = [
+        "estimate",
+        *(f"estimate_{end}" for end in ("lower", "upper", "kind", "method")),
+        "trust",
+        "error",
+    ]
+    rows: list[list[Any]] = [
+        ["model", "kind", "severity", "subset", "rows", "dropped", "words", "targets", "runs"]
+    ]
     rows[0] += [*ends, *estimate]
     for model, curve, point in result.points():
         head = point.estimate
-        beside = [sum(point.dropped.values()), point.words, point.targets, max(1, len(point.predictions))]
+        beside = [
+            sum(point.dropped.values()),
+            point.words,
+            point.targets,
+            max(1, len(point.predictions)),
+        ]
         for subset, many, metrics, spreads in (
             ("all", point.rows, point.metrics, point.spread),
             ("common", point.common_rows, point.common, point.common_spread),
@@ -473,15 +623,28 @@ def _write_results(folder: Path, result: StressTest) -> None:
             for name in METRICS:
                 value, spread = metrics.get(name), spreads.get(name)
                 row += [None] * 3 if value is None else [value.value, value.lower, value.upper]
-                row += [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
+                row += (
+                    [None] * 3 if spread is None else [spread.mean, spread.lowest, spread.highest]
+                )
             if subset == "all" and head is not None:
-                row += [head.value, head.lower, head.upper, head.kind, head.method, head.trust, point.error]
+                row += [
+                    head.value,
+                    head.lower,
+                    head.upper,
+                    head.kind,
+                    head.method,
+                    head.trust,
+                    point.error,
+                ]
             rows.append([*row, *[None] * (len(rows[0]) - len(row))])
     text = io.StringIO()
     cells = ([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     csv.writer(text, lineterminator="\n").writerows(cells)
     with together():
-        write_result(folder / "stress.json", json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        write_result(
+            folder / "stress.json",
+            json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n",
+        )
         write_result(folder / "stress.csv", text.getvalue())
 
 
@@ -510,7 +673,9 @@ def stress(options: StressOptions) -> StressTest:
             raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
     data, reference, seed = Path(options.data), options.reference, options.seed
     inputs = ShiftInputs(options)
-    engine = task_engine(options.engine, options.workers)  # before models are opened, for what is wrong with it
+    engine = task_engine(
+        options.engine, options.workers
+    )  # before models are opened, for what is wrong with it
     runs, modality = _open_models(options.models, data, options.of_models, engine)
     if engine is not None:
         gpu = any(run.sent is not None and run.sent.on_gpu_here for run in runs)
@@ -520,7 +685,9 @@ def stress(options: StressOptions) -> StressTest:
     where = filters_of(options.where)
     shifted = read_examples(data, modality, options, where=where, label_needed=reference is None)
     if options.rows is not None and options.rows < len(shifted):
-        chosen = np.random.default_rng([seed, options.rows]).choice(len(shifted), size=options.rows, replace=False)
+        chosen = np.random.default_rng([seed, options.rows]).choice(
+            len(shifted), size=options.rows, replace=False
+        )
         shifted = shifted.of(shifted.rows[i] for i in sorted(chosen))
     if reference is None:
         reference_rows, shifted = shifted.halves(seed)
@@ -529,44 +696,84 @@ def stress(options: StressOptions) -> StressTest:
         reference_rows = read_examples(reference, modality, options, where=where, label_needed=True)
     file = reference_rows.file
     if not any(row.label is not None for row in reference_rows.rows):
-        got = "no subfolder" if os.path.isdir(file) else f"no value in a column {reference_rows.label}"
+        got = (
+            "no subfolder"
+            if os.path.isdir(file)
+            else f"no value in a column {reference_rows.label}"
+        )
         remedy = "name the column of the truth with --label, or labelled rows of the same form with --reference"
-        raise InputError("labelled rows, on which the estimates rest", got=got, remedy=remedy, file=file)
+        raise InputError(
+            "labelled rows, on which the estimates rest", got=got, remedy=remedy, file=file
+        )
     if modality != "dialogue":
-        every = shifted.of(sorted((*reference_rows.rows, *shifted.rows), key=lambda row: row.number))
+        every = shifted.of(
+            sorted((*reference_rows.rows, *shifted.rows), key=lambda row: row.number)
+        )
         for run in runs:
             for some in (reference_rows, shifted) if reference is not None else (every,):
                 some.in_classes(run.classifier.classes)
-        shifted, reference_rows = (some.in_classes(runs[0].classifier.classes) for some in (shifted, reference_rows))
+        shifted, reference_rows = (
+            some.in_classes(runs[0].classifier.classes) for some in (shifted, reference_rows)
+        )
     # The job: data, rows, their labels and candidates, the seed; other models, kinds and severities may join it.
-    job = [options.column, filters_of(options.where), options.label, options.rows, options.seed, modality]
+    job = [
+        options.column,
+        filters_of(options.where),
+        options.label,
+        options.rows,
+        options.seed,
+        modality,
+    ]
     job += [options.candidates if modality == "dialogue" else None]
     job += [] if inputs.preset == "cifar-10-c" else [inputs.preset]
-    files = [[os.path.realpath(path), content_of(path)] for path in (options.data, options.reference) if path]
+    files = [
+        [os.path.realpath(path), content_of(path)]
+        for path in (options.data, options.reference)
+        if path
+    ]
     about = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
-    kept = Kept(Path(options.out), {"verb": "stress", **about}, checksum(json.dumps([files, job], default=str)))
+    kept = Kept(
+        Path(options.out),
+        {"verb": "stress", **about},
+        checksum(json.dumps([files, job], default=str)),
+    )
     kept.claim("results for these data, options and seed", *_RESULTS)
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
     conditions = [condition for _, some, _ in kinds for condition in some]
-    different = {stem: shifted.dataset(rows) for some in conditions for stem, rows in some.different.items()}
+    different = {
+        stem: shifted.dataset(rows) for some in conditions for stem, rows in some.different.items()
+    }
     asked = {"reference": reference_rows.dataset(), "source": shifted.dataset(), **different}
-    settings = {name: getattr(options, name) for name in ("dropout", "seed", "max_length", "gives", "classes")}
+    settings = {
+        name: getattr(options, name)
+        for name in ("dropout", "seed", "max_length", "gives", "classes")
+    }
     total = sum(len(some) for some, _ in asked.values()) * len(runs)
     asker = _Asker(kept, settings, options.progress, total, len(asked) * len(runs))
     warnings: dict[str, None] = {}
     models = []
     with running(kept):
         if engine is not None:
-            _ask_elsewhere(engine, asker, [_Question(run, stem, *asked[stem]) for run in runs for stem in asked])
+            _ask_elsewhere(
+                engine,
+                asker,
+                [_Question(run, stem, *asked[stem]) for run in runs for stem in asked],
+            )
         for name in dict.fromkeys(run.name for run in runs):
             own = [run for run in runs if run.name == name]
 
-            known = [asker.ask(_Question(run, "reference", *asked["reference"])).record for run in own]
+            known = [
+                asker.ask(_Question(run, "reference", *asked["reference"])).record for run in own
+            ]
 
-            def judge(stem: str, own: Sequence[_ModelRun] = own, known: Any = known) -> Iterator[_Judged]:
+            def judge(
+                stem: str, own: Sequence[_ModelRun] = own, known: Any = known
+            ) -> Iterator[_Judged]:
                 for run, reference in zip(own, known, strict=True):
                     answers = asker.ask(_Question(run, stem, *asked[stem]))
-                    estimation = estimate(reference, answers.record.without_labels(), level=options.level, seed=seed)
+                    estimation = estimate(
+                        reference, answers.record.without_labels(), level=options.level, seed=seed
+                    )
                     yield answers, _quality(answers.record, options), estimation
 
             plain = list(judge("source"))
@@ -576,7 +783,10 @@ def stress(options: StressOptions) -> StressTest:
                 points = [_point(options, plain, common, rows=len(shifted))]
                 for condition in severities:
                     judged = [pair for stem in condition.different for pair in judge(stem)]
-                    means: dict[str, Any] = {"severity": condition.severity, "rows": len(condition.draws[0])}
+                    means: dict[str, Any] = {
+                        "severity": condition.severity,
+                        "rows": len(condition.draws[0]),
+                    }
                     means |= {
                         "words": condition.words,
                         "targets": condition.targets,
@@ -584,10 +794,16 @@ def stress(options: StressOptions) -> StressTest:
                     }
                     points.append(_point(options, judged, common, **means))
                 counts = getattr(shift, "counts", "images")
-                curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
+                curves.append(
+                    StressCurve(shift.name, shift.about, counts, len(common), tuple(points))
+                )
             accuracy = _quality(known[0], options)["accuracy"].to_dict()
             about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
-            models.append(StressedModel(name, tuple(run.source for run in own), about_reference, tuple(curves)))
+            models.append(
+                StressedModel(
+                    name, tuple(run.source for run in own), about_reference, tuple(curves)
+                )
+            )
         looks = [_pixels(row.parts[0]) for row in shifted.rows[:1] if modality == "image"]
         result = StressTest(
             version=__version__,
@@ -597,7 +813,10 @@ def stress(options: StressOptions) -> StressTest:
             rows=len(shifted),
             refused=shifted.refused,
             labelled=any(row.label is not None for row in shifted.rows),
-            reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(reference_rows)},
+            reference={
+                "source": str(reference or "a half of the same data, not shifted"),
+                "rows": len(reference_rows),
+            },
             level=options.level,
             seed=seed,
             repeats=options.repeats,
@@ -613,20 +832,35 @@ def stress(options: StressOptions) -> StressTest:
 _USUAL = {
     "text": ("typing-errors", "casing"),
     "dialogue": DIALOGUE_SHIFTS,
-    "image": ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression"),  # noise, blur, weather, digital
+    "image": (
+        "gaussian_noise",
+        "defocus_blur",
+        "fog",
+        "jpeg_compression",
+    ),  # noise, blur, weather, digital
 }
 
 
-def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[type[Shift], tuple[str, ...]]:
+def _wanted(
+    options: StressOptions, inputs: ShiftInputs, modality: str
+) -> dict[type[Shift], tuple[str, ...]]:
     """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper."""
     severity: Any = options.severity
-    every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
-    usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]  # texts tell what is known
+    every = tuple(
+        dict.fromkeys(
+            map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])
+        )
+    )
+    usual = (
+        _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]
+    )  # texts tell what is known
     out: dict[Any, tuple[str, ...]] = {}
     given = [options.kind] if isinstance(options.kind, str) else options.kind
     asked = [kind.partition("=") for kind in given or usual]
     groups: Any = GROUPS if modality == "image" else {}
-    for name, equals, own in [(name, *rest) for first, *rest in asked for name in groups.get(first, (first,))]:
+    for name, equals, own in [
+        (name, *rest) for first, *rest in asked for name in groups.get(first, (first,))
+    ]:
         cls: Any
         if modality == "image":
             cls = type(find_image_shift(name, inputs.preset))

@@ -29,23 +29,33 @@ _WHO = re.compile(
 _FEWEST = 10  # values; fewer are categories
 
 
-def said_of_unused(source: Source, named: Collection[str], *, offers_cluster: bool) -> dict[str, str]:
+def said_of_unused(
+    source: Source, named: Collection[str], *, offers_cluster: bool
+) -> dict[str, str]:
     """Column -> what is to be said of it, for columns that no option has ``named``; ``offers_cluster``: the verb takes
     a column of rows that depend on each other, and none was given.
     """
     own = [name for name in source.own_columns if name not in named]
     sizes = [name for name in own if _SIZE.fullmatch(bare_name(name))]
     weights = [name for name in own if _WEIGHT.fullmatch(bare_name(name))]
-    weights = [name for name in weights if not (sizes and bare_name(name) == "weight") and _is_weight(source, name)]
+    weights = [
+        name
+        for name in weights
+        if not (sizes and bare_name(name) == "weight") and _is_weight(source, name)
+    ]
     out = {name: f"{name} is not used: every row counts alike" for name in weights[:1]}
     if not offers_cluster:
         return out
     fields = [name for name in ("group",) if source.holds(name) and name not in (*named, *own)]
     repeats = {name: count for name in (*own, *fields) if (count := _values_of_rows(source, name))}
-    if not repeats or (source.holds(KEY) and _repeats(source, KEY)):  # rows of one id are clusters without a word
+    if not repeats or (
+        source.holds(KEY) and _repeats(source, KEY)
+    ):  # rows of one id are clusters without a word
         return out
     name = min(repeats, key=lambda column: repeats[column])
-    text = f"{repeats[name]:,} values of {name} repeat: where rows of one {name} depend on each other"
+    text = (
+        f"{repeats[name]:,} values of {name} repeat: where rows of one {name} depend on each other"
+    )
     return {**out, name: f"{text}, --cluster {shlex.quote(name)} widens the intervals"}
 
 

@@ -15,7 +15,10 @@ from oodometer.registry import create
 
 
 def of(
-    text: str | tuple[str, str], values: list[float], separator: float = math.nan, feature: int | None = None
+    text: str | tuple[str, str],
+    values: list[float],
+    separator: float = math.nan,
+    feature: int | None = None,
 ) -> WordAttributions:
     return WordAttributions(Words(text, feature), np.array(values, dtype=float), separator, 1, 0.9)
 
@@ -26,7 +29,11 @@ def value(name: str, found: WordAttributions) -> float | None:
 
 
 # The doctors(1) saw(2) the(3) actor(4) || The(5) actor(6) saw(7) the(8) doctors(9): in order "the saw the" or the like
-SWAPPED = of(("The doctors saw the actor", "The actor saw the doctors"), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], 0.5)
+SWAPPED = of(
+    ("The doctors saw the actor", "The actor saw the doctors"),
+    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    0.5,
+)
 
 
 def test_differences_of_the_two_parts() -> None:
@@ -55,7 +62,10 @@ def test_swap_max_diff_takes_magnitudes() -> None:
 def test_a_repeated_word_counts_as_often_as_both_parts_have_it() -> None:
     found = aligned(Words(("b a b c", "c b")))
     assert found.shared == ((0, 5),)
-    assert (found.swapped_a, found.swapped_b) == ((3,), (4,))  # the second b of the first part has no partner
+    assert (found.swapped_a, found.swapped_b) == (
+        (3,),
+        (4,),
+    )  # the second b of the first part has no partner
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -74,7 +84,9 @@ def test_alignment_is_as_long_as_the_longest_common_subsequence(seed: int) -> No
     assert len(found.shared) == longest(0, 0)
     words = [*a, *b]
     assert all(words[i] == words[j] for i, j in found.shared)
-    assert all(i < k and j < m for (i, j), (k, m) in zip(found.shared, found.shared[1:], strict=False))
+    assert all(
+        i < k and j < m for (i, j), (k, m) in zip(found.shared, found.shared[1:], strict=False)
+    )
     assert sorted(words[i] for i in found.swapped_a) == sorted(words[j] for j in found.swapped_b)
 
 
@@ -130,14 +142,18 @@ def test_a_window_ends_with_the_text_and_with_the_part() -> None:
 
 
 def test_the_marked_word_comes_first() -> None:
-    assert value("irreg", of("he ate and then they all slept", [1, 2, 4, 8, 16, 32, 64], feature=6)) == -(16 + 32 + 64)
+    assert value(
+        "irreg", of("he ate and then they all slept", [1, 2, 4, 8, 16, 32, 64], feature=6)
+    ) == -(16 + 32 + 64)
 
 
 def test_had_and_did_are_no_irregular_verbs_of_their_own() -> None:
     assert value("irreg", of("they had looked", [1, 2, 4])) is None
 
 
-@pytest.mark.parametrize("text", ["they won't go", "they hadn't made it", "it was not made", "they have left"])
+@pytest.mark.parametrize(
+    "text", ["they won't go", "they hadn't made it", "it was not made", "they have left"]
+)
 def test_participles_and_contractions_are_no_past_verbs(text: str) -> None:
     words = Words(text).words
     assert value("irreg", of(text, [1.0] * len(words))) is None
@@ -145,7 +161,9 @@ def test_participles_and_contractions_are_no_past_verbs(text: str) -> None:
 
 
 def test_absent_words_are_counted() -> None:
-    table = factor_table([of("he ate it", [1, 2, 4]), of("he looked", [1, 2])], ["irreg", "adj", "max-diff"])
+    table = factor_table(
+        [of("he ate it", [1, 2, 4]), of("he looked", [1, 2])], ["irreg", "adj", "max-diff"]
+    )
     assert table.absent == {"irreg": 1, "adj": 2, "max-diff": 2}
     assert table.means["irreg"] == -7
     assert math.isnan(table.means["adj"])
@@ -157,7 +175,9 @@ def test_first_tok_is_absent_where_the_method_does_not_say() -> None:
 
 
 def test_all_factors_by_default_and_own_ones_beside_them() -> None:
-    own = factor_of("loudest", lambda found: float(np.abs(found.values).max()), heuristic="follows one word")
+    own = factor_of(
+        "loudest", lambda found: float(np.abs(found.values).max()), heuristic="follows one word"
+    )
     assert factor_values([SWAPPED], [own, own(), "max-diff"])[:, 0].tolist() == [512, 512, -496]
     assert factor_values([SWAPPED]).shape[0] >= 10
     assert factor_values([], ["adj"]).shape == (1, 0)

@@ -23,7 +23,9 @@ def images(seed: int, rows: int = 12, height: int = 32, width: int = 32) -> Any:
     """Smooth images, noise, few levels, a narrow range and one colour, mixed."""
     rng = np.random.default_rng(seed)
     out = rng.integers(256, size=(rows, height, width, 3))
-    waves = np.sin(np.arange(height)[:, None] / 5 + rng.random((rows, 1, 1)) * 6) * np.cos(np.arange(width) / 7)
+    waves = np.sin(np.arange(height)[:, None] / 5 + rng.random((rows, 1, 1)) * 6) * np.cos(
+        np.arange(width) / 7
+    )
     out[1::4] = (128 + 120 * waves[1::4, :, :, None] * rng.random(3)).astype(int)
     out[2::4] = out[2::4] // 64 * 64
     out[3::4] = 90 + out[3::4] // 16
@@ -39,9 +41,12 @@ def shapes() -> Any:
     return st.tuples(st.integers(0, 99), st.integers(1, 5), st.integers(3, 40), st.integers(3, 40))
 
 
-def one_by_one(found: Any, given_images: Any, strengths: Any, pillow: Callable[[Any, float], Any]) -> Any:
+def one_by_one(
+    found: Any, given_images: Any, strengths: Any, pillow: Callable[[Any, float], Any]
+) -> Any:
     told = [
-        np.asarray(pillow(Image.fromarray(one), by)) for one, by in zip(given_images, strengths.tolist(), strict=True)
+        np.asarray(pillow(Image.fromarray(one), by))
+        for one, by in zip(given_images, strengths.tolist(), strict=True)
     ]
     return found.astype(int) - np.stack(told)
 
@@ -80,11 +85,15 @@ MOVES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
     "rotate": (60, lambda image, by: image.rotate(by, NEAREST, fillcolor=GREY)),
     "shear_x": (
         0.5,
-        lambda image, by: image.transform(image.size, AFFINE, (1, by, 0, 0, 1, 0), NEAREST, fillcolor=GREY),
+        lambda image, by: image.transform(
+            image.size, AFFINE, (1, by, 0, 0, 1, 0), NEAREST, fillcolor=GREY
+        ),
     ),
     "shear_y": (
         0.5,
-        lambda image, by: image.transform(image.size, AFFINE, (1, 0, 0, by, 1, 0), NEAREST, fillcolor=GREY),
+        lambda image, by: image.transform(
+            image.size, AFFINE, (1, 0, 0, by, 1, 0), NEAREST, fillcolor=GREY
+        ),
     ),
     "translate_x": (
         0.6,
@@ -111,19 +120,25 @@ def test_moves_are_those_of_pillow(name: str, shape: tuple[int, int, int, int], 
     off = one_by_one(operation(name)(some, strengths), some, strengths, pillow)
     # pillow counts in 1/65536 of a pixel: where a middle falls on an edge between two, the other may be taken.
     pixels = (off != 0).any(-1)
-    assert pixels.sum() <= max(1, pixels.size // 100)  # of an image of 20 pixels one is more than a hundredth
+    assert pixels.sum() <= max(
+        1, pixels.size // 100
+    )  # of an image of 20 pixels one is more than a hundredth
 
 
 def test_turns_and_moves_by_hand() -> None:
     some = images(1, rows=3)
-    np.testing.assert_array_equal(operate.rotate(some, np.full(3, 90.0)), np.rot90(some, axes=(1, 2)))
+    np.testing.assert_array_equal(
+        operate.rotate(some, np.full(3, 90.0)), np.rot90(some, axes=(1, 2))
+    )
     left = operation("translate_x")(some, np.full(3, 0.25))
     np.testing.assert_array_equal(left[:, :, :24], some[:, :, 8:])
     assert (left[:, :, 24:] == operate.FILL).all()
     down = operation("translate_y")(some, np.full(3, -0.5))
     np.testing.assert_array_equal(down[:, 16:], some[:, :16])
     slanted = operation("shear_x")(some, np.ones(3))
-    np.testing.assert_array_equal(slanted[:, 10, :21], some[:, 10, 11:])  # row 10 has its middle at 10.5
+    np.testing.assert_array_equal(
+        slanted[:, 10, :21], some[:, 10, 11:]
+    )  # row 10 has its middle at 10.5
     for move in MOVES:
         np.testing.assert_array_equal(operation(move)(some, np.zeros(3)), some)
 

@@ -25,8 +25,16 @@ def images(rows: int, height: int = 16, width: int = 12, seed: int = 0) -> Any:
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(1, 30), st.integers(0, 29), st.integers(1, 4), st.floats(0, 10), st.integers(0, 2**32 - 1))
-def test_a_row_draws_by_its_place(rows: int, cut: int, operations: int, magnitude: float, seed: int) -> None:
+@given(
+    st.integers(1, 30),
+    st.integers(0, 29),
+    st.integers(1, 4),
+    st.floats(0, 10),
+    st.integers(0, 2**32 - 1),
+)
+def test_a_row_draws_by_its_place(
+    rows: int, cut: int, operations: int, magnitude: float, seed: int
+) -> None:
     some, cut = images(rows), min(cut, rows - 1)
     before = some.copy()
     whole = randaugment(some, (seed, 1, 5), operations, magnitude)
@@ -51,14 +59,18 @@ def test_seed_view_and_row_all_count() -> None:
     assert len({view.tobytes() for view in one}) > 150
 
 
-def test_operations_are_drawn_uniformly_with_magnitudes_as_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operations_are_drawn_uniformly_with_magnitudes_as_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told: dict[str, list[float]] = {name: [] for name in OPERATIONS}
     counted = {
         name: (lambda some, by, name=name: told[name].extend(by.tolist()) or some, strength)
         for name, (_, strength) in OPERATIONS.items()
     }
     monkeypatch.setattr(module, "OPERATIONS", counted)
-    randaugment(np.zeros((5000, 1, 1, 3), np.uint8), (0, 0, 0), operations=2, magnitude=3, spread=0.5)
+    randaugment(
+        np.zeros((5000, 1, 1, 3), np.uint8), (0, 0, 0), operations=2, magnitude=3, spread=0.5
+    )
     counts = [len(one) for one in told.values()]
     assert sum(counts) == 10_000
     assert stats.chisquare(counts).pvalue > 0.001
@@ -74,12 +86,20 @@ def test_operations_are_drawn_uniformly_with_magnitudes_as_told(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_larger_magnitude_is_a_stronger_change(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_larger_magnitude_is_a_stronger_change(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "OPERATIONS", {name: OPERATIONS[name]})
-    waves = 128 + 60 * np.sin(np.arange(32) / 4)[:, None, None] * np.cos(np.arange(32) / 5)[:, None] * [1.0, 0.6, 0.3]
-    some = np.clip(waves + np.random.default_rng(0).normal(0, 10, (60, 32, 32, 3)), 0, 255).astype(np.uint8)
+    waves = 128 + 60 * np.sin(np.arange(32) / 4)[:, None, None] * np.cos(np.arange(32) / 5)[
+        :, None
+    ] * [1.0, 0.6, 0.3]
+    some = np.clip(waves + np.random.default_rng(0).normal(0, 10, (60, 32, 32, 3)), 0, 255).astype(
+        np.uint8
+    )
     change = [
-        float(np.abs(randaugment(some, (0, 0, 0), 1, magnitude, spread=0).astype(int) - some).mean())
+        float(
+            np.abs(randaugment(some, (0, 0, 0), 1, magnitude, spread=0).astype(int) - some).mean()
+        )
         for magnitude in (0, 2, 5, 10)
     ]
     if name in ("identity", "autocontrast", "equalize"):
@@ -122,10 +142,16 @@ def test_the_published_policy_has_its_operations_and_levels() -> None:
 def test_the_published_operations_are_those_of_pillow(name: str) -> None:
     from PIL import Image, ImageEnhance, ImageOps
 
-    smooth = 128 + 60 * np.sin(np.arange(32) / 4)[:, None, None] * np.cos(np.arange(32) / 5)[:, None] * [1.0, 0.6, 0.3]
-    some = np.concatenate([images(12, 32, 32), np.clip(smooth + images(12, 32, 32) / 8, 0, 255).astype(np.uint8)])
+    smooth = 128 + 60 * np.sin(np.arange(32) / 4)[:, None, None] * np.cos(np.arange(32) / 5)[
+        :, None
+    ] * [1.0, 0.6, 0.3]
+    some = np.concatenate(
+        [images(12, 32, 32), np.clip(smooth + images(12, 32, 32) / 8, 0, 255).astype(np.uint8)]
+    )
     rng = np.random.default_rng(0)
-    levels = np.broadcast_to(TIMM[name][1](rng.normal(0.3, 0.05, 24), rng.choice([-1.0, 1.0], 24)), 24)
+    levels = np.broadcast_to(
+        TIMM[name][1](rng.normal(0.3, 0.05, 24), rng.choice([-1.0, 1.0], 24)), 24
+    )
     base, _, kernel = name.partition(", ")
 
     def changed(image: Any, level: float) -> Any:
@@ -151,11 +177,14 @@ def test_the_published_operations_are_those_of_pillow(name: str) -> None:
         return image.transform(image.size, Image.Transform.AFFINE, matrix, **how)
 
     wanted = [
-        np.asarray(changed(Image.fromarray(image), float(level))) for image, level in zip(some, levels, strict=True)
+        np.asarray(changed(Image.fromarray(image), float(level)))
+        for image, level in zip(some, levels, strict=True)
     ]
     away = np.abs(TIMM[name][0](some, levels).astype(int) - np.stack(wanted))
     assert away.max() <= 1
-    assert np.count_nonzero(away) <= 3  # of 73,728 values: sums of weights that end on a whole number, and are cut
+    assert (
+        np.count_nonzero(away) <= 3
+    )  # of 73,728 values: sums of weights that end on a whole number, and are cut
 
 
 def test_the_published_policy_changes_images_as_much_as_the_published_code(
@@ -177,7 +206,9 @@ def test_faults_are_one_line() -> None:
     for wrong in (-1, 10.5, math.nan):
         with pytest.raises(UsageError, match=r"expected a magnitude in \[0, 10\]"):
             randaugment(some, magnitude=wrong)
-    with pytest.raises(UsageError, match="expected a spread from 0 on and operations from 1 on, got -1 and 2"):
+    with pytest.raises(
+        UsageError, match="expected a spread from 0 on and operations from 1 on, got -1 and 2"
+    ):
         randaugment(some, spread=-1)
     with pytest.raises(UsageError, match="operations from 1 on"):
         randaugment(some, operations=0)
@@ -190,6 +221,10 @@ def test_real_images_and_speed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) 
     some = cifar10("test").inputs
     start = time.process_time()
     found = randaugment(some, (0, 0, 0))
-    assert time.process_time() - start < 6, "ten views of 10,000 images take well under a minute of one core"
+    assert time.process_time() - start < 6, (
+        "ten views of 10,000 images take well under a minute of one core"
+    )
     change = np.abs(found.astype(int) - some).mean((1, 2, 3))
-    assert 0.003 < (change == 0).mean() < 0.15  # the identity twice, and what is too weak to be seen
+    assert (
+        0.003 < (change == 0).mean() < 0.15
+    )  # the identity twice, and what is too weak to be seen

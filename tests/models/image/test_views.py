@@ -29,7 +29,9 @@ def by_corner(images: Any) -> Any:
 
 def test_a_model_is_asked_about_the_changed_images() -> None:
     model = open_classifier(by_corner)
-    found = model.ask(PIXELS, Request(views=3, seed=4, first_row=10, augmentation="randaugment")).views
+    found = model.ask(
+        PIXELS, Request(views=3, seed=4, first_row=10, augmentation="randaugment")
+    ).views
     wanted = [by_corner(randaugment(PIXELS, (4, view, 10))).argmax(1) for view in range(3)]
     np.testing.assert_array_equal(found, wanted)
     shifted = model.ask(PIXELS, Request(views=3, seed=4, first_row=10)).views
@@ -38,13 +40,19 @@ def test_a_model_is_asked_about_the_changed_images() -> None:
 
 def test_a_network_is_asked_about_the_changed_images(torch: Any) -> None:
     """Its views are its classes of what `randaugment` makes of the images, however they are batched."""
-    targets = tuple((PIXELS[:, :6].mean((1, 2, 3)) > PIXELS[:, 6:].mean((1, 2, 3))).astype(int).tolist())
+    targets = tuple(
+        (PIXELS[:, :6].mean((1, 2, 3)) > PIXELS[:, 6:].mean((1, 2, 3))).astype(int).tolist()
+    )
     quick = TrainingConfig(epochs=2, batch_size=8, learning_rate=5e-3)
-    model = ResNet(width=8, image_size=12, training=quick).fit(Dataset("noise", PIXELS, targets, modality="image"))
+    model = ResNet(width=8, image_size=12, training=quick).fit(
+        Dataset("noise", PIXELS, targets, modality="image")
+    )
     found = model.ask(PIXELS, Request(views=3, seed=4, augmentation="randaugment")).views
     wanted = [model.logits(randaugment(PIXELS, (4, view, 0))).argmax(1) for view in range(3)]
     np.testing.assert_array_equal(found, wanted)
-    late = model.ask(PIXELS[11:], Request(views=3, seed=4, first_row=11, augmentation="randaugment")).views
+    late = model.ask(
+        PIXELS[11:], Request(views=3, seed=4, first_row=11, augmentation="randaugment")
+    ).views
     np.testing.assert_array_equal(late, np.array(wanted)[:, 11:])
     assert (model.ask(PIXELS, Request(views=3, seed=4)).views != found).any()
 
@@ -61,15 +69,25 @@ def test_only_images_are_changed_so(tiny_encoder: Path, reviews: Any) -> None:
     with pytest.raises(UsageError, match=words):
         open_classifier(lambda texts: np.full((len(texts), 2), 0.5)).ask(["a", "b"], wanted)
     with pytest.raises(UsageError, match=words):
-        FrozenEncoder(str(tiny_encoder), max_length=16).fit(reviews[0][:40], reviews[1][:40]).ask(["a"], wanted)
+        FrozenEncoder(str(tiny_encoder), max_length=16).fit(reviews[0][:40], reviews[1][:40]).ask(
+            ["a"], wanted
+        )
     with pytest.raises(UsageError, match="expected augmentation shift or randaugment, got 'mixup'"):
         Request(views=2, augmentation="mixup")
     data = {"text": ["a", "b"], "label": [0, 1]}
     with pytest.raises(UsageError, match=words):
-        predict(lambda texts: np.full((len(texts), 2), 0.5), data, views=2, augmentation="randaugment")
+        predict(
+            lambda texts: np.full((len(texts), 2), 0.5), data, views=2, augmentation="randaugment"
+        )
     table = {"a": [0.1, 0.2], "label": [0, 1]}
     with pytest.raises(UsageError, match="leave it out for a table"):
-        predict(lambda rows: np.full((len(rows), 2), 0.5), table, inputs=["a"], views=2, augmentation="randaugment")
+        predict(
+            lambda rows: np.full((len(rows), 2), 0.5),
+            table,
+            inputs=["a"],
+            views=2,
+            augmentation="randaugment",
+        )
 
 
 @pytest.fixture
@@ -94,14 +112,32 @@ def test_predict_asks_by_randaugment(home: Path) -> None:
     found = read_predictions(home / "out.parquet").views
     wanted = [by_corner(randaugment(PIXELS, (4, view, 0))).argmax(1) for view in range(3)]
     np.testing.assert_array_equal(found, wanted)
-    assert main(["predict", "cornered:model", "images.npz", "--views", "3", "--seed", "4", "--out", "out.parquet"]) == 0
+    assert (
+        main(
+            [
+                "predict",
+                "cornered:model",
+                "images.npz",
+                "--views",
+                "3",
+                "--seed",
+                "4",
+                "--out",
+                "out.parquet",
+            ]
+        )
+        == 0
+    )
     assert (read_predictions(home / "out.parquet").views != found).any()
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"views": 2, "augmentation": "mixup"}, "expected augmentation to be one of shift, randaugment, got 'mixup'"),
+        (
+            {"views": 2, "augmentation": "mixup"},
+            "expected augmentation to be one of shift, randaugment, got 'mixup'",
+        ),
         ({"augmentation": "randaugment"}, "augmentation is of views: say with views= how many"),
     ],
 )

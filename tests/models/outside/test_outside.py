@@ -52,7 +52,10 @@ def test_a_function_is_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None
             r"probabilities that sum to 1.*got 3 in row 1; if these are logits say --gives",
         ),
         (lambda texts: np.full((len(texts), 2), np.nan), "row 1: expected numbers"),
-        (lambda texts: np.ones((len(texts), 3)) / 3, "an output for each of the classes bad, good, got 3 columns"),
+        (
+            lambda texts: np.ones((len(texts), 3)) / 3,
+            "an output for each of the classes bad, good, got 3 columns",
+        ),
     ],
 )
 def test_wrong_outputs_are_refused(answer: Any, words: str) -> None:
@@ -112,12 +115,20 @@ def test_a_torch_module_over_images_and_tables(torch: Any) -> None:
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 8, 2))
     pixels = np.random.default_rng(0).integers(0, 256, size=(5, 8, 8, 3)).astype(np.uint8)
     found = open_classifier(net).ask(pixels).logits
-    plain = net(torch.from_numpy(pixels.transpose(0, 3, 1, 2).astype(np.float32) / 255)).detach().numpy()
+    plain = (
+        net(torch.from_numpy(pixels.transpose(0, 3, 1, 2).astype(np.float32) / 255))
+        .detach()
+        .numpy()
+    )
     np.testing.assert_allclose(found, plain, atol=1e-6)
     with pytest.raises(WorkError, match="Sequential failed"):
         open_classifier(net).ask(np.zeros((2, 9, 9, 3), dtype=np.uint8))
     table = torch.nn.Linear(2, 3)
-    logits = open_classifier(table, classes=["x", "y", "z"]).ask({"b": np.ones(4), "a": np.zeros(4)}).logits
+    logits = (
+        open_classifier(table, classes=["x", "y", "z"])
+        .ask({"b": np.ones(4), "a": np.zeros(4)})
+        .logits
+    )
     assert logits.shape == (4, 3)
 
 
@@ -149,7 +160,9 @@ def test_an_onnx_file_over_a_table_and_images(tmp_path: Path) -> None:
     weights = rng.normal(size=(2, 3))
     model = open_classifier(str(linear_onnx(tmp_path / "t.onnx", weights)), classes=["a", "b", "c"])
     x = rng.normal(size=(7, 2)).astype(np.float32)
-    np.testing.assert_allclose(model.ask({"u": x[:, 0], "v": x[:, 1]}).logits, x @ weights, atol=1e-5)
+    np.testing.assert_allclose(
+        model.ask({"u": x[:, 0], "v": x[:, 1]}).logits, x @ weights, atol=1e-5
+    )
     with pytest.raises(InputError, match="2 columns, got 3"):
         model.ask({"u": x[:, 0], "v": x[:, 1], "w": x[:, 1]})
     given = open_classifier(linear_onnx(tmp_path / "p.onnx", weights, output="probabilities"))
@@ -207,11 +220,15 @@ def test_what_is_no_model_is_refused(tmp_path: Path, tiny_encoder: Path) -> None
 
 def test_members_of_an_ensemble_are_matched_by_name() -> None:
     first = FunctionClassifier(told, classes=["bad", "good"])
-    second = FunctionClassifier(lambda texts: told(texts)[:, ::-1], classes=["good", "bad"], name="second")
+    second = FunctionClassifier(
+        lambda texts: told(texts)[:, ::-1], classes=["good", "bad"], name="second"
+    )
     found = Ensemble([first, second], names=["one", "two"]).ask(TEXTS)
     np.testing.assert_array_equal(found.members[0], found.members[1])
     np.testing.assert_array_equal(found.distribution, told(TEXTS))
-    third = FunctionClassifier(lambda texts: np.full((len(texts), 2), 0.5), classes=["bad", "good"], name="third")
+    third = FunctionClassifier(
+        lambda texts: np.full((len(texts), 2), 0.5), classes=["bad", "good"], name="third"
+    )
     mean = Ensemble([first, third], average=True).ask(TEXTS)
     np.testing.assert_allclose(mean.distribution, (told(TEXTS) + 0.5) / 2)
     record = Ensemble([first, third], names=["one", "two"]).predict(TEXTS)
@@ -244,7 +261,9 @@ def test_an_estimator_without_probabilities_is_told_what_to_do() -> None:
         def predict(self, texts: Any) -> Any:
             return texts
 
-    with pytest.raises(InputError, match=r"an estimator with predict_proba, got Margin.*CalibratedClassifierCV"):
+    with pytest.raises(
+        InputError, match=r"an estimator with predict_proba, got Margin.*CalibratedClassifierCV"
+    ):
         open_classifier(Margin())
 
 

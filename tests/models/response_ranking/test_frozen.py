@@ -40,7 +40,9 @@ def model(torch: Any, tiny_encoder: Path) -> FrozenRanker:
     return FrozenRanker(str(tiny_encoder), turns=3, hidden=8, training=QUICK).fit(DATA)
 
 
-def score(model: FrozenRanker, context: tuple[str, ...], reply: str, transformers: Any, torch: Any) -> float:
+def score(
+    model: FrozenRanker, context: tuple[str, ...], reply: str, transformers: Any, torch: Any
+) -> float:
     """One score after the formula, each text encoded alone, the weights taken by name."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(model.source)
     encoder = transformers.AutoModel.from_pretrained(model.source).eval()
@@ -64,15 +66,24 @@ def score(model: FrozenRanker, context: tuple[str, ...], reply: str, transformer
     return (parts["numbers.scale"] * (left @ right) / left.norm() / right.norm()).item()
 
 
-def test_scores_are_those_of_the_formula(model: FrozenRanker, transformers: Any, torch: Any) -> None:
-    expected = [[score(model, d.context, reply, transformers, torch) for reply in d.candidates] for d in DATA.inputs]
+def test_scores_are_those_of_the_formula(
+    model: FrozenRanker, transformers: Any, torch: Any
+) -> None:
+    expected = [
+        [score(model, d.context, reply, transformers, torch) for reply in d.candidates]
+        for d in DATA.inputs
+    ]
     np.testing.assert_allclose(model.logits(DATA.inputs), expected, atol=2e-4)
     assert model.truncated == 1  # of four turns three are read
 
 
-def test_it_learns_and_is_the_same_once_saved(tiny_encoder: Path, torch: Any, tmp_path: Path) -> None:
+def test_it_learns_and_is_the_same_once_saved(
+    tiny_encoder: Path, torch: Any, tmp_path: Path
+) -> None:
     training = replace(QUICK, epochs=60)
-    trained = FrozenRanker(str(tiny_encoder), turns=3, hidden=32, dropout=0.0, training=training).fit(DATA)
+    trained = FrozenRanker(
+        str(tiny_encoder), turns=3, hidden=32, dropout=0.0, training=training
+    ).fit(DATA)
     assert trained.predict(DATA).accuracy == 1
     trained.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
@@ -80,7 +91,9 @@ def test_it_learns_and_is_the_same_once_saved(tiny_encoder: Path, torch: Any, tm
 
 
 def test_what_was_encoded_once_is_asked_the_same(model: FrozenRanker, tiny_encoder: Path) -> None:
-    other = FrozenRanker(str(tiny_encoder), turns=3, hidden=8, training=replace(QUICK, seed=1)).fit(DATA)
+    other = FrozenRanker(str(tiny_encoder), turns=3, hidden=8, training=replace(QUICK, seed=1)).fit(
+        DATA
+    )
     encoded = model.encoded(DATA.inputs)
     for ranker in (model, other):
         np.testing.assert_array_equal(ranker.logits(encoded), ranker.logits(DATA.inputs))
@@ -104,11 +117,15 @@ def test_dropout_gives_distributions_and_fewer_candidates_none(model: FrozenRank
     np.testing.assert_allclose(model.logits(shorter)[1, :2], whole[1, :2], atol=1e-5)
 
 
-def test_word_weights_are_slopes_along_the_embeddings(model: FrozenRanker, transformers: Any, torch: Any) -> None:
+def test_word_weights_are_slopes_along_the_embeddings(
+    model: FrozenRanker, transformers: Any, torch: Any
+) -> None:
     """The change of log p(true reply) as the embeddings of one word grow by a little, by central differences."""
     weights = model.word_weights(DATA)
     contexts = [dialogue.context for dialogue in DATA.inputs]
-    assert [len(each) for each in weights] == [sum(len(words_of(turn)) for turn in turns) for turns in contexts]
+    assert [len(each) for each in weights] == [
+        sum(len(words_of(turn)) for turn in turns) for turns in contexts
+    ]
     assert not weights[3][: len(words_of(contexts[3][0]))].any()  # a turn that is not read
     tokenizer = transformers.AutoTokenizer.from_pretrained(model.source)
     encoder = transformers.AutoModel.from_pretrained(model.source).eval().double()
@@ -119,18 +136,28 @@ def test_word_weights_are_slopes_along_the_embeddings(model: FrozenRanker, trans
     net = model.net.double()
     try:
         for at, word in enumerate(words_of(text)):
-            pieces = [i for i, (start, end) in enumerate(spans) if end > start and word.start <= start < word.end]
+            pieces = [
+                i
+                for i, (start, end) in enumerate(spans)
+                if end > start and word.start <= start < word.end
+            ]
             values = []
             for sign in (1, -1):
                 embeddings = encoder.get_input_embeddings()(given["input_ids"]).detach().clone()
                 embeddings[0, pieces] *= 1 + sign * step
                 with torch.no_grad():
                     mean = encoder(inputs_embeds=embeddings).last_hidden_state[0].mean(0)
-                    turns, replies, which = model._tensors(model.encoded(DATA.inputs), np.array([row]), "cpu")
+                    turns, replies, which = model._tensors(
+                        model.encoded(DATA.inputs), np.array([row]), "cpu"
+                    )
                     turns, replies = turns.double(), replies.double()
                     turns[0, back] = mean / mean.norm()
                     values.append(
-                        float(model._scores(net, turns, replies, which).log_softmax(-1)[0, DATA.targets[row]])
+                        float(
+                            model._scores(net, turns, replies, which).log_softmax(-1)[
+                                0, DATA.targets[row]
+                            ]
+                        )
                     )
             slope = (values[0] - values[1]) / (2 * step)
             assert weights[row][before + at] == pytest.approx(abs(slope), rel=1e-2, abs=1e-5)

@@ -21,7 +21,12 @@ from oodometer.models.text.encoder import read_first_token_only
 from oodometer.models.torch.training import TrainingConfig
 from oodometer.testing import check_model
 
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+SHAPE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 QUICK = TrainingConfig(epochs=2, batch_size=4, learning_rate=5e-3, checkpoint_seconds=0.0)
 
 
@@ -29,13 +34,20 @@ def toy(conversations: int = 10, candidates: int = 3) -> Dataset:
     """Conversations of letters, with replies among candidates."""
     rng = np.random.default_rng(0)
     said = [
-        (str(i), tuple(" ".join(rng.choice(list("abcdefghij"), 4)) for _ in range(4))) for i in range(conversations)
+        (str(i), tuple(" ".join(rng.choice(list("abcdefghij"), 4)) for _ in range(4)))
+        for i in range(conversations)
     ]
     return replies(said, "toy", candidates=candidates)
 
 
 def ranker(**more: Any) -> ResponseRanker:
-    given: dict[str, Any] = {"config": SHAPE, "vocab_size": 60, "max_length": 16, "training": QUICK, **more}
+    given: dict[str, Any] = {
+        "config": SHAPE,
+        "vocab_size": 60,
+        "max_length": 16,
+        "training": QUICK,
+        **more,
+    }
     return ResponseRanker(**given)
 
 
@@ -50,18 +62,27 @@ def test_it_learns_which_reply_says_the_same(torch: Any, transformers: Any) -> N
     said = [(str(i), (" ".join(rng.choice(words, 2)),) * 2) for i in range(64)]
     data = replies(said, "echo", candidates=4)
     training = TrainingConfig(epochs=30, batch_size=16, learning_rate=3e-3)
-    model = ranker(head="means", vocab_size=200, config={**SHAPE, "hidden_dropout_prob": 0.0}, training=training)
+    model = ranker(
+        head="means",
+        vocab_size=200,
+        config={**SHAPE, "hidden_dropout_prob": 0.0},
+        training=training,
+    )
     record = model.fit(data).predict(data)
     assert record.accuracy > 0.8
     assert record.has_classes is False
 
 
-def test_scores_are_those_of_plain_transformers(torch: Any, transformers: Any, tmp_path: Path) -> None:
+def test_scores_are_those_of_plain_transformers(
+    torch: Any, transformers: Any, tmp_path: Path
+) -> None:
     """Each pair asked alone, by the tokenizer's own pair of texts and the whole network."""
     data = toy()
     model = ranker(max_length=64).fit(data)
     model.save(tmp_path / "m")
-    net = transformers.AutoModelForSequenceClassification.from_pretrained(_as_hub(model, tmp_path / "hub")).eval()
+    net = transformers.AutoModelForSequenceClassification.from_pretrained(
+        _as_hub(model, tmp_path / "hub")
+    ).eval()
     expected = []
     for one in data.inputs:
         context = model.tokenizer.sep_token.join(one.context)
@@ -87,7 +108,9 @@ def _as_hub(model: ResponseRanker, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_a_ranker_of_hugging_face(outputs: int, torch: Any, transformers: Any, tmp_path: Path) -> None:
+def test_a_ranker_of_hugging_face(
+    outputs: int, torch: Any, transformers: Any, tmp_path: Path
+) -> None:
     data = toy()
     model = ranker(max_length=64).fit(data)
     folder = _as_hub(model, tmp_path)
@@ -105,11 +128,17 @@ def test_a_ranker_of_hugging_face(outputs: int, torch: Any, transformers: Any, t
     opened = ResponseRanker.from_pretrained(folder)
     np.testing.assert_allclose(opened.logits(data), model.logits(data), atol=1e-6)
     opened.save(tmp_path / "saved")
-    np.testing.assert_allclose(load_model(tmp_path / "saved").logits(data), model.logits(data), atol=1e-6)
+    np.testing.assert_allclose(
+        load_model(tmp_path / "saved").logits(data), model.logits(data), atol=1e-6
+    )
 
 
-def test_three_outputs_are_no_ranker(torch: Any, transformers: Any, tiny_encoder: Path, tmp_path: Path) -> None:
-    net = transformers.AutoModelForSequenceClassification.from_pretrained(str(tiny_encoder), num_labels=3)
+def test_three_outputs_are_no_ranker(
+    torch: Any, transformers: Any, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    net = transformers.AutoModelForSequenceClassification.from_pretrained(
+        str(tiny_encoder), num_labels=3
+    )
     net.save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(str(tiny_encoder)).save_pretrained(tmp_path)
     with pytest.raises(InputError, match="with one output or two, got 3 outputs"):
@@ -131,7 +160,9 @@ def test_first_layers_of_an_encoder(torch: Any, transformers: Any, tiny_encoder:
 
 
 def test_the_first_token_alone_is_exact(torch: Any, transformers: Any) -> None:
-    config = transformers.BertConfig(vocab_size=50, max_position_embeddings=20, num_labels=1, **SHAPE)
+    config = transformers.BertConfig(
+        vocab_size=50, max_position_embeddings=20, num_labels=1, **SHAPE
+    )
     torch.manual_seed(0)
     net = transformers.BertForSequenceClassification(config).eval()
     ids = torch.randint(5, 50, (6, 20))
@@ -159,7 +190,9 @@ def test_what_is_too_long_loses_its_oldest_words(torch: Any, transformers: Any) 
     assert first.count("b") == 10  # the newest turn is whole, the oldest has lost the rest
     assert first.count("a") == 40 - 3 - 2 - 10 - 1
     assert first[-3:] == ["c", "c", tokenizer.sep_token]
-    assert second.count("d") == (40 - 3) // 2  # a reply that fills more than half of the room is cut to it
+    assert (
+        second.count("d") == (40 - 3) // 2
+    )  # a reply that fills more than half of the room is cut to it
     assert second.count("b") == 10
     assert short == [tokenizer.cls_token, "a", tokenizer.sep_token, "b", tokenizer.sep_token]
     assert pairs.second.tolist() == [3, 19, 2, 2]
@@ -170,7 +203,9 @@ def test_what_is_too_long_loses_its_oldest_words(torch: Any, transformers: Any) 
 def test_samples_may_have_as_many_candidates_as_they_like(torch: Any, transformers: Any) -> None:
     data = toy()
     model = ranker().fit(data)
-    mixed = [Dialogue(one.context, one.candidates[: 2 + i % 2]) for i, one in enumerate(data.inputs)]
+    mixed = [
+        Dialogue(one.context, one.candidates[: 2 + i % 2]) for i, one in enumerate(data.inputs)
+    ]
     found, whole = model.ask(mixed), model.logits(data)
     assert found.logits is not None
     assert found.candidates is not None
@@ -198,7 +233,9 @@ def test_what_needs_classes_says_that_it_does_not_apply(torch: Any, transformers
     data = toy(40)
     record = ranker().fit(data).predict(data)
     half = len(record) // 2
-    found = oodometer.estimate(record.slice(0, half), record.slice(half, len(record)).without_labels())
+    found = oodometer.estimate(
+        record.slice(0, half), record.slice(half, len(record)).without_labels()
+    )
     told = {one.method: one.why for one in found.skipped}
     assert any("positions among candidates, not classes" in why for why in told.values())
     assert 0 <= found.headline.value <= 1
@@ -206,7 +243,10 @@ def test_what_needs_classes_says_that_it_does_not_apply(torch: Any, transformers
 
 def test_an_ensemble_of_rankers(torch: Any, transformers: Any, tmp_path: Path) -> None:
     data = toy()
-    models = [ranker(training=TrainingConfig(epochs=1, batch_size=4, seed=seed)).fit(data) for seed in (0, 1)]
+    models = [
+        ranker(training=TrainingConfig(epochs=1, batch_size=4, seed=seed)).fit(data)
+        for seed in (0, 1)
+    ]
     ensemble = Ensemble(models, average=True)
     found = ensemble.ask(data)
     mean = np.mean([softmax(one.logits(data)) for one in models], axis=0)
@@ -228,7 +268,9 @@ def test_an_ensemble_of_rankers(torch: Any, transformers: Any, tmp_path: Path) -
         ("a b", 0, "expected a Dialogue"),
     ],
 )
-def test_what_it_refuses(dialogue: Any, target: int, said: str, torch: Any, transformers: Any) -> None:
+def test_what_it_refuses(
+    dialogue: Any, target: int, said: str, torch: Any, transformers: Any
+) -> None:
     with pytest.raises(InputError, match=said):
         ranker().fit(Dataset("d", (dialogue,), (target,), modality="dialogue"))
 

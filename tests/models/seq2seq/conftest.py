@@ -42,7 +42,9 @@ def pairs() -> Pairs:
 def trained(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model that parses most sentences; load it, so that no test changes another's."""
     inputs, outputs = pairs
-    model = EncoderDecoder(config=SIZES, training=LEARNS, max_output_length=24).fit(inputs[:200], outputs[:200])
+    model = EncoderDecoder(config=SIZES, training=LEARNS, max_output_length=24).fit(
+        inputs[:200], outputs[:200]
+    )
     return model.save(tmp_path_factory.mktemp("trained"))
 
 
@@ -57,17 +59,34 @@ def tiny_t5(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPathFa
     """An untrained T5 with a SentencePiece-like vocabulary that lacks { } < and holds § ¶ ß, as a hub would give it."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-    texts = [*pairs[0], *pairs[1], "§ ¶ ß x§x x¶x xßx abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789"]
+    texts = [
+        *pairs[0],
+        *pairs[1],
+        "§ ¶ ß x§x x¶x xßx abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789",
+    ]
     inner = Tokenizer(models.Unigram())
     inner.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=150, show_progress=False, special_tokens=["<unk>"], unk_token="<unk>")
+    trainer = trainers.UnigramTrainer(
+        vocab_size=150, show_progress=False, special_tokens=["<unk>"], unk_token="<unk>"
+    )
     inner.train_from_iterator(texts, trainer)
-    learnt = [piece for piece in sorted(inner.get_vocab(), key=inner.get_vocab().__getitem__) if piece != "<unk>"]
-    scored = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *((one, -5.0 - i / 50) for i, one in enumerate(learnt))]
+    learnt = [
+        piece
+        for piece in sorted(inner.get_vocab(), key=inner.get_vocab().__getitem__)
+        if piece != "<unk>"
+    ]
+    scored = [
+        ("<pad>", 0.0),
+        ("</s>", 0.0),
+        ("<unk>", 0.0),
+        *((one, -5.0 - i / 50) for i, one in enumerate(learnt)),
+    ]
     tokenizer = transformers.T5Tokenizer(vocab=scored, extra_ids=4)
     transformers.set_seed(0)
     config = transformers.T5Config(**SIZES, vocab_size=len(tokenizer) + 6, decoder_start_token_id=0)
-    return saved(transformers.T5ForConditionalGeneration(config), tokenizer, tmp_path_factory.mktemp("t5"))
+    return saved(
+        transformers.T5ForConditionalGeneration(config), tokenizer, tmp_path_factory.mktemp("t5")
+    )
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +104,9 @@ def tiny_bart(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPath
     )  # fmt: skip
     inner.train_from_iterator([*pairs[0], *pairs[1]], trainer)
     inner.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[("<s>", 0), ("</s>", 2)],
     )
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner, bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>",

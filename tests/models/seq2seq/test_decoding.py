@@ -19,7 +19,9 @@ from .conftest import SIZES
 Pairs = tuple[list[str], list[str]]
 
 
-def plain_generate(model: EncoderDecoder, torch: Any, text: str, beams: int, longest: int) -> list[tuple[str, float]]:
+def plain_generate(
+    model: EncoderDecoder, torch: Any, text: str, beams: int, longest: int
+) -> list[tuple[str, float]]:
     """transformers' own generate for one input, without batches, and its own account of the scores."""
     net, tokenizer = model.net, model.tokenizer
     with torch.inference_mode():
@@ -31,12 +33,18 @@ def plain_generate(model: EncoderDecoder, torch: Any, text: str, beams: int, lon
     if beams > 1:
         scores = found.sequences_scores
     else:
-        scores = net.compute_transition_scores(found.sequences, found.scores, normalize_logits=True).sum(1)
-    texts = tokenizer.batch_decode(found.sequences, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        scores = net.compute_transition_scores(
+            found.sequences, found.scores, normalize_logits=True
+        ).sum(1)
+    texts = tokenizer.batch_decode(
+        found.sequences, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
     return [(one.strip(), float(score)) for one, score in zip(texts, scores, strict=True)]
 
 
-def plain_greedy(model: EncoderDecoder, torch: Any, text: str, longest: int) -> tuple[list[int], list[float]]:
+def plain_greedy(
+    model: EncoderDecoder, torch: Any, text: str, longest: int
+) -> tuple[list[int], list[float]]:
     """The most probable token again and again, the whole prefix read anew at each step: no cache, no generate."""
     net = model.net
     ids = model.tokenizer(text, return_tensors="pt", return_token_type_ids=False)
@@ -52,7 +60,16 @@ def plain_greedy(model: EncoderDecoder, torch: Any, text: str, longest: int) -> 
     return written[1:], scores
 
 
-INPUTS = ["ant", "fox eel dog", "bee cat", "zebra ant", "", "cat", "fox fox fox", "ant bee cat dog eel fox ant"]
+INPUTS = [
+    "ant",
+    "fox eel dog",
+    "bee cat",
+    "zebra ant",
+    "",
+    "cat",
+    "fox fox fox",
+    "ant bee cat dog eel fox ant",
+]
 
 
 @pytest.mark.parametrize("beams", [1, 2, 4])
@@ -75,7 +92,9 @@ def test_greedy_equals_a_loop_without_a_cache(model: EncoderDecoder, torch: Any)
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_pretrained_models_equal_plain_generate(source: str, torch: Any, pairs: Pairs, beams: int) -> None:
+def test_pretrained_models_equal_plain_generate(
+    source: str, torch: Any, pairs: Pairs, beams: int
+) -> None:
     """Untrained weights write outputs without end, which real ones seldom do; BART begins with <s>."""
     model = EncoderDecoder(source, max_output_length=9, batch_tokens=200)
     texts = [*pairs[0][:6], "CAT ( )", "a"]
@@ -83,10 +102,14 @@ def test_pretrained_models_equal_plain_generate(source: str, torch: Any, pairs: 
     for i, text in enumerate(texts):
         expected = plain_generate(model, torch, text, beams, 9)
         np.testing.assert_allclose(found.logprobs[i], [score for _, score in expected], atol=2e-4)
-        assert [one.replace(" ", "") for one in found.outputs[i]] == [one.replace(" ", "") for one, _ in expected]
+        assert [one.replace(" ", "") for one in found.outputs[i]] == [
+            one.replace(" ", "") for one, _ in expected
+        ]
 
 
-def test_habits_of_decoding_are_not_taken_over(tiny_bart: Path, transformers: Any, torch: Any) -> None:
+def test_habits_of_decoding_are_not_taken_over(
+    tiny_bart: Path, transformers: Any, torch: Any
+) -> None:
     """The tiny BART was published with a least length and without repeated tokens."""
     published = transformers.BartForConditionalGeneration.from_pretrained(tiny_bart)
     assert published.generation_config.min_length == 12
@@ -105,7 +128,9 @@ def model_ready(model: EncoderDecoder) -> EncoderDecoder:
 
 
 @pytest.mark.parametrize("beams", [1, 4])
-def test_no_answer_depends_on_order_neighbours_or_budget(model: EncoderDecoder, pairs: Pairs, beams: int) -> None:
+def test_no_answer_depends_on_order_neighbours_or_budget(
+    model: EncoderDecoder, pairs: Pairs, beams: int
+) -> None:
     texts = [*pairs[0][200:], *INPUTS]
     whole = model.decode(texts, beams=beams)
     order = np.random.default_rng(1).permutation(len(texts))
@@ -114,11 +139,15 @@ def test_no_answer_depends_on_order_neighbours_or_budget(model: EncoderDecoder, 
         again = model.decode([texts[i] for i in order], beams=beams)
         assert again.outputs == [whole.outputs[i] for i in order]
         np.testing.assert_allclose(again.logprobs, whole.logprobs[order], atol=2e-4)
-        np.testing.assert_allclose(again.token_logprobs.values, whole.token_logprobs.take(order).values, atol=2e-4)
+        np.testing.assert_allclose(
+            again.token_logprobs.values, whole.token_logprobs.take(order).values, atol=2e-4
+        )
 
 
 @pytest.mark.parametrize("usual", [1, 4, 7, 500])
-def test_no_answer_depends_on_where_the_first_pass_stops(model: EncoderDecoder, pairs: Pairs, usual: int) -> None:
+def test_no_answer_depends_on_where_the_first_pass_stops(
+    model: EncoderDecoder, pairs: Pairs, usual: int
+) -> None:
     texts = [*pairs[0][200:220], *INPUTS]
     whole = model.decode(texts, beams=3)
     model._usual = usual
@@ -127,7 +156,9 @@ def test_no_answer_depends_on_where_the_first_pass_stops(model: EncoderDecoder, 
     np.testing.assert_allclose(again.logprobs, whole.logprobs, atol=2e-4)
 
 
-def test_batches_stay_within_the_budget(model: EncoderDecoder, pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_stay_within_the_budget(
+    model: EncoderDecoder, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[int] = []
     plain = decoding.search
 
@@ -147,7 +178,12 @@ def test_batches_stay_within_the_budget(model: EncoderDecoder, pairs: Pairs, mon
 @pytest.mark.parametrize("gain", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("beams", [1, 3])
 def test_no_answer_depends_on_who_has_left_the_batch(
-    torch: Any, model: EncoderDecoder, pairs: Pairs, gain: float, beams: int, monkeypatch: pytest.MonkeyPatch
+    torch: Any,
+    model: EncoderDecoder,
+    pairs: Pairs,
+    gain: float,
+    beams: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Packed at each step, now and then, or never."""
     read = model.ready()[0].read([*pairs[0][200:], *INPUTS])
@@ -166,7 +202,9 @@ def test_no_answer_depends_on_who_has_left_the_batch(
 
 def test_a_wide_search_finds_every_output(transformers: Any) -> None:
     """A vocabulary of one word: all 13 outputs of at most two tokens are found, and where there are no more, NaN."""
-    model = EncoderDecoder(config=SIZES, training=TrainingConfig(epochs=1), max_output_length=2).fit(["a"], ["a"])
+    model = EncoderDecoder(
+        config=SIZES, training=TrainingConfig(epochs=1), max_output_length=2
+    ).fit(["a"], ["a"])
     found = model.decode(["a", "a a"], beams=16)
     assert [len(beams) for beams in found.outputs] == [13, 13]
     assert np.isnan(found.logprobs[:, 13:]).all()
@@ -192,7 +230,9 @@ def test_logits_of_large_vocabularies_are_scored_in_parts(
     np.testing.assert_allclose(found.values, whole, atol=1e-4)
 
 
-def test_given_outputs_score_as_they_did_when_they_were_written(model: EncoderDecoder, pairs: Pairs) -> None:
+def test_given_outputs_score_as_they_did_when_they_were_written(
+    model: EncoderDecoder, pairs: Pairs
+) -> None:
     texts = pairs[0][200:]
     found = model.decode(texts, beams=2)
     again = model.logprobs(texts, found.best)
@@ -215,8 +255,14 @@ def test_log_probabilities_against_a_loop(source: str, torch: Any, pairs: Pairs)
         assert len(own) == len(labels)
         for value, label in zip(own, labels, strict=True):
             with torch.inference_mode():
-                logits = model.net(**ids, decoder_input_ids=torch.tensor([written])).logits[0, -1].double()
-            assert value == pytest.approx(float(logits[label] - torch.logsumexp(logits, 0)), abs=1e-4)
+                logits = (
+                    model.net(**ids, decoder_input_ids=torch.tensor([written]))
+                    .logits[0, -1]
+                    .double()
+                )
+            assert value == pytest.approx(
+                float(logits[label] - torch.logsumexp(logits, 0)), abs=1e-4
+            )
             written.append(label)
 
 
@@ -293,11 +339,16 @@ def test_inputs_that_are_too_long_are_counted_and_warned_about_once(trained: Pat
 def test_a_model_with_few_places(tiny_bart: Path) -> None:
     """BART has places for so many tokens and no more: longer inputs are cut there, longer outputs not scored."""
     model = EncoderDecoder(str(tiny_bart))
-    with pytest.warns(UserWarning, match="longer than 48 tokens and lose their end; the model has places for no more"):
+    with pytest.warns(
+        UserWarning,
+        match="longer than 48 tokens and lose their end; the model has places for no more",
+    ):
         found = model.decode(["ant bee " * 40])
     assert found.truncated == 1
     assert found.token_logprobs.lengths[0] <= 48
-    with pytest.raises(InputError, match="row 2: column output: expected an output of at most 48 tokens"):
+    with pytest.raises(
+        InputError, match="row 2: column output: expected an output of at most 48 tokens"
+    ):
         model.logprobs(["a", "a"], ["ANT", "ANT ( BEE ) " * 30])
 
 

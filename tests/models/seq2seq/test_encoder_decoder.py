@@ -13,7 +13,13 @@ import pytest
 
 from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models import EncoderDecoder as FromTheFace
-from oodometer.models.seq2seq import EncoderDecoder, StandIns, exact_match, snapshot_folders, squeeze
+from oodometer.models.seq2seq import (
+    EncoderDecoder,
+    StandIns,
+    exact_match,
+    snapshot_folders,
+    squeeze,
+)
 from oodometer.models.seq2seq.codec import Codec
 from oodometer.models.torch.training import TrainingConfig
 
@@ -24,7 +30,9 @@ Stop = Callable[[int], Callable[[int, int], None]]
 
 
 def make(plan: TrainingConfig = QUICK, **options: Any) -> EncoderDecoder:
-    return EncoderDecoder(config={**SIZES, "dropout_rate": 0.1}, training=plan, max_output_length=24, **options)
+    return EncoderDecoder(
+        config={**SIZES, "dropout_rate": 0.1}, training=plan, max_output_length=24, **options
+    )
 
 
 def weights(folder: Path) -> bytes:
@@ -33,7 +41,9 @@ def weights(folder: Path) -> bytes:
 
 def same_weights(a: EncoderDecoder, b: EncoderDecoder) -> bool:
     first, second = a.net.state_dict(), b.net.state_dict()
-    return set(first) == set(second) and all(bool((first[name] == second[name]).all()) for name in first)
+    return set(first) == set(second) and all(
+        bool((first[name] == second[name]).all()) for name in first
+    )
 
 
 def test_it_learns_and_its_record_says_so(model: EncoderDecoder, pairs: Pairs) -> None:
@@ -61,7 +71,9 @@ def test_gold_may_be_unknown_and_is_cleaned(model: EncoderDecoder) -> None:
     assert model.predict(["ant"]).correct is None
 
 
-def test_bad_gold_is_named_before_the_work(model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_gold_is_named_before_the_work(
+    model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(model.net, "generate", None)
     with pytest.raises(InputError, match="expected 2 gold outputs, one an input, got 1"):
         model.predict(["a", "b"], gold=["a"])
@@ -90,10 +102,16 @@ def test_a_tied_embedding_is_kept_once(model: EncoderDecoder, trained: Path) -> 
     assert model.parameters == by_hand
     assert (trained / "weights.safetensors").stat().st_size < 4 * by_hand + 20_000
     net = model.net
-    assert net.lm_head.weight.data_ptr() == net.shared.weight.data_ptr() == net.encoder.embed_tokens.weight.data_ptr()
+    assert (
+        net.lm_head.weight.data_ptr()
+        == net.shared.weight.data_ptr()
+        == net.encoder.embed_tokens.weight.data_ptr()
+    )
 
 
-@pytest.mark.parametrize("plan", [QUICK, TrainingConfig(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)])
+@pytest.mark.parametrize(
+    "plan", [QUICK, TrainingConfig(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)]
+)
 @pytest.mark.parametrize("at", [1, 20, 25, 31])
 def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
     plan: TrainingConfig, at: int, transformers: Any, pairs: Pairs, tmp_path: Path, stop_at: Stop
@@ -101,7 +119,12 @@ def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
     """At the first step, at a snapshot, between two, and behind the last that is kept."""
     whole = make(plan).fit(*pairs, snapshots=tmp_path / "whole", every=10, most=3)
     steps: list[int] = []
-    options = {"checkpoint": tmp_path / "state", "snapshots": tmp_path / "parts", "every": 10, "most": 3}
+    options = {
+        "checkpoint": tmp_path / "state",
+        "snapshots": tmp_path / "parts",
+        "every": 10,
+        "most": 3,
+    }
     with pytest.raises(KeyboardInterrupt):
         make(plan).fit(*pairs, progress=stop_at(at), **options)  # type: ignore[arg-type]
     resumed = make(plan).fit(*pairs, progress=lambda done, total: steps.append(done), **options)  # type: ignore[arg-type]
@@ -113,7 +136,9 @@ def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
     for name in names:
         assert weights(tmp_path / "whole" / name) == weights(tmp_path / "parts" / name)
         for part in ("oodometer_model.json", "config.json", "tokenizer/tokenizer.json"):
-            assert (tmp_path / "whole" / name / part).read_bytes() == (tmp_path / "parts" / name / part).read_bytes()
+            assert (tmp_path / "whole" / name / part).read_bytes() == (
+                tmp_path / "parts" / name / part
+            ).read_bytes()
     assert len({weights(tmp_path / "whole" / name) for name in names}) == 3
 
 
@@ -148,7 +173,9 @@ def test_interrupted_in_the_middle_of_a_step(
     torch: Any, transformers: Any, pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Weights that are half those of one step and half of the next are no state to go on from."""
-    plan = TrainingConfig(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, checkpoint_seconds=0)
+    plan = TrainingConfig(
+        epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, checkpoint_seconds=0
+    )
     whole = make(plan).fit(*pairs)
     plain, calls = torch.optim.AdamW.step, []
 
@@ -165,7 +192,9 @@ def test_interrupted_in_the_middle_of_a_step(
         make(plan).fit(*pairs, checkpoint=tmp_path)
     monkeypatch.undo()
     steps: list[int] = []
-    resumed = make(plan).fit(*pairs, checkpoint=tmp_path, progress=lambda done, total: steps.append(done))
+    resumed = make(plan).fit(
+        *pairs, checkpoint=tmp_path, progress=lambda done, total: steps.append(done)
+    )
     assert steps[0] == 12
     assert same_weights(resumed, whole)
 
@@ -185,7 +214,9 @@ def test_snapshots_that_are_missing_are_made_again(
     assert len(snapshot_folders(tmp_path / "parts")) == 4
 
 
-def test_snapshots_of_another_training_are_not_mixed_in(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
+def test_snapshots_of_another_training_are_not_mixed_in(
+    transformers: Any, pairs: Pairs, tmp_path: Path
+) -> None:
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)  # the same one: nothing to do
     for other in (make(TrainingConfig(epochs=4, batch_size=16)), make(max_length=9)):
@@ -193,13 +224,19 @@ def test_snapshots_of_another_training_are_not_mixed_in(transformers: Any, pairs
             other.fit(*pairs, snapshots=tmp_path, every=20)
 
 
-def test_snapshots_can_be_loaded_and_get_better(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
+def test_snapshots_can_be_loaded_and_get_better(
+    transformers: Any, pairs: Pairs, tmp_path: Path
+) -> None:
     plan = TrainingConfig(epochs=12, batch_size=16, learning_rate=5e-3, warmup=0.1)
     inputs, outputs = pairs
-    EncoderDecoder(config=SIZES, training=plan, max_output_length=24).fit(inputs, outputs, snapshots=tmp_path, every=60)
+    EncoderDecoder(config=SIZES, training=plan, max_output_length=24).fit(
+        inputs, outputs, snapshots=tmp_path, every=60
+    )
     folders = snapshot_folders(tmp_path)
     assert [one.name for one in folders] == ["step-000060", "step-000120", "step-000180"]
-    fit = [float(EncoderDecoder.load(one).logprobs(inputs, outputs).sums().mean()) for one in folders]
+    fit = [
+        float(EncoderDecoder.load(one).logprobs(inputs, outputs).sums().mean()) for one in folders
+    ]
     assert fit == sorted(fit)
     assert fit[0] < fit[-1] - 0.5
 
@@ -208,16 +245,24 @@ def test_snapshot_folders_are_in_the_order_of_steps(tmp_path: Path) -> None:
     for name in ("step-1000000", "step-000020", "step-000100", "notes", ".step-000030.ab.part"):
         (tmp_path / name).mkdir()
     (tmp_path / "step-000001").write_text("a file")
-    assert [one.name for one in snapshot_folders(tmp_path)] == ["step-000020", "step-000100", "step-1000000"]
+    assert [one.name for one in snapshot_folders(tmp_path)] == [
+        "step-000020",
+        "step-000100",
+        "step-1000000",
+    ]
 
 
-def test_stopped_early_it_is_the_beginning_of_the_whole(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
+def test_stopped_early_it_is_the_beginning_of_the_whole(
+    transformers: Any, pairs: Pairs, tmp_path: Path
+) -> None:
     """The same schedule: its weights are those of the snapshot; called again without a stop, it goes on."""
     whole = make().fit(*pairs, snapshots=tmp_path / "whole", every=20)
     early = make().fit(*pairs, stop_after=20, checkpoint=tmp_path / "state")
     assert same_weights(early, EncoderDecoder.load(tmp_path / "whole" / "step-000020"))
     steps: list[int] = []
-    on = make().fit(*pairs, checkpoint=tmp_path / "state", progress=lambda done, total: steps.append(done))
+    on = make().fit(
+        *pairs, checkpoint=tmp_path / "state", progress=lambda done, total: steps.append(done)
+    )
     assert steps[0] == 21
     assert same_weights(on, whole)
     back = make().fit(*pairs, stop_after=10, checkpoint=tmp_path / "state")
@@ -237,7 +282,9 @@ def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
     home = tmp_path / "home"
     home.symlink_to(tiny_t5, target_is_directory=True)
     with pytest.raises(KeyboardInterrupt):
-        EncoderDecoder(str(home), training=plan).fit(*pairs, checkpoint=tmp_path / "state", progress=stop_at(5))
+        EncoderDecoder(str(home), training=plan).fit(
+            *pairs, checkpoint=tmp_path / "state", progress=stop_at(5)
+        )
     net.save_pretrained(other)
     home.unlink()
     home.symlink_to(other, target_is_directory=True)  # other weights under the same name
@@ -248,7 +295,9 @@ def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
     assert steps[0] == 1
 
 
-def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: Pairs, tmp_path: Path) -> None:
+def test_pretrained_models_are_fine_tuned_saved_and_loaded(
+    source: str, pairs: Pairs, tmp_path: Path
+) -> None:
     inputs, outputs = pairs[0][:60], pairs[1][:60]
     plan = TrainingConfig(epochs=30, batch_size=12, learning_rate=5e-3, warmup=0.1)
     model = EncoderDecoder(source, training=plan, max_output_length=40)
@@ -265,7 +314,10 @@ def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: P
 
 def test_a_saved_model_can_be_trained_further(trained: Path, pairs: Pairs) -> None:
     """Its folder is a source like any other; the first weights are those it was saved with."""
-    saved, source = (EncoderDecoder.load(trained), EncoderDecoder(str(trained), max_output_length=24, training=QUICK))
+    saved, source = (
+        EncoderDecoder.load(trained),
+        EncoderDecoder(str(trained), max_output_length=24, training=QUICK),
+    )
     some = pairs[0][200:], pairs[1][200:]
     assert source.decode(some[0]).outputs == saved.decode(some[0]).outputs
     np.testing.assert_array_equal(source.logprobs(*some).values, saved.logprobs(*some).values)
@@ -276,7 +328,9 @@ def test_a_saved_model_can_be_trained_further(trained: Path, pairs: Pairs) -> No
 
 
 def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
-    model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, training=QUICK, max_output_length=24).fit(*pairs)
+    model = EncoderDecoder(
+        config={**SIZES, "dropout_rate": 0.5}, training=QUICK, max_output_length=24
+    ).fit(*pairs)
     model.net.train()
     first, second = (model.logprobs(*pairs).values for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -285,23 +339,27 @@ def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
 
 def test_pieces_learn_as_well(transformers: Any, pairs: Pairs) -> None:
     plan = TrainingConfig(epochs=12, batch_tokens=400, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(config=SIZES, tokens="pieces", vocab_size=280, training=plan, max_output_length=32).fit(
-        *pairs
-    )
+    model = EncoderDecoder(
+        config=SIZES, tokens="pieces", vocab_size=280, training=plan, max_output_length=32
+    ).fit(*pairs)
     assert len(model.tokenizer) <= 280
     assert float(model.logprobs(*pairs).sums().mean()) > -8
     assert model.decode(["ant naïve → {unseen}"]).best
     assert model.unknown == 0
 
 
-def test_another_type_from_scratch_learns_as_well(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
+def test_another_type_from_scratch_learns_as_well(
+    transformers: Any, pairs: Pairs, tmp_path: Path
+) -> None:
     sizes = {
         "model_type": "bart", "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64,
         "decoder_ffn_dim": 64, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "dropout": 0.0,
         "init_std": 0.1,
     }  # fmt: skip
     plan = TrainingConfig(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(config=sizes, training=plan, max_output_length=24).fit(*(one[:200] for one in pairs))
+    model = EncoderDecoder(config=sizes, training=plan, max_output_length=24).fit(
+        *(one[:200] for one in pairs)
+    )
     found = model.decode(pairs[0][200:], beams=2)
     assert np.mean([a == b for a, b in zip(found.best, pairs[1][200:], strict=True)]) > 0.7
     model.save(tmp_path)
@@ -317,16 +375,21 @@ def test_a_type_that_writes_nothing_is_refused(transformers: Any, pairs: Pairs) 
 
 def test_outputs_that_are_too_long_are_learnt_in_part(transformers: Any) -> None:
     """Of a long output the beginning is learnt, and not that it ends there."""
-    model = EncoderDecoder(config=SIZES, training=TrainingConfig(epochs=1, batch_size=2), max_output_length=3)
+    model = EncoderDecoder(
+        config=SIZES, training=TrainingConfig(epochs=1, batch_size=2), max_output_length=3
+    )
     with pytest.warns(
-        UserWarning, match=r"1 of 2 outputs \(50.0 %\) are longer than 3 tokens and can be learnt in part"
+        UserWarning,
+        match=r"1 of 2 outputs \(50.0 %\) are longer than 3 tokens and can be learnt in part",
     ):
         model.fit(["a", "b"], ["x y z x y", "x y"])
     codec = Codec(model.tokenizer, StandIns(), max_length=9, max_output_length=3)
     with pytest.warns(UserWarning, match="in part only"):
         ids = codec.learnt(["x y z x y", "x y"])
     assert ids.offsets.tolist() == [0, 3, 6]
-    assert ids.values.tolist()[:3] == model.tokenizer("x y z", add_special_tokens=False)["input_ids"]
+    assert (
+        ids.values.tolist()[:3] == model.tokenizer("x y z", add_special_tokens=False)["input_ids"]
+    )
     assert ids.values.tolist()[3:] == model.tokenizer("x y")["input_ids"]
 
 
@@ -348,7 +411,9 @@ def test_a_model_without_a_mark_of_the_end_is_refused(tiny_t5: Path, tmp_path: P
         EncoderDecoder(str(tmp_path / "home")).decode(["a"])
 
 
-def test_errors_are_one_line(transformers: Any, tiny_encoder: Path, model: EncoderDecoder, tmp_path: Path) -> None:
+def test_errors_are_one_line(
+    transformers: Any, tiny_encoder: Path, model: EncoderDecoder, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="got neither"):
         EncoderDecoder()
     with pytest.raises(UsageError, match="got both"):
@@ -363,13 +428,19 @@ def test_errors_are_one_line(transformers: Any, tiny_encoder: Path, model: Encod
         EncoderDecoder(config={}).save(tmp_path / "none")
     with pytest.raises(InputError, match="a folder or a hub name of an encoder-decoder"):
         EncoderDecoder(str(tmp_path)).fit(["a"], ["b"])
-    with pytest.raises(InputError, match="an encoder-decoder such as T5 or BART, got a model of the type 'bert'"):
+    with pytest.raises(
+        InputError, match="an encoder-decoder such as T5 or BART, got a model of the type 'bert'"
+    ):
         EncoderDecoder(str(tiny_encoder)).decode(["a"])
     for inputs, outputs, words in (
         ([], [], "column input: expected a list of strings"),
         (["a"], [], "column output: expected a list of strings"),
         (["a", "b"], ["c"], "expected 2 outputs, one an input, got 1"),
-        (["a", "b"], ["c", " "], "row 2: column output: expected a string that is not empty, got ' '"),
+        (
+            ["a", "b"],
+            ["c", " "],
+            "row 2: column output: expected a string that is not empty, got ' '",
+        ),
         (["a", "b"], ["c", None], "row 2: column output"),
         (["a", 1.5], ["c", "d"], "row 2: column input"),
     ):
@@ -386,5 +457,7 @@ def test_errors_are_one_line(transformers: Any, tiny_encoder: Path, model: Encod
     home = model.save(tmp_path / "model")
     about = json.loads((home / "oodometer_model.json").read_text())
     (home / "oodometer_model.json").write_text(json.dumps({**about, "kind": "encoder"}))
-    with pytest.raises(InputError, match="a saved encoder-decoder model, got one of the kind 'encoder'"):
+    with pytest.raises(
+        InputError, match="a saved encoder-decoder model, got one of the kind 'encoder'"
+    ):
         EncoderDecoder.load(home)

@@ -13,7 +13,13 @@ texts = st.text(alphabet="ab(){}[],=; *\t", max_size=30)
 
 
 def test_by_hand() -> None:
-    outputs = ["eat ( agent = * cat )", "eat(agent=* cat)", "eat ( agent = * cat", "eat ( agent = cat )", ""]
+    outputs = [
+        "eat ( agent = * cat )",
+        "eat(agent=* cat)",
+        "eat ( agent = * cat",
+        "eat ( agent = cat )",
+        "",
+    ]
     golds = ["eat ( agent = * cat )"] * 5
     assert exact_match(outputs, golds).tolist() == [True, False, False, False, False]
     assert exact_match(outputs, golds, clean=squeeze).tolist() == [True, True, False, False, False]
@@ -22,7 +28,11 @@ def test_by_hand() -> None:
 
 
 def test_white_space_alone_makes_no_difference_but_case_does() -> None:
-    assert exact_match([" a\t b ", "a b", "ab"], ["a b", "A b", "a b"]).tolist() == [True, False, False]
+    assert exact_match([" a\t b ", "a b", "ab"], ["a b", "A b", "a b"]).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_no_rows() -> None:

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError
-from oodometer.models.seq2seq import EncoderDecoder, StandIns, check_spelling, exact_match, find_stand_ins, learn_words
+from oodometer.models.seq2seq import (
+    EncoderDecoder,
+    StandIns,
+    check_spelling,
+    exact_match,
+    find_stand_ins,
+    learn_words,
+)
 from oodometer.models.torch.training import TrainingConfig
 
 BRACES = ["CAT { ANT < BEE }", "{x}<y", "DOG ( )"]
@@ -39,7 +46,9 @@ def test_by_hand() -> None:
     assert StandIns().encode("{") == "{"
 
 
-@pytest.mark.parametrize("mapping", [{"{": "a", "}": "a"}, {"{": "}", "}": "a"}, {"{": "{"}, {"{": ""}, {"": "a"}])
+@pytest.mark.parametrize(
+    "mapping", [{"{": "a", "}": "a"}, {"{": "}", "}": "a"}, {"{": "{"}, {"{": ""}, {"": "a"}]
+)
 def test_what_is_not_one_to_one_is_refused(mapping: dict[str, str]) -> None:
     with pytest.raises(InputError, match="stand-ins that all differ"):
         StandIns(mapping)
@@ -72,13 +81,18 @@ def test_a_stand_in_occurs_in_no_text(t5: Any) -> None:
 
 def test_too_few_tokens_are_left(transformers: Any) -> None:
     pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), ("a", -2.0), ("b", -2.0)]
-    with pytest.raises(InputError, match=r"2 unused tokens .* spell \({ }\), got 0; give stand_ins"):
+    with pytest.raises(
+        InputError, match=r"2 unused tokens .* spell \({ }\), got 0; give stand_ins"
+    ):
         find_stand_ins(transformers.T5Tokenizer(vocab=pieces, extra_ids=1), ["a { b }"])
 
 
 def test_check_names_the_row_and_what_is_lost(t5: Any) -> None:
     check_spelling(t5, ["CAT ( )", "CAT  ( )"])
-    with pytest.raises(InputError, match=r"row 3: column output: .* for 'CAT ANT {'; give stand_ins=.*tokens='pieces'"):
+    with pytest.raises(
+        InputError,
+        match=r"row 3: column output: .* for 'CAT ANT {'; give stand_ins=.*tokens='pieces'",
+    ):
         check_spelling(t5, ["CAT", "CAT", "CAT ANT {", "}"])
     check_spelling(t5, BRACES, StandIns(find_stand_ins(t5, BRACES)))
 
@@ -109,7 +123,9 @@ def test_a_parser_learns_through_stand_ins(tiny_t5: Path, tmp_path: Path) -> Non
 
 
 def test_without_stand_ins_the_training_does_not_start(tiny_t5: Path) -> None:
-    with pytest.raises(InputError, match="row 2: column output: expected an output that the tokenizer can spell"):
+    with pytest.raises(
+        InputError, match="row 2: column output: expected an output that the tokenizer can spell"
+    ):
         EncoderDecoder(str(tiny_t5), stand_ins=None).fit(["a", "b"], ["CAT", "{ CAT }"])
     with pytest.raises(InputError, match="row 1: column output"):
         EncoderDecoder(str(tiny_t5), stand_ins={"{": "§"}).fit(["a"], ["{ CAT }"])

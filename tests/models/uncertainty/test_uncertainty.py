@@ -26,13 +26,25 @@ from oodometer.models.base import Classifier, Request
 from oodometer.models.torch.batches import only_dropout
 from oodometer.models.torch.training import TrainingConfig
 
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SHAPE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 KINDS = ("classifier", "ranker")
 
 
 def made(kind: str, seed: int = 0, epochs: int = 2) -> Classifier:
-    training = TrainingConfig(epochs=epochs, batch_size=8, learning_rate=5e-3, seed=seed, checkpoint_seconds=0.0)
-    given: dict[str, Any] = {"config": SHAPE, "vocab_size": 100, "max_length": 24, "training": training}
+    training = TrainingConfig(
+        epochs=epochs, batch_size=8, learning_rate=5e-3, seed=seed, checkpoint_seconds=0.0
+    )
+    given: dict[str, Any] = {
+        "config": SHAPE,
+        "vocab_size": 100,
+        "max_length": 24,
+        "training": training,
+    }
     return Encoder(**given) if kind == "classifier" else ResponseRanker(**given)
 
 
@@ -42,7 +54,10 @@ def data_of(kind: str) -> Dataset:
 
     rng = np.random.default_rng(0)
     if kind == "ranker":
-        said = [(str(i), tuple(" ".join(rng.choice(list("abcdefghij"), 4)) for _ in range(3))) for i in range(20)]
+        said = [
+            (str(i), tuple(" ".join(rng.choice(list("abcdefghij"), 4)) for _ in range(3)))
+            for i in range(20)
+        ]
         return replies(said, "toy", candidates=3)
     labels = tuple(int(one) for one in rng.integers(0, 2, 40))
     texts = tuple(" ".join(rng.choice(list("abcd" if one else "cdef"), 5)) for one in labels)
@@ -54,7 +69,9 @@ def test_temperature_scaling(kind: str, torch: Any, transformers: Any, tmp_path:
     data = data_of(kind)
     model = made(kind, epochs=15).fit(data)  # untrained, its logits differ by no more than rounding
     # A third of the truth is another one, or what the model has learnt by heart would want a temperature of 0.
-    data = replace(data, targets=tuple((one + (row % 3 == 0)) % 2 for row, one in enumerate(data.targets)))
+    data = replace(
+        data, targets=tuple((one + (row % 3 == 0)) % 2 for row, one in enumerate(data.targets))
+    )
     scaled = TemperatureScaling(model).fit(data)
     logits, truth = model.logits(data).astype(float), np.array(data.targets)
 
@@ -64,7 +81,9 @@ def test_temperature_scaling(kind: str, torch: Any, transformers: Any, tmp_path:
     best = float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
     assert scaled.temperature == pytest.approx(best, rel=1e-2)
     found = scaled.ask(data)
-    np.testing.assert_allclose(found.distribution, softmax(model.logits(data) / scaled.temperature), atol=1e-6)
+    np.testing.assert_allclose(
+        found.distribution, softmax(model.logits(data) / scaled.temperature), atol=1e-6
+    )
     assert (found.logits.argmax(1) == model.logits(data).argmax(1)).all()
     assert scaled.predict(data).accuracy == model.predict(data).accuracy
     scaled.save(tmp_path)
@@ -88,7 +107,9 @@ def test_monte_carlo_dropout(kind: str, torch: Any, transformers: Any, tmp_path:
     np.testing.assert_array_equal(found.distribution, again.distribution)
     other = MonteCarloDropout(model, passes=4, seed=4).ask(data)
     assert np.abs(other.distribution - found.distribution).max() > 0
-    np.testing.assert_array_equal(model.logits(data), model.logits(data))  # the model itself is as it was
+    np.testing.assert_array_equal(
+        model.logits(data), model.logits(data)
+    )  # the model itself is as it was
     record = dropout.predict(data)
     own = found.variance[np.arange(len(data)), found.distribution.argmax(1)]
     np.testing.assert_allclose(record.columns["variance"], own)
@@ -124,7 +145,9 @@ def test_only_dropout_is_switched_on(torch: Any, transformers: Any) -> None:
 def test_attention_drops_its_weights(torch: Any, transformers: Any) -> None:
     """Without it, passes with dropout in the attention alone would all be the same."""
     only = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.4}
-    config = transformers.BertConfig(vocab_size=30, num_labels=2, classifier_dropout=0.0, **SHAPE, **only)
+    config = transformers.BertConfig(
+        vocab_size=30, num_labels=2, classifier_dropout=0.0, **SHAPE, **only
+    )
     net = transformers.BertForSequenceClassification(config).eval()
     ids = torch.arange(12)[None]
     found = []
@@ -179,6 +202,8 @@ def test_what_the_methods_refuse(torch: Any, transformers: Any) -> None:
     with pytest.raises(UsageError, match="train the model before"):
         MonteCarloDropout(model).fit(data)
     with pytest.raises(UsageError, match="gives probabilities and no logits"):
-        TemperatureScaling(open_classifier(lambda texts: np.full((len(texts), 2), 0.5), classes=[0, 1])).fit(data)
+        TemperatureScaling(
+            open_classifier(lambda texts: np.full((len(texts), 2), 0.5), classes=[0, 1])
+        ).fit(data)
     with pytest.raises(UsageError, match="two models start from the seed 7"):
         train_deep_ensemble(lambda seed: made("classifier", 7), data)

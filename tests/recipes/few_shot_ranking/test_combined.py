@@ -13,7 +13,10 @@ from oodometer.recipes.few_shot_ranking.study import labels_first, powered_accur
 def test_powered_accuracy_of_a_model_is_that_of_the_audit() -> None:
     rng = np.random.default_rng(0)
     correct, pool = (rng.random((1, 60)) < 0.7).astype(float), rng.random((1, 500))
-    score, drawn = np.clip(0.4 + 0.3 * correct + 0.2 * rng.random((1, 60)), 0, 1), draw_rows(60, draws=20, size=10)
+    score, drawn = (
+        np.clip(0.4 + 0.3 * correct + 0.2 * rng.random((1, 60)), 0, 1),
+        draw_rows(60, draws=20, size=10),
+    )
     values = powered_accuracy(correct, score, pool)(drawn)
     for rows, value in zip(drawn, values[:, 0], strict=True):
         other, _, _ = ppi_plus_plus(correct[0, rows], score[0, rows], float(pool.mean()), 500, 0.95)
@@ -30,7 +33,9 @@ def test_evidence_decides_ties_alone() -> None:
     ahead = accuracy[:, :, None] > accuracy[:, None] + 1e-9
     assert (both[:, :, None] > both[:, None])[ahead].all()
     right = np.array([[1, 0], [0, 1], [1, 1]], dtype=float)
-    assert (np.diff(labels_first(right, {"pool": fixed([0.7, 0.8, 0.1])})(np.array([[0, 1]]))[0]) > 0).all()
+    assert (
+        np.diff(labels_first(right, {"pool": fixed([0.7, 0.8, 0.1])})(np.array([[0, 1]]))[0]) > 0
+    ).all()
     same = labels_first(right, {"pool": fixed([0.1 + 0.2, 0.3, 0.3]), "x": np.full((3, 2), np.nan)})
     scores = same(np.array([[0, 1]]))[0]
     assert scores[0] == scores[1]  # they differ by rounding alone

@@ -45,7 +45,12 @@ from oodometer.recipes.kit import sources  # noqa: E402
 from oodometer.registry import create  # noqa: E402
 
 PAPER = "few-shot-ranking"
-SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SIZES: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 SIZES["initializer_range"] = 0.4  # so that models that hardly learnt anything differ
 WORDS = (
     "many some the doctors lawyers actors judges artists tourists hats books cars doors coins maps drew took left made "
@@ -56,8 +61,14 @@ WORDS = (
 def bert(folder: Path, head: str, labels: dict[int, str] | None = None) -> None:
     """A folder with an untrained BERT, or a classifier, and its tokenizer."""
     tokenizer = learn_wordpiece([WORDS], 200, 48)
-    more = {} if labels is None else {"id2label": labels, "label2id": {name: i for i, name in labels.items()}}
-    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=48, **SIZES, **more)
+    more = (
+        {}
+        if labels is None
+        else {"id2label": labels, "label2id": {name: i for i, name in labels.items()}}
+    )
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=48, **SIZES, **more
+    )
     torch.manual_seed(3)
     getattr(transformers, head)(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -68,8 +79,16 @@ def tiny(scale: str, **more: Any) -> RunConfig:
     usual = RUN_CONFIGS[scale]
     small: dict[str, Any] = {
         "training": replace(usual.training, batch_size=4, learning_rate=5e-3, precision="float32"),
-        "further": replace(usual.further, batch_size=8, schedule="constant", learning_rate=5e-3, precision="float32"),
-        "steps": {name: min(many, 24 if name == "paraphrase" else 6) for name, many in usual.steps.items()},
+        "further": replace(
+            usual.further,
+            batch_size=8,
+            schedule="constant",
+            learning_rate=5e-3,
+            precision="float32",
+        ),
+        "steps": {
+            name: min(many, 24 if name == "paraphrase" else 6) for name, many in usual.steps.items()
+        },
         "doses": dict.fromkeys(("MORPH", "VERB", "ADJECT"), (0.25, 0.5)),
         "rates": {"paraphrase": 1e-2},
         "further_rates": {},
@@ -78,7 +97,8 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "paws_further": {name: 2 + 40 * place for place, name in enumerate(usual.paws_further)},
         "seeds": 2,
         "graded": {
-            name: {**how, "further": 8 if name in ("MORPH", "nli") else 40} for name, how in usual.graded.items()
+            name: {**how, "further": 8 if name in ("MORPH", "nli") else 40}
+            for name, how in usual.graded.items()
         },
         "grading_rows": 8 if usual.graded else 0,
         "pool": 10,
@@ -119,20 +139,28 @@ def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 def small(**more: Any) -> RunConfig:
     """The small scale, its network from scratch smaller, too."""
-    usual = {name: {**one, "learning_rate": None} for name, one in RUN_CONFIGS["small"].networks.items()}
+    usual = {
+        name: {**one, "learning_rate": None} for name, one in RUN_CONFIGS["small"].networks.items()
+    }
     scratch = {"config": {**SIZES, "num_hidden_layers": 1}, "vocab_size": 120, "max_length": 48}
     return tiny("small", networks={**usual, "BERT-scratch": scratch}, **more)
 
 
 def test_leaves_every_table_and_figure_of_the_paper(finished: Any) -> None:
-    for table in (*(f"Table {i}" for i in range(1, 10)), "Beyond the paper", "The paper's findings here"):
+    for table in (
+        *(f"Table {i}" for i in range(1, 10)),
+        "Beyond the paper",
+        "The paper's findings here",
+    ):
         assert f"**{table}" in finished.words, table
     assert "SICK + RTE, binary, stands in for MNLI; MRPC stands in for QQP" in finished.words
     figures = {path.name for path in (finished.folder / "figures").iterdir()}
     assert {f"figure-{i}" for i in (4, 5, 6)} == {name[:8] for name in figures}
     rows = {(row["suite"], row["group"], row["seed"]): row for row in finished.result["rows"]}
     assert {key[0] for key in rows} == {suite.name for suite in SUITES}
-    first = next(row for row in rows.values() if (row["suite"], row["group"]) == ("PAWS", "inoculated"))
+    first = next(
+        row for row in rows.values() if (row["suite"], row["group"]) == ("PAWS", "inoculated")
+    )
     for name in ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM", "lime/swap-avg",
                  "shap/first-tok", "PPI++", "ACC + all", "pool/ac", "pool/nuclear-norm"):  # fmt: skip
         assert 0 <= first["few_shot"][name] <= 1, name
@@ -145,7 +173,11 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     suite = next(one for one in SUITES if one.name == "CON")
     plans = ranked_of(small(), "nli")
     found = Evaluation(Workspace(finished.folder), held, suite, 0, plans)
-    row = next(r for r in finished.result["rows"] if (r["suite"], r["seed"], r["group"]) == ("CON", 0, "inoculated"))
+    row = next(
+        r
+        for r in finished.result["rows"]
+        if (r["suite"], r["seed"], r["group"]) == ("CON", 0, "inoculated")
+    )
     models = [i for i, plan in enumerate(plans) if plan.inoculated]
     rows = held.rows(suite, 0)
     drawn = np.random.default_rng([0, 0xF5]).integers(0, rows.pool, (20, 10))
@@ -166,12 +198,19 @@ def test_each_model_goes_on_from_the_start_as_it_was_saved(finished: Any, tmp_pa
     again = [plan for plan in lineup(small()) if plan.start and not plan.toward and plan.inoculated]
     assert len(again) == 5
     for plan in again[1::2]:
-        shutil.copytree(finished.folder / "models" / "0" / plan.start, tmp_path / plan.name / "models/0" / plan.start)
-        place = work.Place(Workspace(tmp_path / plan.name), f"models/0/{plan.name}", lambda done, of: None)
+        shutil.copytree(
+            finished.folder / "models" / "0" / plan.start,
+            tmp_path / plan.name / "models/0" / plan.start,
+        )
+        place = work.Place(
+            Workspace(tmp_path / plan.name), f"models/0/{plan.name}", lambda done, of: None
+        )
         work._open.cache_clear()
         work.train(RunData(small()), plan, 0, place)
         name = f"models/0/{plan.name}/{work.WEIGHTS}"
-        assert (tmp_path / plan.name / name).read_bytes() == (finished.folder / name).read_bytes(), plan.name
+        assert (tmp_path / plan.name / name).read_bytes() == (
+            finished.folder / name
+        ).read_bytes(), plan.name
 
 
 def test_attributions_are_of_the_predicted_class(finished: Any) -> None:
@@ -200,22 +239,33 @@ def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
     told = next(one for one in finished.result["sets"] if (one["set"], one["seed"]) == ("VERB", 0))
     assert (told["absent"]["verb"], told["explained"]) == (0, len(rows.words))
     assert told["pool"] == rows.explained[-1] + 1 > told["explained"]
-    found = Evaluation(Workspace(finished.folder), RunData(small()), suite, 0, ranked_of(small(), "VERB"))
-    scores = found.methods([0, 1])["lime/verb"](np.zeros((5, 10), dtype=np.int64))  # whatever rows are drawn
+    found = Evaluation(
+        Workspace(finished.folder), RunData(small()), suite, 0, ranked_of(small(), "VERB")
+    )
+    scores = found.methods([0, 1])["lime/verb"](
+        np.zeros((5, 10), dtype=np.int64)
+    )  # whatever rows are drawn
     assert np.isfinite(scores).all()
 
 
 def test_models_between_two_are_graded(finished: Any) -> None:
     """Their weights lie on the way from the one to the other, at the place where the rows to grade by put them."""
     data, root = RunData(small()), finished.folder / "models/0"
-    weights = {name: load_model(root / name).net.state_dict() for name in ("nli-base", "nli-end", "nli-grade-3")}
+    weights = {
+        name: load_model(root / name).net.state_dict()
+        for name in ("nli-base", "nli-end", "nli-grade-3")
+    }
     share = json.loads((root / "nli-grade-3/classes.json").read_text())["share"]
     assert 0 <= share <= 1
     for name, value in weights["nli-grade-3"].items():
-        expected = weights["nli-base"][name] + share * (weights["nli-end"][name] - weights["nli-base"][name])
+        expected = weights["nli-base"][name] + share * (
+            weights["nli-end"][name] - weights["nli-base"][name]
+        )
         torch.testing.assert_close(value, expected)
     ranked = {name for suite in SUITES for name in data.rows(suite, 0).data.ids}
-    assert not ranked & {name for family in FAMILIES for rows in data.graded_on(family, 0) for name in rows.ids}
+    assert not ranked & {
+        name for family in FAMILIES for rows in data.graded_on(family, 0) for name in rows.ids
+    }
     models = {one["name"]: one for one in finished.result["models"]}
     assert "nli-base" not in models
     assert models["nli-grade-3"]["share"]["by_seed"][0] == pytest.approx(share, abs=1e-6)
@@ -234,7 +284,11 @@ def test_paws_is_ranked_on_other_rows_than_it_was_trained_on(data: Path) -> None
     held, suite = RunData(small()), next(one for one in SUITES if one.name == "PAWS")
     judged = set(held.rows(suite, 0).data.ids)
     assert len(judged) == 28
-    further = [one for one in lineup(small()) if one.family == "paraphrase" and one.start and not one.toward]
+    further = [
+        one
+        for one in lineup(small())
+        if one.family == "paraphrase" and one.start and not one.toward
+    ]
     assert len(further) == 3
     for plan in further:
         trained = set(held.further(plan, 0).ids)
@@ -243,7 +297,9 @@ def test_paws_is_ranked_on_other_rows_than_it_was_trained_on(data: Path) -> None
     assert judged != set(held.rows(suite, 1).data.ids)
 
 
-def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_keeps_all_steps_but_the_tables(
+    finished: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(RECIPE, "config", {"small": small()})
     again = reproduce(PAPER, out=finished.folder, workers=1)
     assert {one.name for one in again.steps if not one.kept} == {"tables", "figures"}
@@ -253,7 +309,9 @@ def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch:
     redone = {one.name for one in third.steps if not one.kept}
     assert redone == {"explain-0-CON-nli-grade-2-shap", "tables", "figures"}
     assert third.result == finished.result
-    assert not (finished.folder / "parts").exists() or not list((finished.folder / "parts").rglob("*.json"))
+    assert not (finished.folder / "parts").exists() or not list(
+        (finished.folder / "parts").rglob("*.json")
+    )
 
 
 def paper_networks(data: Path) -> RunConfig:
@@ -267,13 +325,23 @@ def paper_networks(data: Path) -> RunConfig:
         if "electra-base-mnli" in folder.name:
             labels = {i: f"LABEL_{i}" for i in range(3)}
         ready = network.get("ready")
-        bert(folder, "BertForSequenceClassification" if ready else "BertModel", labels if ready else None)
+        bert(
+            folder,
+            "BertForSequenceClassification" if ready else "BertModel",
+            labels if ready else None,
+        )
     return tiny("paper", seeds=1, samples=4, pool=6)
 
 
-def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_paper_scale_runs_whole(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usual = RUN_CONFIGS["paper"]
-    assert (usual.steps["MORPH"], usual.training.learning_rate, usual.training.weight_decay) == (6_000, 1e-5, 0.1)
+    assert (usual.steps["MORPH"], usual.training.learning_rate, usual.training.weight_decay) == (
+        6_000,
+        1e-5,
+        0.1,
+    )
     assert usual.nli_further == (25, 50, 75, 100, 150)
     monkeypatch.setattr(RECIPE, "config", {"paper": paper_networks(data)})
     found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
@@ -305,7 +373,9 @@ def test_what_is_missing_is_said_in_one_line_before_anything_is_trained(
     assert "\n" not in said
 
 
-def row(suite: str, seed: int, few_shot: dict[str, float], group: str = "inoculated") -> dict[str, Any]:
+def row(
+    suite: str, seed: int, few_shot: dict[str, float], group: str = "inoculated"
+) -> dict[str, Any]:
     pairwise = {name: [value] for name, value in few_shot.items()}
     pairs = [{"pair": "a-b", "gap": 0.03}]
     about = {"suite": suite, "seed": seed, "group": group, "models": ["a", "b"], "pairs": pairs}
@@ -315,12 +385,25 @@ def row(suite: str, seed: int, few_shot: dict[str, float], group: str = "inocula
 def result_of(gain: float) -> dict[str, Any]:
     """A result in which every factor and combination is above ACC by a gain that varies a little over seeds."""
     rows = []
-    names = ["irreg", "verb", "adj", "const", "swap-avg", "index-diff", "max-diff", "sum-diff", "first-tok"]
+    names = [
+        "irreg",
+        "verb",
+        "adj",
+        "const",
+        "swap-avg",
+        "index-diff",
+        "max-diff",
+        "sum-diff",
+        "first-tok",
+    ]
     for suite in SUITES:
         for seed in range(3):
             found = {"ACC": 0.85 + 0.001 * seed, "CONF": 0.5 + 0.01 * seed, "CONF reversed": 0.5}
             for method, more in (("token-ig", 0.01), ("shap", 0.02), ("lime", 0.03)):
-                found |= {f"{method}/{one}": found["ACC"] + gain * (1 + more + 0.01 * seed) for one in names}
+                found |= {
+                    f"{method}/{one}": found["ACC"] + gain * (1 + more + 0.01 * seed)
+                    for one in names
+                }
             rows += [row(suite.name, seed, {**found, "ACC + all": found["ACC"] + gain * (1 + 0.01 * seed)}, group)
                      for group in ("inoculated", "architectures")]  # fmt: skip
     return {"baseline": "ACC", "combined": ["ACC + all"], "rows": rows}
@@ -343,7 +426,12 @@ def test_one_seed_decides_nothing() -> None:
     one = result_of(0.05)
     one["rows"] = [found for found in one["rows"] if found["seed"] == 0]
     claims = {claim.name: claim.verdict for claim in claims_of(one)}
-    assert claims["acc_strong"] == claims["lime_window_morph"] == claims["combined_acc_all"] == "undecided"
+    assert (
+        claims["acc_strong"]
+        == claims["lime_window_morph"]
+        == claims["combined_acc_all"]
+        == "undecided"
+    )
 
 
 def test_the_papers_numbers_are_as_printed() -> None:

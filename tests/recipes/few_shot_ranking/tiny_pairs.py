@@ -37,12 +37,25 @@ def write_msgs(home: Path, paradigms: int) -> None:
         for name in ("MORPH", "VERB", "ADJECT"):
             for role, labels in ROLES.items():
                 for place in range(paradigms):
-                    paradigm = place + (paradigms if role in ("train_ambiguous", "inoculation") else 0)
+                    paradigm = place + (
+                        paradigms if role in ("train_ambiguous", "inoculation") else 0
+                    )
                     for linguistic, surface in labels:
-                        text = _sentence(name, linguistic, surface, np.random.default_rng([paradigm, 7]))
+                        text = _sentence(
+                            name, linguistic, surface, np.random.default_rng([paradigm, 7])
+                        )
                         row = {"set": name, "role": role, "L": linguistic, "S": surface}
-                        file.write(json.dumps({**row, "paradigm": paradigm, "sentence": text}) + "\n")
-            junk = {"set": name, "role": "test_ood", "L": 1, "S": 0, "paradigm": 9_999, "sentence": "at those " * 20}
+                        file.write(
+                            json.dumps({**row, "paradigm": paradigm, "sentence": text}) + "\n"
+                        )
+            junk = {
+                "set": name,
+                "role": "test_ood",
+                "L": 1,
+                "S": 0,
+                "paradigm": 9_999,
+                "sentence": "at those " * 20,
+            }
             if name == "ADJECT":
                 file.write(json.dumps(junk) + "\n")
 
@@ -57,11 +70,23 @@ def write_hans(home: Path, rows: int) -> None:
             for heuristic, subcase, premise, entails in (
                 ("subsequence", "sn_PP_on_subject", f"The {a} near the {b} slept .", False),
                 ("subsequence", "se_conjunction", f"The {a} and the {b} slept .", True),
-                ("constituent", "cn_embedded_under_if", f"Unless the {b} slept , the {a} ran .", False),
-                ("constituent", "ce_embedded_under_since", f"Because the {b} slept , the {a} ran .", True),
+                (
+                    "constituent",
+                    "cn_embedded_under_if",
+                    f"Unless the {b} slept , the {a} ran .",
+                    False,
+                ),
+                (
+                    "constituent",
+                    "ce_embedded_under_since",
+                    f"Because the {b} slept , the {a} ran .",
+                    True,
+                ),
             ):
                 label = "entailment" if entails else "non-entailment"
-                lines.append(f"{split}\t{label}\t{premise}\tThe {b} slept .\t{heuristic}\t{subcase}\ttemp1")
+                lines.append(
+                    f"{split}\t{label}\t{premise}\tThe {b} slept .\t{heuristic}\t{subcase}\ttemp1"
+                )
     with lzma.open(home / "hans_regen.tsv.xz", "wt", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 
@@ -74,17 +99,24 @@ def write_pairs(home: Path, rows: int) -> None:
         a, b = rng.choice(PEOPLE, 2, replace=False)
         swapped = i % 3 > 0
         pair = (f"Do {a} like {b} ?", f"Do {b} like {a} ?" if swapped else f"Do the {a} like {b} ?")
-        out.append({"set": "paws_qqp", "split": "dev_and_test", "id": str(i), "label": int(not swapped)} | _of(pair))
+        out.append(
+            {"set": "paws_qqp", "split": "dev_and_test", "id": str(i), "label": int(not swapped)}
+            | _of(pair)
+        )
         for split in ("train", "test"):
             same = i % 2 == 0
             pair = (f"{a} sold {b} .", f"{a} sold the {b} ." if same else f"{b} left .")
             # hardly a "no" of MRPC, so that its models err on PAWS's and there is something to grade
-            out.append({"set": "mrpc", "split": split, "id": f"{split}{i}", "label": int(i % 8 > 0)} | _of(pair))
+            out.append(
+                {"set": "mrpc", "split": split, "id": f"{split}{i}", "label": int(i % 8 > 0)}
+                | _of(pair)
+            )
             out.append({"set": "sick", "split": split, "id": str(i)} | _of(pair)
                        | {"label": "ENTAILMENT" if same else ("NEUTRAL", "CONTRADICTION")[i % 4 // 2]})  # fmt: skip
         for split in ("rte1_dev", "rte2_test"):
             out.append(
-                {"set": "rte", "split": split, "label": "TRUE" if i % 2 else "NO"} | _of((f"{a} ran", f"{b} ran"))
+                {"set": "rte", "split": split, "label": "TRUE" if i % 2 else "NO"}
+                | _of((f"{a} ran", f"{b} ran"))
             )
     with lzma.open(home / "pairs.jsonl.xz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in out)

@@ -43,22 +43,42 @@ VERDICTS = {"holds", "does not hold", "undecided"}
 
 def test_a_claim_without_a_test_is_undecided() -> None:
     (row,) = judged([Claim("a", "A", "seen", "", Look(0.0, 1.0))])
-    assert row == {"name": "a", "claim": "A", "verdict": "undecided", "evidence": "seen", "test": None}
+    assert row == {
+        "name": "a",
+        "claim": "A",
+        "verdict": "undecided",
+        "evidence": "seen",
+        "test": None,
+    }
 
 
 def test_most_is_more_than_half_of_three_or_more() -> None:
     sure, open_, wrong = Look(0.001, 0.999), Look(0.5, 0.5), Look(0.999, 0.001)
-    some = ([sure] * 2, [sure, sure, open_], [sure, open_, open_], [wrong, wrong, sure], [sure, sure, wrong, wrong])
+    some = (
+        [sure] * 2,
+        [sure, sure, open_],
+        [sure, open_, open_],
+        [wrong, wrong, sure],
+        [sure, sure, wrong, wrong],
+    )
     rows = [Row("a", "test", looks, needed="most") for looks in some]
     verdicts = [claim.verdict for claim in claims_from(Page({"claims": {"a": ["A", ""]}}), rows)]
     assert verdicts == ["undecided", "holds", "undecided", "does not hold", "does not hold"]
 
 
 def test_claims_are_corrected_for_their_number() -> None:
-    claims = [Claim(name, name, "", "test", Look(p, 1 - p)) for name, p in (("a", 0.02), ("b", 0.04), ("c", 0.5))]
+    claims = [
+        Claim(name, name, "", "test", Look(p, 1 - p))
+        for name, p in (("a", 0.02), ("b", 0.04), ("c", 0.5))
+    ]
     rows = judged([*claims, Claim("d", "d", "")])
     assert [row["verdict"] for row in rows] == ["holds", "holds", "undecided", "undecided"]
-    assert [row.get("p_all") for row in rows] == [pytest.approx(0.06), pytest.approx(0.08), 0.5, None]
+    assert [row.get("p_all") for row in rows] == [
+        pytest.approx(0.06),
+        pytest.approx(0.08),
+        0.5,
+        None,
+    ]
     text = claims_table(rows)
     assert "Of 3 claims tested 2 are decided; 0 of these verdicts also stand" in text
     assert "| a | holds |  | test | 0.020 | 0.980 | 0.060 | - |" in text
@@ -67,7 +87,9 @@ def test_claims_are_corrected_for_their_number() -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_committed_verdict_follows_from_its_p_value(name: str) -> None:
-    found = json.loads((find_recipe(name).home / "results" / "small.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        (find_recipe(name).home / "results" / "small.json").read_text(encoding="utf-8")
+    )
     assert len({one["name"] for one in found["claims"]}) == len(found["claims"])
     for one in found["claims"]:
         assert one["verdict"] in VERDICTS
@@ -112,12 +134,18 @@ def test_replicates_have_a_least_p_value() -> None:
 
 def test_several_looks_by_hand() -> None:
     p = [0.01, 0.02, 0.03, 0.5]
-    assert partial_conjunction(p, 1) == pytest.approx(0.04)  # Simes: min(4 * .01, 4/2 * .02, 4/3 * .03, .5)
+    assert partial_conjunction(p, 1) == pytest.approx(
+        0.04
+    )  # Simes: min(4 * .01, 4/2 * .02, 4/3 * .03, .5)
     assert partial_conjunction(p, 3) == pytest.approx(0.06)  # min(2 * .03, .5)
     looks = [Look(value, 1 - value) for value in p]
     assert either(looks).supports == pytest.approx(0.04)
-    assert all_of(looks) == Look(0.5, 0.99)  # 1 or more against: min(4 * .5, 4/2 * .97, 4/3 * .98, .99)
-    assert at_least(3, looks).refutes == pytest.approx(0.99)  # 2 or more against: min(3 * .97, 3/2 * .98, .99)
+    assert all_of(looks) == Look(
+        0.5, 0.99
+    )  # 1 or more against: min(4 * .5, 4/2 * .97, 4/3 * .98, .99)
+    assert at_least(3, looks).refutes == pytest.approx(
+        0.99
+    )  # 2 or more against: min(3 * .97, 3/2 * .98, .99)
     assert all_of([]) == at_least(3, looks[:2]) == Look()
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
@@ -141,7 +169,9 @@ def test_flipped_signs_against_scipy(differences: list[int]) -> None:
     values = np.array(differences, dtype=float)
     found = sign_flips(differences)
     for alternative, p in (("greater", found.supports), ("less", found.refutes)):
-        exact = stats.permutation_test((values,), np.sum, permutation_type="samples", alternative=alternative)
+        exact = stats.permutation_test(
+            (values,), np.sum, permutation_type="samples", alternative=alternative
+        )
         assert p == pytest.approx(float(exact.pvalue))
 
 
@@ -171,15 +201,23 @@ def test_what_is_missing_is_a_dash() -> None:
 
 def normal_looks(z: np.ndarray, count: int) -> float:
     """How often "at least ``count``" is seen, of looks that are normal numbers with error 1, a row a repetition."""
-    return float(np.mean([partial_conjunction(stats.norm.sf(row).tolist(), count) <= LEVEL for row in z]))
+    return float(
+        np.mean([partial_conjunction(stats.norm.sf(row).tolist(), count) <= LEVEL for row in z])
+    )
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4.7, 30])
 @pytest.mark.parametrize(("level", "power"), [(0.05, 0.8), (0.05 / 11, 0.8 ** (1 / 11))])
-def test_the_smallest_effect_against_the_noncentral_t(freedom: float, level: float, power: float) -> None:
+def test_the_smallest_effect_against_the_noncentral_t(
+    freedom: float, level: float, power: float
+) -> None:
     effect = smallest_effect(0.5, freedom, level, power)
-    assert stats.nct.sf(stats.t.isf(level, freedom), freedom, effect / 0.5) == pytest.approx(power, abs=1e-4)
-    assert smallest_effect(0.5, 1e6, level, power) == pytest.approx(smallest_effect(0.5, math.inf, level, power), 1e-4)
+    assert stats.nct.sf(stats.t.isf(level, freedom), freedom, effect / 0.5) == pytest.approx(
+        power, abs=1e-4
+    )
+    assert smallest_effect(0.5, 1e6, level, power) == pytest.approx(
+        smallest_effect(0.5, math.inf, level, power), 1e-4
+    )
 
 
 def test_an_effect_of_the_smallest_size_is_seen_in_four_of_five_repetitions() -> None:
@@ -187,15 +225,24 @@ def test_an_effect_of_the_smallest_size_is_seen_in_four_of_five_repetitions() ->
     rng = np.random.default_rng(0)
     for n in (3, 8):
         values = rng.normal(size=n)
-        effect = positive(((values - values.mean()) / values.std(ddof=1)).tolist()).sees(LEVEL, POWER)
+        effect = positive(((values - values.mean()) / values.std(ddof=1)).tolist()).sees(
+            LEVEL, POWER
+        )
         drawn = rng.normal(effect, 1.0, (4000, n))
         p = stats.ttest_1samp(drawn, 0.0, axis=1, alternative="greater").pvalue
         assert np.mean(p <= LEVEL) == pytest.approx(POWER, abs=0.02)
-    small, large = np.array([-1.0, 0.0, 1.0, 0.0]), 3 * np.array([-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0])
+    small, large = (
+        np.array([-1.0, 0.0, 1.0, 0.0]),
+        3 * np.array([-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0]),
+    )
     effect = contrast((large.tolist(), small.tolist()), (1, -1)).sees(LEVEL, POWER)
     spreads = large.std(ddof=1), small.std(ddof=1)
-    first, second = (rng.normal(0.0, sd, (4000, len(x))) for sd, x in zip(spreads, (large, small), strict=True))
-    p = stats.ttest_ind(first + effect, second, axis=1, equal_var=False, alternative="greater").pvalue
+    first, second = (
+        rng.normal(0.0, sd, (4000, len(x))) for sd, x in zip(spreads, (large, small), strict=True)
+    )
+    p = stats.ttest_ind(
+        first + effect, second, axis=1, equal_var=False, alternative="greater"
+    ).pvalue
     assert np.mean(p <= LEVEL) == pytest.approx(POWER, abs=0.03)
 
 
@@ -205,13 +252,22 @@ def test_the_smallest_effect_of_one_look_by_its_closed_form() -> None:
         assert look.sees(LEVEL, POWER) == pytest.approx(2 * plain)
     cell = {"value": 0.5, "lower": 0.4, "upper": 0.7, "level": 0.95}
     assert above(cell, 0.45).sees(LEVEL, POWER) == pytest.approx(0.1 / 1.9599640 * plain)
-    chance = binomial(11, 20, 0.5).sees(LEVEL, POWER)  # 15 of 20 is the least that a fair coin seldom gives
+    chance = binomial(11, 20, 0.5).sees(
+        LEVEL, POWER
+    )  # 15 of 20 is the least that a fair coin seldom gives
     assert stats.binom.sf(14, 20, 0.5) <= LEVEL < stats.binom.sf(13, 20, 0.5)
     assert stats.binom.sf(14, 20, chance) == pytest.approx(POWER)
     flips = sign_flips([0.1, -0.2, 0.3, 0.2, 0.1])
     assert flips.sees(LEVEL, POWER) == positive([0.1, -0.2, 0.3, 0.2, 0.1]).sees(LEVEL, POWER)
     # Tests that are never so sure: 4 flips of 2 differences, 18 replicates, 4 successes of 4; and what has no error
-    never = (sign_flips([0.1, 0.2]), share(0.9, 18, 1.0), binomial(4, 4, 0.5), share(0.9), Look(), positive([1.0]))
+    never = (
+        sign_flips([0.1, 0.2]),
+        share(0.9, 18, 1.0),
+        binomial(4, 4, 0.5),
+        share(0.9),
+        Look(),
+        positive([1.0]),
+    )
     assert {look.sees(LEVEL, POWER) for look in never} == {math.inf}
     assert gap(0.0, 0.0).sees(LEVEL, POWER) == 0.0
 
@@ -227,7 +283,9 @@ def test_the_smallest_effect_of_several_looks() -> None:
     assert either(looks).sees(LEVEL, POWER) == at_least(1, looks).sees(LEVEL, POWER)
     mixed = [gap(0.0, 3.0), gap(0.0, 1.0), Look()]
     assert all_of(mixed).sees(LEVEL, POWER) == math.inf
-    assert at_least(2, mixed).sees(LEVEL, POWER) == smallest_effect(3.0, math.inf, LEVEL / 2, POWER**0.5)
+    assert at_least(2, mixed).sees(LEVEL, POWER) == smallest_effect(
+        3.0, math.inf, LEVEL / 2, POWER**0.5
+    )
     # A number within a margin by two one-sided tests: shown with this power where it is 0
     margin = all_of([gap(0.5, 1.0), gap(-0.5, 1.0)]).sees(LEVEL, POWER)
     number = rng.normal(size=4000)
@@ -236,11 +294,24 @@ def test_the_smallest_effect_of_several_looks() -> None:
 
 
 def test_only_what_is_undecided_has_a_visible_effect_in_its_unit() -> None:
-    page = Page({"page": {"unit": "points"}, "claims": {"a": ["A", ""], "b": ["B", "", "rises"], "c": ["C", "", ""]}})
+    page = Page(
+        {
+            "page": {"unit": "points"},
+            "claims": {"a": ["A", ""], "b": ["B", "", "rises"], "c": ["C", "", ""]},
+        }
+    )
     rows = judged(claims_from(page, [Row(name, "test", [gap(0.1, 0.1)]) for name in "abc"]))
-    assert [(row["visible"], row["unit"]) for row in rows] == [(24.9, "points"), (0.249, "rises"), (0.249, "")]
+    assert [(row["visible"], row["unit"]) for row in rows] == [
+        (24.9, "points"),
+        (0.249, "rises"),
+        (0.249, ""),
+    ]
     text = claims_table(rows)
-    assert ("| 24.9 points |" in text, "| 0.249 rises |" in text, "| 0.249 |" in text) == (True, True, True)
+    assert ("| 24.9 points |" in text, "| 0.249 rises |" in text, "| 0.249 |" in text) == (
+        True,
+        True,
+        True,
+    )
     (sure,) = judged(claims_from(page, [Row("a", "test", [gap(1.0, 0.1)])]))
     assert "visible" not in sure
     (unknown,) = judged(claims_from(page, [Row("a", "test", [share(0.6)])]))
@@ -258,7 +329,11 @@ def test_an_undecided_claim_says_whether_it_is_smaller_than_in_the_paper() -> No
 
     rows = [said(0.1, paper) for paper in (None, 0.2, 0.4)]
     assert [row["verdict"] for row in rows] == ["undecided"] * 3
-    assert [row.get("p_smaller") for row in rows] == [None, pytest.approx(0.158655), pytest.approx(0.00135)]
+    assert [row.get("p_smaller") for row in rows] == [
+        None,
+        pytest.approx(0.158655),
+        pytest.approx(0.00135),
+    ]
     assert [is_smaller(row) for row in rows] == [False, False, True]
     assert "| A | undecided, but smaller than in the paper |" in claims_table(rows)
     assert "p_smaller" not in said(1.0, 2.0)

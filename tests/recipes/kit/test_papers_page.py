@@ -20,7 +20,8 @@ def test_every_claim_has_the_number_of_the_paper(name: str) -> None:
     home = find_recipe(name).home
     numbers = tomllib.loads((home / "page.toml").read_text(encoding="utf-8"))["paper_says"]
     claims = [
-        claim["name"] for claim in json.loads((home / "results/small.json").read_text(encoding="utf-8"))["claims"]
+        claim["name"]
+        for claim in json.loads((home / "results/small.json").read_text(encoding="utf-8"))["claims"]
     ]
     assert [claim for claim in claims if papers.says(numbers, claim) == "-"] == []
     used = {papers.says(numbers, claim) for claim in claims}
@@ -36,7 +37,15 @@ def test_a_number_is_that_of_the_longest_part_of_a_name() -> None:
 def test_counts_and_cells_by_hand() -> None:
     tested = {"test": "t", "looks": 1, "needed": 1, "evidence": "seen"}
     claims = [
-        {"name": "a", "claim": "A", "verdict": "holds", "p_for": 0.0001, "p_against": 1.0, "p_all": 0.0004, **tested},
+        {
+            "name": "a",
+            "claim": "A",
+            "verdict": "holds",
+            "p_for": 0.0001,
+            "p_against": 1.0,
+            "p_all": 0.0004,
+            **tested,
+        },
         {
             "name": "b",
             "claim": "B",
@@ -46,8 +55,23 @@ def test_counts_and_cells_by_hand() -> None:
             "p_all": 0.1,
             **tested,
         },
-        {"name": "c", "claim": "C", "verdict": "undecided", "p_for": 0.9, "p_against": 0.2, "p_all": 0.4, **tested}
-        | {"test": "u", "looks": 5, "needed": 3, "visible": 12.5, "unit": "points", "evidence": "x, " * 100},
+        {
+            "name": "c",
+            "claim": "C",
+            "verdict": "undecided",
+            "p_for": 0.9,
+            "p_against": 0.2,
+            "p_all": 0.4,
+            **tested,
+        }
+        | {
+            "test": "u",
+            "looks": 5,
+            "needed": 3,
+            "visible": 12.5,
+            "unit": "points",
+            "evidence": "x, " * 100,
+        },
         {"name": "d", "claim": "D", "verdict": "undecided", "evidence": "", "test": None},
     ]
     assert papers.counts(claims) == ([1, 1, 2, 0], 1, 1)
@@ -62,4 +86,7 @@ def test_counts_and_cells_by_hand() -> None:
     smaller = [claims[2] | {"p_smaller": p} for p in (0.0123, 0.051)]
     assert papers.counts(smaller) == ([0, 0, 2, 1], 0, 0)
     rows, _ = papers.rows_of(smaller, {})
-    assert [row[3] for row in rows] == ["**undecided**, but smaller than in the paper (p 0.012)", "**undecided**"]
+    assert [row[3] for row in rows] == [
+        "**undecided**, but smaller than in the paper (p 0.012)",
+        "**undecided**",
+    ]

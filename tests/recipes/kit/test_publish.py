@@ -15,7 +15,9 @@ from oodometer.errors import InputError
 from oodometer.recipes import RECIPES, Recipe, find_recipe
 
 PUBLISHED = [
-    (name, path.stem) for name in RECIPES for path in sorted((find_recipe(name).home / "results").glob("*.json"))
+    (name, path.stem)
+    for name in RECIPES
+    for path in sorted((find_recipe(name).home / "results").glob("*.json"))
 ]
 
 
@@ -53,7 +55,9 @@ def test_every_recipe_has_results() -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("afresh", [False, True])
-def test_what_is_committed_is_published_again_to_the_byte(copy: Any, name: str, afresh: bool) -> None:
+def test_what_is_committed_is_published_again_to_the_byte(
+    copy: Any, name: str, afresh: bool
+) -> None:
     recipe, home, run = copy(name)
     if afresh:
         shutil.rmtree(home / "results")
@@ -81,7 +85,11 @@ def test_a_run_is_published_with_claims_checked_again(copy: Any, tmp_path: Path)
     publish(recipe, run, home)
     assert read(home / "results" / "small.json") == result
     text = (home / "README.md").read_text()
-    assert (text.startswith("before "), text.endswith(" after"), " old " in text) == (True, True, False)
+    assert (text.startswith("before "), text.endswith(" after"), " old " in text) == (
+        True,
+        True,
+        False,
+    )
     assert recipe.to_markdown(result) in text
     before = text
     publish(recipe, home / "results" / "small.json", home)  # a result itself: the same again
@@ -95,8 +103,12 @@ def test_tasks_that_a_run_lacks_stay(copy: Any) -> None:
     part = {**whole, "tasks": {"cogs": whole["tasks"]["cogs"]}, "missing": [], "claims": []}
     (run / "result.json").write_text(json.dumps(part))
     publish(recipe, run, home)
-    assert (home / "results" / "small.json").read_bytes() == (recipe.home / "results" / "small.json").read_bytes()
-    (run / "result.json").write_text(json.dumps({**part, "form": 0}))  # tasks of another form are not joined
+    assert (home / "results" / "small.json").read_bytes() == (
+        recipe.home / "results" / "small.json"
+    ).read_bytes()
+    (run / "result.json").write_text(
+        json.dumps({**part, "form": 0})
+    )  # tasks of another form are not joined
     publish(recipe, run, home)
     found = read(home / "results" / "small.json")
     assert list(found["tasks"]) == ["cogs"]
@@ -149,7 +161,9 @@ def test_the_committed_form_is_the_codes(name: str, scale: str) -> None:
     elif others:
         assert others == {found["form"]}
         page = (home / "results" / f"{scale}.md").read_text(encoding="utf-8")
-        assert f"Left by form {found['form']} of this recipe, which is at form {wanted} today" in page
+        assert (
+            f"Left by form {found['form']} of this recipe, which is at form {wanted} today" in page
+        )
     assert found["paper"] == name
     assert found["scale"] == scale
 
@@ -177,7 +191,9 @@ def test_figures_are_valid_vega_lite(name: str) -> None:
     figures = None if found is None else found.FIGURES
     drawings = figures.drawings(committed(name, "small")[0]) if figures is not None else []
     left = figures.files() if figures is not None else ()
-    assert [f"figures/{one.name}.vl.json" for one in drawings] == [name for name in left if "/" in name]
+    assert [f"figures/{one.name}.vl.json" for one in drawings] == [
+        name for name in left if "/" in name
+    ]
     for one in drawings:
         drawn = convert.vegalite_to_svg(one.specification())
         assert "<svg" in drawn
@@ -189,7 +205,10 @@ def test_a_drift_is_seen(tmp_path: Path) -> None:
     """The checks are no tautology: another form, verdict or number is another result, page or README."""
     found, home = committed("selective-answering", "small")
     recipe = find_recipe("selective-answering")
-    assert dict(forms({"form": 7, "tasks": {"a": {"form": 6}}})) == {"result": 7, "result/tasks/a": 6}
+    assert dict(forms({"form": 7, "tasks": {"a": {"form": 6}}})) == {
+        "result": 7,
+        "result/tasks/a": 6,
+    }
     readme = (home / "README.md").read_text(encoding="utf-8")
     found["models"][0]["imdb"]["accuracy"]["value"] += 0.01
     assert with_tables(readme, recipe.to_markdown(found)) != readme

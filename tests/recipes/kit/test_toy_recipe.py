@@ -33,12 +33,17 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_toy_recipe_is_two_files_and_a_line(toy: Any, tmp_path: Path) -> None:
-    assert sorted(path.name for path in FOLDER.iterdir() if path.is_file()) == ["README.md", "__init__.py"]
+    assert sorted(path.name for path in FOLDER.iterdir() if path.is_file()) == [
+        "README.md",
+        "__init__.py",
+    ]
     assert toy.home == FOLDER
     found = reproduce("toy", out=tmp_path / "run")
     verdicts = {claim["name"]: claim["verdict"] for claim in found.result["claims"]}
     assert verdicts == {"more_helps": "holds", "saves": "does not hold", "cheap": "undecided"}
-    drawn = json.loads((found.folder / "figures" / "accuracy.vl.json").read_text())["concat"][0]["data"]["values"]
+    drawn = json.loads((found.folder / "figures" / "accuracy.vl.json").read_text())["concat"][0][
+        "data"
+    ]["values"]
     assert [row["accuracy"] for row in drawn if row["model"] == "LARGE"] == [
         one["LARGE"]["value"] for one in found.result["sets"]
     ]

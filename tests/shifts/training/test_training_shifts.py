@@ -21,24 +21,42 @@ from oodometer.shifts.training import dominoes, flip_labels, measurement_noise, 
 RNG = np.random.default_rng(0)
 
 
-def images(rows: int = 60, size: int = 8, classes: int = 3, channels: int = 3, seed: int = 0) -> Dataset:
+def images(
+    rows: int = 60, size: int = 8, classes: int = 3, channels: int = 3, seed: int = 0
+) -> Dataset:
     rng = np.random.default_rng(seed)
     pixels = rng.integers(256, size=(rows, size, size, channels), dtype=np.uint8)
     ids = tuple(f"r{i}" for i in range(rows))
-    return Dataset("toy", pixels, tuple((np.arange(rows) % classes).tolist()), ids=ids, source="here", modality="image")
+    return Dataset(
+        "toy",
+        pixels,
+        tuple((np.arange(rows) % classes).tolist()),
+        ids=ids,
+        source="here",
+        modality="image",
+    )
 
 
 def flat(levels: Any, targets: Any, size: int, name: str) -> Dataset:
     """Grey images of one level each, so that a level tells which image it is."""
-    pixels = np.zeros((len(levels), size, size, 1), np.uint8) + np.array(levels, np.uint8)[:, None, None, None]
+    pixels = (
+        np.zeros((len(levels), size, size, 1), np.uint8)
+        + np.array(levels, np.uint8)[:, None, None, None]
+    )
     return Dataset(name, pixels, tuple(targets), modality="image")
 
 
 # ---------------------------------------------------------------- label noise
 
 
-@given(st.lists(st.sampled_from("abcde"), min_size=2, max_size=60), st.floats(0, 1), st.integers(0, 2**32 - 1))
-def test_a_share_of_the_labels_is_wrong_and_no_other(labels: list[str], rate: float, seed: int) -> None:
+@given(
+    st.lists(st.sampled_from("abcde"), min_size=2, max_size=60),
+    st.floats(0, 1),
+    st.integers(0, 2**32 - 1),
+)
+def test_a_share_of_the_labels_is_wrong_and_no_other(
+    labels: list[str], rate: float, seed: int
+) -> None:
     if len(set(labels)) < 2:
         labels = ["a", "b", *labels]
     data = Dataset("toy", tuple(range(len(labels))), tuple(labels))
@@ -69,7 +87,12 @@ def test_noise_has_the_spread_that_was_asked_for() -> None:
     change = measurement_noise(grey, seed=1).inputs.astype(float) - 128
     assert abs(change.mean()) < 0.2
     assert change.std() == pytest.approx(0.07 * 255, rel=0.01)
-    assert stats.kstest(change.ravel()[:5000] + RNG.uniform(-0.5, 0.5, 5000), "norm", (0, 0.07 * 255)).pvalue > 0.001
+    assert (
+        stats.kstest(
+            change.ravel()[:5000] + RNG.uniform(-0.5, 0.5, 5000), "norm", (0, 0.07 * 255)
+        ).pvalue
+        > 0.001
+    )
     pairs = np.corrcoef(change.reshape(200, -1)[:, :40])
     assert np.abs(pairs - np.eye(200)).max() < 0.75, "every image has its own noise"
 
@@ -78,8 +101,12 @@ def test_the_blur_is_a_gaussian_one() -> None:
     """A white pixel on black becomes the products of the weights exp(-d^2 / 2 sigma^2), cut at two pixels."""
     dot = np.zeros((1, 7, 7, 1), np.uint8)
     dot[0, 3, 3] = 255
-    found = measurement_noise(Dataset("dot", dot, (0,), modality="image"), blur=0.5, noise=0).inputs[0, :, :, 0]
-    weights = np.array([math.exp(-(d**2) / (2 * 0.5**2)) if abs(d) <= 2 else 0 for d in range(-3, 4)])
+    found = measurement_noise(
+        Dataset("dot", dot, (0,), modality="image"), blur=0.5, noise=0
+    ).inputs[0, :, :, 0]
+    weights = np.array(
+        [math.exp(-(d**2) / (2 * 0.5**2)) if abs(d) <= 2 else 0 for d in range(-3, 4)]
+    )
     weights /= weights.sum()
     np.testing.assert_allclose(found, 255 * np.outer(weights, weights), atol=0.51)
 
@@ -104,7 +131,12 @@ def test_noise_does_not_depend_on_batches_or_axes() -> None:
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.floats(0, 1), st.integers(0, 99))
 def test_a_share_of_a_class_is_left_out(labels: list[int], share: float, seed: int) -> None:
-    data = Dataset("toy", tuple(range(len(labels) + 1)), (*labels, 9), ids=tuple(map(str, range(len(labels) + 1))))
+    data = Dataset(
+        "toy",
+        tuple(range(len(labels) + 1)),
+        (*labels, 9),
+        ids=tuple(map(str, range(len(labels) + 1))),
+    )
     wanted = sorted(set(labels))[:2]
     found = under_sample(data, wanted, share, seed)
     assert list(found.inputs) == sorted(found.inputs)
@@ -157,7 +189,9 @@ def test_images_come_together_in_size_and_channels() -> None:
     upper = found.inputs[:, :8]
     assert not upper[:, 0].any()
     assert not upper[:, 6:].any()
-    assert {one.tobytes() for one in upper[:, 1:6, 1:6, 2]} <= {one.tobytes() for one in grey.inputs[..., 0]}
+    assert {one.tobytes() for one in upper[:, 1:6, 1:6, 2]} <= {
+        one.tobytes() for one in grey.inputs[..., 0]
+    }
     np.testing.assert_array_equal(upper[..., 0], upper[..., 2])
     np.testing.assert_array_equal(before[0], grey.inputs)
     np.testing.assert_array_equal(before[1], coloured.inputs)
@@ -172,7 +206,10 @@ def test_classes_pair_by_name_or_by_order() -> None:
     named = flat([1, 2, 3], ["dog", "cat", "emu"], 1, "photos")
     assert dominoes(digits, named).inputs[:, 0, 0, 0].tolist() == [20, 10, 30]
     two = flat([1, 2], ["dog", "cat"], 1, "photos")
-    with pytest.raises(InputError, match="got 2 complex and 3 simple classes of other names; give them the same names"):
+    with pytest.raises(
+        InputError,
+        match="got 2 complex and 3 simple classes of other names; give them the same names",
+    ):
         dominoes(digits, two)
 
 
@@ -224,7 +261,9 @@ def test_real_images(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
     photos, digits = cifar10("test"), mnist("test")
     assert len(flip_labels(photos, 0.05).rows) == 500
-    assert np.bincount(under_sample(photos, [1, 2]).targets).tolist() == [1000, 800, 800] + [1000] * 7
+    assert (
+        np.bincount(under_sample(photos, [1, 2]).targets).tolist() == [1000, 800, 800] + [1000] * 7
+    )
     found = dominoes(digits, photos, 0.95)
     assert found.inputs.shape == (10_000, 64, 32, 3)
     assert not found.inputs[:, :2].any(), "a digit has a margin of two black rows"

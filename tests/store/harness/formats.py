@@ -24,18 +24,35 @@ def helm(folder: Path, method: str = "multiple_choice_joint", **stats: Any) -> P
     """A run folder; an instance is perturbed, as robustness asks."""
     run = folder / "mmlu:subject=anatomy,method=multiple_choice_joint,model=openai_gpt2"
     adapter = {"method": method, "model": "openai/gpt2", "eval_splits": ["valid", "test"]}
-    put(run / "run_spec.json", {"name": run.name, "scenario_spec": {}, "adapter_spec": adapter, "groups": ["mmlu"]})
+    put(
+        run / "run_spec.json",
+        {"name": run.name, "scenario_spec": {}, "adapter_spec": adapter, "groups": ["mmlu"]},
+    )
     shown, entries, instances = [], [], []
     for i, (said, gold) in enumerate(zip(SAID, GOLD, strict=True)):
         name = f"id{i}"
-        values = {"exact_match": said == gold, "num_prompt_tokens": 70, "inference_runtime": 0.5, **stats}
+        values = {
+            "exact_match": said == gold,
+            "num_prompt_tokens": 70,
+            "inference_runtime": 0.5,
+            **stats,
+        }
         own = [
-            {"name": {"name": stat, "split": "test"}, "count": 1, "sum": float(value), "mean": float(value)}
+            {
+                "name": {"name": stat, "split": "test"},
+                "count": 1,
+                "sum": float(value),
+                "mean": float(value),
+            }
             for stat, value in values.items()
         ]
         entries.append({"instance_id": name, "train_trial_index": 0, "stats": own})
-        shown.append({"instance_id": name, "train_trial_index": 0, "predicted_text": said, "stats": {}})
-        instances.append({"id": name, "split": "test", "input": {"text": f"Q{i}"}, "references": []})
+        shown.append(
+            {"instance_id": name, "train_trial_index": 0, "predicted_text": said, "stats": {}}
+        )
+        instances.append(
+            {"id": name, "split": "test", "input": {"text": f"Q{i}"}, "references": []}
+        )
     entries.append({**entries[0], "perturbation": {"name": "misspellings"}})
     put(run / "display_predictions.json", shown)
     put(run / "instances.json", instances)
@@ -46,7 +63,9 @@ def helm(folder: Path, method: str = "multiple_choice_joint", **stats: Any) -> P
 def lighteval(folder: Path, new: bool = True, likely: Any = None, **metrics: list[Any]) -> Path:
     """Details of a task with four options, or of written answers where no log-likelihoods are given."""
     metrics = metrics or {"acc": [float(s == g) for s, g in zip(SAID, GOLD, strict=True)]}
-    own = [dict(zip(metrics, values, strict=True)) for values in zip(*metrics.values(), strict=True)]
+    own = [
+        dict(zip(metrics, values, strict=True)) for values in zip(*metrics.values(), strict=True)
+    ]
     golds = [["ABCD".index(gold)] for gold in GOLD]
     choices, asked = [[" A", " B", " C", " D"]] * 4, [f"Q{i}" for i in range(4)]
     if new:
@@ -54,11 +73,18 @@ def lighteval(folder: Path, new: bool = True, likely: Any = None, **metrics: lis
             {"query": q, "choices": c, "gold_index": g, "id": str(i)}
             for i, (q, c, g) in enumerate(zip(asked, choices, golds, strict=True))
         ]
-        replies = [{"text": [s], "logprobs": p} for s, p in zip(SAID, likely or [[]] * 4, strict=True)]
+        replies = [
+            {"text": [s], "logprobs": p} for s, p in zip(SAID, likely or [[]] * 4, strict=True)
+        ]
         rows: dict[str, Any] = {"__doc__": doc, "__model_response__": replies, "__metric__": own}
     else:
         said = [[[p, False] for p in row] for row in likely] if likely else [[s] for s in SAID]
-        rows = {"full_prompt": asked, "predictions": list(map(str, said)), "choices": choices, "gold_index": golds}
+        rows = {
+            "full_prompt": asked,
+            "predictions": list(map(str, said)),
+            "choices": choices,
+            "gold_index": golds,
+        }
         rows["metrics"] = own
     path = folder / "details" / "openai" / "gpt2" / "2026-01-02T03-04-05.678901"
     path.mkdir(parents=True)
@@ -70,7 +96,10 @@ def lighteval(folder: Path, new: bool = True, likely: Any = None, **metrics: lis
 def opencompass_predictions(folder: Path, perplexity: bool = False) -> Path:
     entries = {}
     for i, (said, gold) in enumerate(zip(SAID, GOLD, strict=True)):
-        entry: dict[str, Any] = {"origin_prompt": [{"role": "HUMAN", "prompt": f"Q{i}"}], "prediction": said}
+        entry: dict[str, Any] = {
+            "origin_prompt": [{"role": "HUMAN", "prompt": f"Q{i}"}],
+            "prediction": said,
+        }
         if perplexity:
             entry = {"in-context examples": "", "origin_prompt": f"Q{i}"}
             entry |= {f"label: {o}": {"prompt": "", "PPL": 1.0 - 0.5 * (o == said)} for o in "ABCD"}
@@ -92,9 +121,18 @@ def opencompass_results(folder: Path, several: bool = False) -> Path:
     }
     whole: Any = {"type": "GEN", **details}
     if several:
-        own = [(f"x_{i}", said, said == gold) for i, (said, gold) in enumerate(zip(SAID, GOLD, strict=True))]
-        whole = [{"example_abbr": name, "pred": [said, "A"], "correct": [right, False]} for name, said, right in own]
-    return put(folder / "results" / "gpt2" / "arc.json", {"accuracy": 37.5 if several else 75.0, "details": whole})
+        own = [
+            (f"x_{i}", said, said == gold)
+            for i, (said, gold) in enumerate(zip(SAID, GOLD, strict=True))
+        ]
+        whole = [
+            {"example_abbr": name, "pred": [said, "A"], "correct": [right, False]}
+            for name, said, right in own
+        ]
+    return put(
+        folder / "results" / "gpt2" / "arc.json",
+        {"accuracy": 37.5 if several else 75.0, "details": whole},
+    )
 
 
 def alpaca_eval(folder: Path, preferences: Any = (1.0, 2.0, 1.5, None, 1.25)) -> Path:
@@ -107,7 +145,10 @@ def alpaca_eval(folder: Path, preferences: Any = (1.0, 2.0, 1.5, None, 1.25)) ->
 
 def simple_evals(folder: Path, pages: bool = False, score: float = 0.5) -> Path:
     scores = [1.0, 0.5, 0.0, 0.5]
-    talk = [[{"role": "user", "content": f"Q{i}"}, {"role": "assistant", "content": f"A{i}"}] for i in range(4)]
+    talk = [
+        [{"role": "user", "content": f"Q{i}"}, {"role": "assistant", "content": f"A{i}"}]
+        for i in range(4)
+    ]
     htmls = (
         [f"<h3>Results</h3>\n<p>Correct Answer: x</p>\n<p>Score: {s}</p>" for s in scores]
         if pages
@@ -123,9 +164,14 @@ def simple_evals(folder: Path, pages: bool = False, score: float = 0.5) -> Path:
 
 
 def uqlm(folder: Path, **scores: list[float]) -> Path:
-    data = {"prompts": ["a", "b", "c"], "responses": ["x", "y", "z"], "sampled_responses": [["x", "x"]] * 3}
+    data = {
+        "prompts": ["a", "b", "c"],
+        "responses": ["x", "y", "z"],
+        "sampled_responses": [["x", "x"]] * 3,
+    }
     return put(
-        folder / "uq.json", {"data": {**data, **(scores or {"semantic_negentropy": [1.0, 0.5, 0.2]})}, "metadata": {}}
+        folder / "uq.json",
+        {"data": {**data, **(scores or {"semantic_negentropy": [1.0, 0.5, 0.2]})}, "metadata": {}},
     )
 
 
@@ -138,17 +184,24 @@ def squad(folder: Path) -> Path:
         ("q3", ["1990"]),
     ]
     qas = [
-        {"id": n, "question": f"{n}?", "answers": [{"text": t, "answer_start": 0} for t in ts]} for n, ts in questions
+        {"id": n, "question": f"{n}?", "answers": [{"text": t, "answer_start": 0} for t in ts]}
+        for n, ts in questions
     ]
     paragraphs = [{"context": "one", "qas": qas[:2]}, {"context": "two", "qas": qas[2:]}]
-    put(folder / "dev-v2.0.json", {"version": "v2.0", "data": [{"title": "t", "paragraphs": paragraphs}]})
-    return put(folder / "predictions.json", {"q0": "tower", "q1": "the red fox", "q2": "", "q3": "in 1991"})
+    put(
+        folder / "dev-v2.0.json",
+        {"version": "v2.0", "data": [{"title": "t", "paragraphs": paragraphs}]},
+    )
+    return put(
+        folder / "predictions.json", {"q0": "tower", "q1": "the red fox", "q2": "", "q3": "in 1991"}
+    )
 
 
 def chat(folder: Path) -> Path:
     roles = ("system", "user", "assistant", "user", "assistant")
     rows = [
-        {"id": i, "messages": [{"role": r, "content": f"{r} {i}{k}"} for k, r in enumerate(roles)]} for i in range(3)
+        {"id": i, "messages": [{"role": r, "content": f"{r} {i}{k}"} for k, r in enumerate(roles)]}
+        for i in range(3)
     ]
     path = folder / "chat.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -16,7 +16,12 @@ from oodometer.store.harness.others import exact_match, f1, normalized
 
 from . import formats
 
-LIKELY = [[-3.0, -1, -2, -4], [-3.0, -2, -1, -4], [-3.0, -1, -2, -4], [-4.0, -3, -2, -1]]  # the best are SAID
+LIKELY = [
+    [-3.0, -1, -2, -4],
+    [-3.0, -2, -1, -4],
+    [-3.0, -1, -2, -4],
+    [-4.0, -3, -2, -1],
+]  # the best are SAID
 
 
 def read(path: Path, **options: Any) -> Any:
@@ -33,7 +38,11 @@ def refused(path: Path, **options: Any) -> str:
 @pytest.mark.parametrize("kind", formats.ALL)
 def test_the_kind_is_read_from_the_content(tmp_path: Path, kind: str) -> None:
     path = formats.ALL[kind](tmp_path)
-    other = path / "per_instance_stats.json" if kind == "helm" else path.rename(path.with_stem("renamed"))
+    other = (
+        path / "per_instance_stats.json"
+        if kind == "helm"
+        else path.rename(path.with_stem("renamed"))
+    )
     assert log_kind(other) == kind
     assert read(path if kind == "helm" else other).record.rows >= 3
 
@@ -46,7 +55,9 @@ def test_the_kind_is_read_from_the_content(tmp_path: Path, kind: str) -> None:
         (formats.opencompass_results, "gpt2", "arc"),
     ],
 )
-def test_verdicts_prompts_and_answers(tmp_path: Path, make: Callable[[Path], Path], model: str, task: str) -> None:
+def test_verdicts_prompts_and_answers(
+    tmp_path: Path, make: Callable[[Path], Path], model: str, task: str
+) -> None:
     result = read(make(tmp_path), keep_input=True)
     assert (result.model, result.tasks) == (model, (task,))
     assert result.record.correct.tolist() == [1, 1, 0, 1]
@@ -75,7 +86,9 @@ def test_helm_takes_the_test_split_and_any_named_statistic(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("new", [True, False])
-def test_lighteval_options_are_candidates_where_they_give_the_verdict(tmp_path: Path, new: bool) -> None:
+def test_lighteval_options_are_candidates_where_they_give_the_verdict(
+    tmp_path: Path, new: bool
+) -> None:
     record = read(formats.lighteval(tmp_path, new, LIKELY)).record
     assert record.label.tolist() == [1, 2, 0, 3]
     assert record.prediction.tolist() == [1, 2, 1, 3]
@@ -102,9 +115,13 @@ def test_opencompass_runs_of_one_question_are_epochs(tmp_path: Path) -> None:
     assert record.columns["id"].tolist()[:2] == ["x_0", "x_0"]
     assert record.columns["epoch"].tolist()[:2] == [1, 2]
     assert record.accuracy == pytest.approx(3 / 8)
-    formats.put(tmp_path / "results" / "gpt2" / "arc.json", {"accuracy": 1, "details": [{"pred": "A", "answer": "A"}]})
-    assert "row 1: expected an answer with a verdict (correct, is_correct, cascade_correct)" in refused(
-        tmp_path / "results" / "gpt2"
+    formats.put(
+        tmp_path / "results" / "gpt2" / "arc.json",
+        {"accuracy": 1, "details": [{"pred": "A", "answer": "A"}]},
+    )
+    assert (
+        "row 1: expected an answer with a verdict (correct, is_correct, cascade_correct)"
+        in refused(tmp_path / "results" / "gpt2")
     )
 
 
@@ -116,7 +133,9 @@ def test_alpaca_eval_is_the_win_rate_of_the_second(tmp_path: Path) -> None:
     assert "row 1: column preference: expected a preference between 1 and 2, or 0" in refused(
         formats.alpaca_eval(tmp_path, [3.0])
     )
-    formats.put(tmp_path / "annotations.json", [{"instruction": "a", "output": "b", "generator": "mine"}])
+    formats.put(
+        tmp_path / "annotations.json", [{"instruction": "a", "output": "b", "generator": "mine"}]
+    )
     assert read(tmp_path / "annotations.json").record.output.tolist() == ["b"]
 
 
@@ -187,7 +206,11 @@ def test_any_value_in_any_place_gives_a_record_or_one_line(tmp_path: Path, kind:
     path = formats.ALL[kind](tmp_path)
     path = path / "per_instance_stats.json" if kind == "helm" else path
     lines = path.suffix == ".jsonl"
-    whole = [json.loads(line) for line in path.read_text().splitlines()] if lines else json.loads(path.read_text())
+    whole = (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if lines
+        else json.loads(path.read_text())
+    )
     where, rng, said = list(places(whole)), np.random.default_rng(0), []
     for at in rng.integers(len(where), size=80):
         odd = changed(whole, where[at], ODD[int(rng.integers(len(ODD)))])

@@ -20,7 +20,9 @@ from oodometer.scores import natural_confidence, sequence_probability
 from oodometer.store import read_predictions, write_predictions
 from oodometer.store.harness import LogOptions, log_kind, read_logs
 
-LOGS = Path(__file__).parent / "logs"  # written by inspect-ai 0.3.285 and its mock model, events left out
+LOGS = (
+    Path(__file__).parent / "logs"
+)  # written by inspect-ai 0.3.285 and its mock model, events left out
 ANIMALS, SUMS, ERRS = (LOGS / f"inspect_{name}.json" for name in ("animals", "sums", "errs"))
 
 
@@ -52,8 +54,14 @@ def put(folder: Path, log: Mapping[str, Any], name: str = "log.json") -> Path:
 
 def members_of(log: Mapping[str, Any], first: str = "header.json") -> dict[str, bytes]:
     """The members of the packed form: the header, and each sample by itself."""
-    out = {f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one).encode() for one in log["samples"]}
-    return out | {"summaries.json": b"[]", first: json.dumps({k: v for k, v in log.items() if k != "samples"}).encode()}
+    out = {
+        f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one).encode()
+        for one in log["samples"]
+    }
+    return out | {
+        "summaries.json": b"[]",
+        first: json.dumps({k: v for k, v in log.items() if k != "samples"}).encode(),
+    }
 
 
 def zstd_zip(path: Path, members: Mapping[str, bytes]) -> Path:
@@ -64,9 +72,21 @@ def zstd_zip(path: Path, members: Mapping[str, bytes]) -> Path:
         with pa.CompressedOutputStream(sink, "zstd") as stream:
             stream.write(content)
         packed = sink.getvalue().to_pybytes()
-        about = struct.pack("<HHHIIIHH", 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name))
         about = struct.pack(
-            "<HHHHHIIIHH", 63, 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name), 0
+            "<HHHIIIHH", 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name)
+        )
+        about = struct.pack(
+            "<HHHHHIIIHH",
+            63,
+            0,
+            93,
+            0,
+            33,
+            zlib.crc32(content),
+            len(packed),
+            len(content),
+            len(name),
+            0,
         )
         directory += struct.pack("<IH", 0x02014B50, 63) + about
         directory += struct.pack("<HHHII", 0, 0, 0, 0, len(body)) + name.encode()
@@ -85,8 +105,12 @@ def test_letters_give_candidate_scores() -> None:
     assert record.label.tolist() == [1, 0, 2]
     assert record.prediction.tolist() == [1, 1, 2]
     assert record.verdicts.tolist() == [1, 0, 1]
-    assert record.accuracy == pytest.approx(given(ANIMALS)["results"]["scores"][0]["metrics"]["accuracy"]["value"])
-    assert record.candidate_scores.values[:3].tolist() == pytest.approx([math.log(p) for p in (0.1, 0.8, 0.05)])
+    assert record.accuracy == pytest.approx(
+        given(ANIMALS)["results"]["scores"][0]["metrics"]["accuracy"]["value"]
+    )
+    assert record.candidate_scores.values[:3].tolist() == pytest.approx(
+        [math.log(p) for p in (0.1, 0.8, 0.05)]
+    )
     assert record.token_logprobs.lengths.tolist() == [3, 3, 3]
     assert record.input[0] == "Which animal barks?\nA) cat\nB) dog\nC) cow"
 
@@ -96,7 +120,9 @@ def test_a_letter_that_is_not_among_the_top_leaves_the_scores_out(tmp_path: Path
     log["samples"][1]["output"]["choices"][0]["logprobs"]["content"][2]["top_logprobs"].pop(0)
     record = read(put(tmp_path, log)).record
     assert record.candidate_scores is None
-    assert record.confidence[0] == pytest.approx(math.exp(-0.2231435513142097)), "of the letter, not of all tokens"
+    assert record.confidence[0] == pytest.approx(math.exp(-0.2231435513142097)), (
+        "of the letter, not of all tokens"
+    )
 
 
 def reasoned(tmp_path: Path) -> Path:
@@ -106,13 +132,19 @@ def reasoned(tmp_path: Path) -> Path:
         choice = one["output"]["choices"][0]
         words = [f"w{k} " for k in range(20 * (i + 1))]
         choice["message"]["content"] = "".join(words) + choice["message"]["content"]
-        choice["logprobs"]["content"][:0] = [{"token": word, "logprob": -2.0, "top_logprobs": []} for word in words]
+        choice["logprobs"]["content"][:0] = [
+            {"token": word, "logprob": -2.0, "top_logprobs": []} for word in words
+        ]
     return put(tmp_path, log)
 
 
 def test_confidence_is_of_the_option_and_not_of_the_reasoning_before_it(tmp_path: Path) -> None:
     record, plain = read(reasoned(tmp_path)).record, read(ANIMALS).record
-    assert record.confidence.tolist() == plain.confidence.tolist() == [max(p) for p in plain_softmax(plain)]
+    assert (
+        record.confidence.tolist()
+        == plain.confidence.tolist()
+        == [max(p) for p in plain_softmax(plain)]
+    )
     path = tmp_path / "p.parquet"
     write_predictions(record, path)
     assert natural_confidence(record)(record).min() > 0.3
@@ -130,7 +162,9 @@ def test_confidence_is_of_the_option_and_not_of_the_reasoning_before_it(tmp_path
         one["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"] = []
     record = read(put(tmp_path, log)).record
     assert record.candidate_scores is None
-    assert record.confidence.min() > 0.3, "without the other letters, that of the letter that was said"
+    assert record.confidence.min() > 0.3, (
+        "without the other letters, that of the letter that was said"
+    )
 
 
 def plain_softmax(record: Any) -> list[Any]:
@@ -141,10 +175,15 @@ def test_an_empty_answer_is_not_the_surest(tmp_path: Path) -> None:
     log = given(SUMS)
     choice = log["samples"][2]["output"]["choices"][0]
     choice["message"]["content"], choice["logprobs"]["content"] = "", []
-    log["samples"][2]["scores"] = {"match": {"value": "I", "answer": ""}, "includes": {"value": "I", "answer": ""}}
+    log["samples"][2]["scores"] = {
+        "match": {"value": "I", "answer": ""},
+        "includes": {"value": "I", "answer": ""},
+    }
     found = read(put(tmp_path, log), metric="match")
     record = found.record
-    assert record.token_logprobs.lengths.tolist().count(0) == 1, "no token is not the same as no log-probabilities"
+    assert record.token_logprobs.lengths.tolist().count(0) == 1, (
+        "no token is not the same as no log-probabilities"
+    )
     assert record.confidence.tolist().index(0.0) == record.token_logprobs.lengths.tolist().index(0)
     assert sequence_probability(record.token_logprobs).tolist().count(0) == 1
 
@@ -157,7 +196,9 @@ def test_a_list_without_tokens_beside_a_text_is_no_log_probability(tmp_path: Pat
     assert record.confidence is record.token_logprobs is None
 
 
-def test_the_first_scorer_is_read_even_if_another_is_0_or_1_and_some_samples_lack_it(tmp_path: Path) -> None:
+def test_the_first_scorer_is_read_even_if_another_is_0_or_1_and_some_samples_lack_it(
+    tmp_path: Path,
+) -> None:
     log = given(SUMS)
     for i, one in enumerate(log["samples"]):
         one["scores"] = {"quality": {"value": i / 4}, "format_ok": {"value": "C"}}
@@ -166,7 +207,10 @@ def test_the_first_scorer_is_read_even_if_another_is_0_or_1_and_some_samples_lac
     result = read(path)
     assert result.record.score.tolist() == [0.0, 0.5, 0.75]
     assert result.record.columns["format_ok"].tolist() == [1.0] * 3
-    assert "quality is read; the log also has format_ok (0 or 1, mean 1): `--metric sums=format_ok`" in remarks(result)
+    assert (
+        "quality is read; the log also has format_ok (0 or 1, mean 1): `--metric sums=format_ok`"
+        in remarks(result)
+    )
     assert result.skipped[0][1] == "no score by quality"
     assert read(path, metric="quality>=0.5").metrics == ("quality>=0.5",)
     assert len(read(path, metric="sums=format_ok").record) == 4
@@ -195,12 +239,16 @@ def test_several_scorers_and_epochs(tmp_path: Path) -> None:
     log["results"]["headline"] = {"scorer": "includes", "score": "includes", "metric": "accuracy"}
     assert read(put(tmp_path, log)).metrics == ("includes",)
     record = read(SUMS, metric="includes", keep_input=True).record
-    assert record.columns["id"].tolist() == ["1", "2", "1", "2"], "one name for one sample: epochs are seen as repeats"
+    assert record.columns["id"].tolist() == ["1", "2", "1", "2"], (
+        "one name for one sample: epochs are seen as repeats"
+    )
     assert record.columns["epoch"].tolist() == [1, 1, 2, 2]
     assert record.columns["metric"].tolist() == ["includes"] * 4
     assert record.verdicts.tolist() == [1, 0, 0, 1]
     assert record.output.tolist() == ["4", "4", "It is 7", "6"]
-    assert record.confidence.tolist() == pytest.approx([math.exp(x) for x in (-0.1, -0.2, -1.4, -0.4)])
+    assert record.confidence.tolist() == pytest.approx(
+        [math.exp(x) for x in (-0.1, -0.2, -1.4, -0.4)]
+    )
     assert record.input[1].startswith("system: Be brief.\n\nuser: What is 3+3? Think")
     assert "attachment://" not in record.input[1]
 
@@ -243,7 +291,9 @@ def test_packed_logs_say_the_same(tmp_path: Path, log: Path, packing: str) -> No
 def test_a_run_that_did_not_end_is_read_with_a_warning(tmp_path: Path) -> None:
     members = members_of(given(ANIMALS), "_journal/start.json")
     start = json.loads(members["_journal/start.json"])
-    members["_journal/start.json"] = json.dumps({k: start[k] for k in ("version", "eval", "plan")}).encode()
+    members["_journal/start.json"] = json.dumps(
+        {k: start[k] for k in ("version", "eval", "plan")}
+    ).encode()
     found = read(zstd_zip(tmp_path / "log.eval", members))
     assert "ended with status started" in remarks(found)
     assert len(found.record) == 3
@@ -272,11 +322,17 @@ def test_scores_of_several_values(tmp_path: Path) -> None:
     log = given(SUMS)
     for one in log["samples"]:
         one["scores"] = {
-            "rubric": {"value": {"style": 0.3, "fact": 1 if one["scores"]["match"]["value"] == "C" else 0}}
+            "rubric": {
+                "value": {"style": 0.3, "fact": 1 if one["scores"]["match"]["value"] == "C" else 0}
+            }
         }
     result = read(put(tmp_path, log))
-    assert result.record.score.tolist() == [0.3] * 4, "that another is 0 or 1 does not mean that it is meant"
-    assert "rubric/style is read; the log also has rubric/fact (0 or 1, mean 0.5)" in remarks(result)
+    assert result.record.score.tolist() == [0.3] * 4, (
+        "that another is 0 or 1 does not mean that it is meant"
+    )
+    assert "rubric/style is read; the log also has rubric/fact (0 or 1, mean 0.5)" in remarks(
+        result
+    )
     assert read(put(tmp_path, log), metric="rubric/fact").record.verdicts.tolist() == [1, 0, 0, 1]
     assert read(put(tmp_path, log), metric="rubric/style>=0.2").record.accuracy == 1.0
 
@@ -284,10 +340,14 @@ def test_scores_of_several_values(tmp_path: Path) -> None:
 def test_the_header_is_held_against_the_samples(tmp_path: Path) -> None:
     log = given(SUMS)
     log["results"]["total_samples"] = 6
-    assert "sums: partial: 4 samples are in the log, 6 in its header" in remarks(read(put(tmp_path, log)))
+    assert "sums: partial: 4 samples are in the log, 6 in its header" in remarks(
+        read(put(tmp_path, log))
+    )
     log = given(SUMS)
     log["results"]["scores"][0]["metrics"]["stderr"]["value"] = 0.9
-    assert "standard error of the log is 0, its header says 0.9" in remarks(read(put(tmp_path, log)))
+    assert "standard error of the log is 0, its header says 0.9" in remarks(
+        read(put(tmp_path, log))
+    )
     log = given(SUMS)
     log["results"]["scores"][0]["metrics"]["accuracy"]["value"] = 0.75
     said = refused(put(tmp_path, log))
@@ -295,8 +355,13 @@ def test_the_header_is_held_against_the_samples(tmp_path: Path) -> None:
     _, remedy, _ = said.split("`")
     assert "match is 0.5 in the log" in remarks(read(put(tmp_path, log), metric=remedy.split()[1]))
     log["eval"]["config"]["epochs_reducer"] = ["max"]
-    assert "the log's own figures are max of epochs, not their mean" in remarks(read(put(tmp_path, log)))
-    log = {"samples": log["samples"], **{name: part for name, part in given(SUMS).items() if name != "samples"}}
+    assert "the log's own figures are max of epochs, not their mean" in remarks(
+        read(put(tmp_path, log))
+    )
+    log = {
+        "samples": log["samples"],
+        **{name: part for name, part in given(SUMS).items() if name != "samples"},
+    }
     assert len(read(put(tmp_path, log)).record) == 4, "samples may come first"
 
 
@@ -335,11 +400,22 @@ def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("label,prediction\n1,1\n")
     (tmp_path / "README.txt").write_text("logs")
     (tmp_path / "small").mkdir()
-    row = {"doc_id": 0, "doc": {}, "target": "4", "arguments": {}, "resps": [["4"]], "filtered_resps": ["4"]}
-    (tmp_path / "small" / "samples_x.jsonl").write_text(json.dumps({**row, "exact_match": 1.0}) + "\n")
+    row = {
+        "doc_id": 0,
+        "doc": {},
+        "target": "4",
+        "arguments": {},
+        "resps": [["4"]],
+        "filtered_resps": ["4"],
+    }
+    (tmp_path / "small" / "samples_x.jsonl").write_text(
+        json.dumps({**row, "exact_match": 1.0}) + "\n"
+    )
     (warning,) = (text for text in read(tmp_path).warnings if "left out" in text)
     assert f"{tmp_path}: left out: " in warning
-    assert "small/samples_x.jsonl (lm-evaluation-harness)" in warning.replace("small (", "small/samples_x.jsonl (")
+    assert "small/samples_x.jsonl (lm-evaluation-harness)" in warning.replace(
+        "small (", "small/samples_x.jsonl ("
+    )
     assert "t.csv (no log)" in warning
 
 
@@ -353,15 +429,21 @@ def test_a_single_score_of_version_1(tmp_path: Path) -> None:
 
 def test_bad_logs_have_one_line(tmp_path: Path) -> None:
     log = given(ANIMALS)
-    assert "expected a log with samples, got none (status success)" in refused(put(tmp_path, {**log, "samples": []}))
+    assert "expected a log with samples, got none (status success)" in refused(
+        put(tmp_path, {**log, "samples": []})
+    )
     del log["samples"][1]["output"]
     assert "row 2: expected a sample with id, epoch, input, output" in refused(put(tmp_path, log))
     log = given(ANIMALS)
     log["samples"].append(log["samples"][0])
-    assert "row 4: expected each sample once an epoch, got q1 (epoch 1) as in row 1" in refused(put(tmp_path, log))
+    assert "row 4: expected each sample once an epoch, got q1 (epoch 1) as in row 1" in refused(
+        put(tmp_path, log)
+    )
     log = given(ANIMALS)
     log["samples"][2]["output"]["choices"][0]["logprobs"]["content"][0]["logprob"] = math.nan
-    assert "row 3: column logprobs: expected a log-probability, at most 0, got nan" in refused(put(tmp_path, log))
+    assert "row 3: column logprobs: expected a log-probability, at most 0, got nan" in refused(
+        put(tmp_path, log)
+    )
     log = given(ERRS)
     log["samples"] = log["samples"][1:2]
     assert "expected a sample with a score" in refused(put(tmp_path, log))

@@ -15,7 +15,9 @@ import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.store.harness import LogOptions, log_kind, read_logs
 
-LOGS = Path(__file__).parent / "logs"  # written by lm-eval 0.4.13 (its dummy model) and inspect-ai 0.3.285
+LOGS = (
+    Path(__file__).parent / "logs"
+)  # written by lm-eval 0.4.13 (its dummy model) and inspect-ai 0.3.285
 MC = LOGS / "samples_animals_mc_2026-11-22T11-43-31.774448.jsonl"
 SUMS = LOGS / "samples_sums_gen_2026-11-22T11-43-31.774448.jsonl"
 
@@ -23,7 +25,13 @@ Row = dict[str, Any]
 
 
 def choice(
-    number: int, scores: list[Any], options: list[str], target: Any, *, prompts: list[str] | None = None, **metrics: Any
+    number: int,
+    scores: list[Any],
+    options: list[str],
+    target: Any,
+    *,
+    prompts: list[str] | None = None,
+    **metrics: Any,
 ) -> Row:
     """A row as the harness writes it: numbers and the target as text, arguments by name."""
     asked = prompts or [f"Question {number}?"] * len(options)
@@ -57,7 +65,9 @@ def written(number: int, text: Any, filter: str = "none", **metrics: Any) -> Row
     }
 
 
-def put(folder: Path, rows: list[Row], name: str = "samples_quiz_2026-01-02T03-04-05.678.jsonl") -> Path:
+def put(
+    folder: Path, rows: list[Row], name: str = "samples_quiz_2026-01-02T03-04-05.678.jsonl"
+) -> Path:
     path = folder / name
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -105,7 +115,9 @@ def test_length_is_counted_in_characters_or_bytes_without_the_blank_before(tmp_p
     path = put(tmp_path, [row])
     by_character = read(path, metric="acc_norm").record.candidate_scores.values.tolist()
     assert by_character == pytest.approx([-1.0, -1.05])
-    assert read(path, metric="acc_bytes").record.candidate_scores.values.tolist() == pytest.approx([-0.5, -1.05])
+    assert read(path, metric="acc_bytes").record.candidate_scores.values.tolist() == pytest.approx(
+        [-0.5, -1.05]
+    )
     assert read(path).record.candidate_scores.values.tolist() == [-3.0, -4.2]
     path = put(tmp_path, [choice(0, [-3.0, -4.2], options, 0, acc_bytes=1.0)])
     assert read(path).record.candidate_scores.values.tolist() == pytest.approx([-0.5, -1.05])
@@ -118,7 +130,11 @@ def test_length_is_counted_in_characters_or_bytes_without_the_blank_before(tmp_p
         ([" A", " B", " C"], ["C", "B"], [2, 1]),
         ([" cat", " dog", " cow"], ["cow", "dog"], [2, 1]),
         ([" cat", " dog", " cow"], ["(C)", "(B)"], [2, 1]),
-        ([" 2", " 1", " 0"], ["0", "1"], [2, 1]),  # the metric says that these are texts, not positions
+        (
+            [" 2", " 1", " 0"],
+            ["0", "1"],
+            [2, 1],
+        ),  # the metric says that these are texts, not positions
     ],
 )
 def test_targets_are_read_so_that_they_give_the_metric(
@@ -135,7 +151,9 @@ def test_targets_are_read_so_that_they_give_the_metric(
 
 
 def test_targets_that_can_be_read_in_two_ways_give_no_label(tmp_path: Path) -> None:
-    rows = [choice(0, [-3, -2, -1], [" 2", " 0", " 1"], "0", acc=0.0)]  # the first option, or the one that says 0
+    rows = [
+        choice(0, [-3, -2, -1], [" 2", " 0", " 1"], "0", acc=0.0)
+    ]  # the first option, or the one that says 0
     record = read(put(tmp_path, rows)).record
     assert record.label is None
     assert record.verdicts.tolist() == [0]
@@ -153,7 +171,9 @@ def test_several_right_options_give_correct_without_a_label(tmp_path: Path) -> N
 
 def test_of_two_options_in_the_prompts_the_metric_tells_the_right_one(tmp_path: Path) -> None:
     rows = [
-        choice(0, [-2, -1], [" was hungry"] * 2, "was hungry", prompts=["The cat", "The dog"], acc=0.0),
+        choice(
+            0, [-2, -1], [" was hungry"] * 2, "was hungry", prompts=["The cat", "The dog"], acc=0.0
+        ),
         choice(1, [-2, -1], [" was late"] * 2, "was late", prompts=["The man", "The bus"], acc=1.0),
     ]
     assert read(put(tmp_path, rows)).record.label.tolist() == [0, 1]
@@ -161,10 +181,17 @@ def test_of_two_options_in_the_prompts_the_metric_tells_the_right_one(tmp_path: 
 
 def test_options_without_a_prompt_are_no_candidates(tmp_path: Path) -> None:
     options, prompts = [" a", " b"] * 2, ["Q"] * 2 + [""] * 2
-    rows = [choice(0, [-1.0, -2.0, -0.5, -3.0], options, 0, prompts=prompts, acc=1.0, acc_mutual_info=0.0)]
+    rows = [
+        choice(
+            0, [-1.0, -2.0, -0.5, -3.0], options, 0, prompts=prompts, acc=1.0, acc_mutual_info=0.0
+        )
+    ]
     path = put(tmp_path, rows)
     assert read(path).record.candidate_scores.values.tolist() == [-1.0, -2.0]
-    assert read(path, metric="acc_mutual_info").record.candidate_scores.values.tolist() == [-0.5, 1.0]
+    assert read(path, metric="acc_mutual_info").record.candidate_scores.values.tolist() == [
+        -0.5,
+        1.0,
+    ]
 
 
 @pytest.mark.parametrize(("metric", "right"), [("acc", [1, 0]), ("acc_mutual_info", [1, 1])])
@@ -173,18 +200,36 @@ def test_options_with_and_without_the_prompt_that_the_harness_mixed_up(
 ) -> None:
     """Earlier releases read every second request as one without the prompt; asked alone, options lack their blank."""
     options, prompts = [" a", " b", " c", " d", "a", "b", "c", "d"], ["Q"] * 4 + [""] * 4
-    scores = [[-1.0, -2.0, -3.0, -4.0, -0.5, -0.1, -0.2, -9.0], [-3.0, -9.0, -1.0, -2.0, -5.0, -5.0, -5.0, -6.0]]
-    targets = [3, 0]  # the best of the first four is 0 and 2, with the others subtracted it is 3 and 2
-    verdicts = {"acc": [1, 0], "acc_mutual_info": [1, 1]}  # of each second one it is 3 and 1, and 3 and 0
+    scores = [
+        [-1.0, -2.0, -3.0, -4.0, -0.5, -0.1, -0.2, -9.0],
+        [-3.0, -9.0, -1.0, -2.0, -5.0, -5.0, -5.0, -6.0],
+    ]
+    targets = [
+        3,
+        0,
+    ]  # the best of the first four is 0 and 2, with the others subtracted it is 3 and 2
+    verdicts = {
+        "acc": [1, 0],
+        "acc_mutual_info": [1, 1],
+    }  # of each second one it is 3 and 1, and 3 and 0
     rows = [
-        choice(i, scores[i], options, targets[i], prompts=prompts, **{k: float(v[i]) for k, v in verdicts.items()})
+        choice(
+            i,
+            scores[i],
+            options,
+            targets[i],
+            prompts=prompts,
+            **{k: float(v[i]) for k, v in verdicts.items()},
+        )
         for i in range(2)
     ]
     found = read(put(tmp_path, rows), metric=metric)
     assert found.record.candidate_scores.lengths.tolist() == [4, 4]
     assert found.record.verdicts.tolist() == right
     assert "took options with and without the prompt for one another" in remarks(found)
-    assert read(put(tmp_path, rows), metric=f"{metric}>=1").record.candidate_scores.lengths.tolist() == [4, 4]
+    assert read(
+        put(tmp_path, rows), metric=f"{metric}>=1"
+    ).record.candidate_scores.lengths.tolist() == [4, 4]
 
 
 def test_minus_infinity_is_a_log_likelihood(tmp_path: Path) -> None:
@@ -204,14 +249,22 @@ def test_minus_infinity_is_a_log_likelihood(tmp_path: Path) -> None:
 def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
     """As release 0.4.5 wrote them: all rows of one filter, then all of the next, and no word of it."""
     verdicts = [[1, 0, 0], [1, 1, 0]]
-    rows = [written(i, f"{k}", exact_match=float(v)) for k, one in enumerate(verdicts) for i, v in enumerate(one)]
+    rows = [
+        written(i, f"{k}", exact_match=float(v))
+        for k, one in enumerate(verdicts)
+        for i, v in enumerate(one)
+    ]
     for row in rows:
         del row["filter"], row["metrics"]
     path = put(tmp_path, rows)
     result = read(path)
     assert result.record.verdicts.tolist() == verdicts[0]
     assert "exact_match by 2 is 0.6667: `--metric quiz=exact_match:2`" in remarks(result)
-    for options in ({"filter": "2"}, {"metric": "quiz=exact_match:2"}, {"metric": ["exact_match:2"]}):
+    for options in (
+        {"filter": "2"},
+        {"metric": "quiz=exact_match:2"},
+        {"metric": ["exact_match:2"]},
+    ):
         result = read(path, **options)
         assert result.record.verdicts.tolist() == verdicts[1]
         assert result.record.output.tolist() == ["1"] * 3
@@ -224,7 +277,10 @@ def test_several_answers_to_one_prompt_are_a_text(tmp_path: Path) -> None:
     assert read(put(tmp_path, rows)).record.output.tolist() == ['["yes", "True"]'] * 2
     put(tmp_path, [written(0, ["4"], exact_match=1.0)])
     assert read(tmp_path).record.output.tolist() == ["4"]
-    mixed = {**written(0, "x", exact=1.0), "filtered_resps": ["x", ["-1.0", "False"]]}  # as of SQuAD 2
+    mixed = {
+        **written(0, "x", exact=1.0),
+        "filtered_resps": ["x", ["-1.0", "False"]],
+    }  # as of SQuAD 2
     put(tmp_path, [mixed], "samples_squad.jsonl")
     result = read(tmp_path)
     assert result.tasks == ("quiz",)
@@ -232,29 +288,43 @@ def test_several_answers_to_one_prompt_are_a_text(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_no_filter_found_counts_as_the_metric_has_it(tmp_path: Path) -> None:
-    rows = [written(i, text, exact_match=float(text == "4")) for i, text in enumerate(("4", None, "[invalid]"))]
+    rows = [
+        written(i, text, exact_match=float(text == "4"))
+        for i, text in enumerate(("4", None, "[invalid]"))
+    ]
     record = read(put(tmp_path, rows)).record
     assert record.verdicts.tolist() == [1, 0, 0]
     assert record.output.tolist() == ["4", "", "[invalid]"]
 
 
-def test_the_first_metric_is_read_whatever_it_holds_and_the_others_are_named(tmp_path: Path) -> None:
+def test_the_first_metric_is_read_whatever_it_holds_and_the_others_are_named(
+    tmp_path: Path,
+) -> None:
     """A score is not passed over for another metric that happens to be 0 or 1."""
-    rows = [written(i, "x", **{"pass@1": share, "pass@5": float(share > 0)}) for i, share in enumerate((0.2, 0.0, 1.0))]
+    rows = [
+        written(i, "x", **{"pass@1": share, "pass@5": float(share > 0)})
+        for i, share in enumerate((0.2, 0.0, 1.0))
+    ]
     result = read(put(tmp_path, rows))
     assert result.record.score.tolist() == [0.2, 0.0, 1.0]
     assert result.record.correct is None
     assert result.metrics == ("pass@1",)
     assert result.record.columns["metric"].tolist() == ["pass@1"] * 3
     assert result.record.columns["pass@5"].tolist() == [1.0, 0.0, 1.0]
-    assert "pass@1 is read; the log also has pass@5 (0 or 1, mean 0.6667): `--metric quiz=pass@5`" in remarks(result)
+    assert (
+        "pass@1 is read; the log also has pass@5 (0 or 1, mean 0.6667): `--metric quiz=pass@5`"
+        in remarks(result)
+    )
     assert read(put(tmp_path, rows), metric="quiz=pass@5").record.verdicts.tolist() == [1, 0, 1]
     assert read(put(tmp_path, rows), metric="pass@1>=0.5").record.verdicts.tolist() == [0, 0, 1]
     assert "'bleu'; there are pass@1 (mean 0.4, 95 %" in refused(put(tmp_path, rows), metric="bleu")
 
 
 def test_lists_of_verdicts_are_shares_with_the_mean_of_all_entries(tmp_path: Path) -> None:
-    rows = [written(i, "x", strict=float(i == 0), each=[i == 0, True, True][: 2 + (i > 2)]) for i in range(4)]
+    rows = [
+        written(i, "x", strict=float(i == 0), each=[i == 0, True, True][: 2 + (i > 2)])
+        for i in range(4)
+    ]
     result = read(put(tmp_path, rows), metric="each")
     assert result.record.score.tolist() == pytest.approx([1.0, 0.5, 0.5, 2 / 3])
     assert "each is a share of each row; the mean of all 9 entries is 0.6667" in remarks(result)
@@ -271,7 +341,8 @@ def test_pairs_of_classes_tell_whether_they_agree(tmp_path: Path) -> None:
     assert result.record.classes == ("no", "yes")
     assert "a row is right where both of its pair agree" in remarks(result)
     with_acc = [
-        {**row, "acc": float(t == a), "metrics": ["mcc", "acc"]} for row, (t, a) in zip(rows, pairs, strict=True)
+        {**row, "acc": float(t == a), "metrics": ["mcc", "acc"]}
+        for row, (t, a) in zip(rows, pairs, strict=True)
     ]
     result = read(put(tmp_path, with_acc))
     assert result.metrics == ("acc",)
@@ -295,13 +366,17 @@ def test_spans_of_named_entities(tmp_path: Path) -> None:
     pairs = [["PER: a $$ LOC: b", ["per: a"]], ["DATE: c", ["loc: c"]], ["", [""]]]
     result = read(put(tmp_path, [written(i, "x", f1=pair) for i, pair in enumerate(pairs)]))
     assert result.record.score.tolist() == pytest.approx([2 / 3, 0, 1])
-    assert "f1 is that of the spans of each row; of the spans of all rows it is 0.4" in remarks(result)
+    assert "f1 is that of the spans of each row; of the spans of all rows it is 0.4" in remarks(
+        result
+    )
 
 
 def test_without_a_metric_of_rows_the_answer_may_be_held_against_the_target(tmp_path: Path) -> None:
     """Corpus metrics, and runs with --predict_only."""
     for metrics in ({"bleu": ["four", "4"]}, {"bypass": 999}):
-        path = put(tmp_path, [written(i, text, **metrics) for i, text in enumerate(("4", "four", " 4 "))])
+        path = put(
+            tmp_path, [written(i, text, **metrics) for i, text in enumerate(("4", "four", " 4 "))]
+        )
         assert "`--metric target` counts an answer as right that is the target" in refused(path)
         assert read(path, metric="target").record.verdicts.tolist() == [1, 0, 1]
 
@@ -309,7 +384,10 @@ def test_without_a_metric_of_rows_the_answer_may_be_held_against_the_target(tmp_
 def test_a_threshold_outside_of_the_scale_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path, [written(i, "x", judge=value) for i, value in enumerate((1, 5, 4, 2))])
     said = refused(path, metric="judge>=0.5")
-    assert "expected a threshold within the scale, 1 to 5, got 0.5; it would call all rows right" in said
+    assert (
+        "expected a threshold within the scale, 1 to 5, got 0.5; it would call all rows right"
+        in said
+    )
     assert "`--metric 'judge>=4'`" in said
     assert "call all rows wrong" in refused(path, metric="judge>=6")
     assert read(path, metric="judge>=4").record.verdicts.tolist() == [0, 1, 1, 0]
@@ -317,7 +395,10 @@ def test_a_threshold_outside_of_the_scale_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_share_may_count_from_a_threshold_on(tmp_path: Path) -> None:
-    path = put(tmp_path, [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))])
+    path = put(
+        tmp_path,
+        [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))],
+    )
     assert read(path).record.score.tolist() == [0.7, 0.2]
     record = read(path, metric="acc>=0.5").record
     assert record.verdicts.tolist() == [1, 0]
@@ -325,9 +406,13 @@ def test_a_share_may_count_from_a_threshold_on(tmp_path: Path) -> None:
 
 
 def test_filters_are_told_apart() -> None:
-    assert "'odd'; there are strict: exact_match (0 or 1, mean 0); loose: exact" in refused(SUMS, filter="odd")
+    assert "'odd'; there are strict: exact_match (0 or 1, mean 0); loose: exact" in refused(
+        SUMS, filter="odd"
+    )
     remark = "sums_gen: read by the filter strict, the first of 2; 2 of 2 answers are empty or could not be parsed; "
-    assert read(SUMS).warnings == (f"{remark}exact_match by loose is 0.5: `--metric sums_gen=exact_match:loose`",)
+    assert read(SUMS).warnings == (
+        f"{remark}exact_match by loose is 0.5: `--metric sums_gen=exact_match:loose`",
+    )
     result = read(SUMS, filter="loose", keep_input=True)
     assert result.record.output.tolist() == ["lol", "lol"]
     assert result.record.input.tolist() == ["2+2=", "Say lol"]
@@ -358,7 +443,11 @@ def test_releases_up_to_0_4_2(tmp_path: Path) -> None:
 
 
 def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Path) -> None:
-    put(tmp_path, [choice(0, [-1, -2], [" a", " b"], 0, acc=1.0)], "samples_one_2026-01-02T03-04-05.6.jsonl")
+    put(
+        tmp_path,
+        [choice(0, [-1, -2], [" a", " b"], 0, acc=1.0)],
+        "samples_one_2026-01-02T03-04-05.6.jsonl",
+    )
     rows = [choice(i, [-1, -2, -3], [" a", " b", " c"], i, acc=float(i == 0)) for i in range(3)]
     with gzip.open(tmp_path / "samples_two.jsonl.gz", "wt") as stream:
         stream.write("\n".join(map(json.dumps, rows)))
@@ -375,7 +464,9 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     put(tmp_path, [written(0, "x", bleu=["x", "y"])], "samples_four.jsonl")
     result = read(tmp_path)
     assert result.tasks == ("one", "three", "two")
-    assert result.record.score.tolist() == [1, 0.5, 1, 0, 0], "what is right is 1 of what is graded elsewhere"
+    assert result.record.score.tolist() == [1, 0.5, 1, 0, 0], (
+        "what is right is 1 of what is graded elsewhere"
+    )
     assert result.left_out["candidate_scores"] == ("one", "two")
     assert result.parts["two"].candidate_scores is not None
     assert result.parts["two"].columns["id"].tolist() == ["0", "1", "2"]
@@ -383,14 +474,23 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     assert "samples_four.jsonl: expected a metric that is a number for each row" in remarks(result)
 
 
-def test_a_passage_that_questions_share_is_a_column_by_which_they_are_clusters(tmp_path: Path) -> None:
+def test_a_passage_that_questions_share_is_a_column_by_which_they_are_clusters(
+    tmp_path: Path,
+) -> None:
     long = "A passage of more than forty letters, of which the first forty stay. "
     rows = [
-        {**written(i, "4", acc=1.0), "doc": {"passage": f"{long}{i // 2}", "question": "?", "context": i, "story": "a"}}
+        {
+            **written(i, "4", acc=1.0),
+            "doc": {"passage": f"{long}{i // 2}", "question": "?", "context": i, "story": "a"},
+        }
         for i in range(6)
     ]
     put(tmp_path, rows)
-    put(tmp_path, [written(i, "4", acc=0.0) for i in range(3)], "samples_alone_2026-01-02T03-04-05.678.jsonl")
+    put(
+        tmp_path,
+        [written(i, "4", acc=0.0) for i in range(3)],
+        "samples_alone_2026-01-02T03-04-05.678.jsonl",
+    )
     record = read(tmp_path).record
     passages = record.columns["passage"].tolist()
     assert [passage is None for passage in passages] == [True] * 3 + [False] * 6
@@ -403,7 +503,10 @@ def test_a_line_that_is_an_array_is_refused(tmp_path: Path) -> None:
     rows = [json.dumps(choice(day, [-1, -2], [" a", " b"], 0, acc=1.0)) for day in (1, 2, 3)]
     path = tmp_path / "samples_quiz.jsonl"
     path.write_text(f"[{rows[0]}]\n{rows[1]}\n{rows[2]}\n")
-    assert "one JSON array, which begins in line 1 and has 1 row, got more behind it: '{" in refused(path)
+    assert (
+        "one JSON array, which begins in line 1 and has 1 row, got more behind it: '{"
+        in refused(path)
+    )
     path.write_text(f"{rows[0]}\n[{rows[1]}]\n{rows[2]}\n")
     assert "row 2: expected a JSON object, got list" in refused(path)
     path.write_text(f"[{', '.join(rows)}]\n\n")
@@ -416,12 +519,21 @@ def test_the_newest_run_of_a_task_is_read(tmp_path: Path) -> None:
     for day in (1, 2):
         row = choice(day, [-1, -2], [" a", " b"], 0, acc=1.0)
         put(below, [row], f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl")
-    put(below, [choice(7, [-1, -2], [" a", " b"], 0, acc=1.0)], "samples_old_2025-01-01T03-04-05.6.jsonl")
+    put(
+        below,
+        [choice(7, [-1, -2], [" a", " b"], 0, acc=1.0)],
+        "samples_old_2025-01-01T03-04-05.6.jsonl",
+    )
     result = read(tmp_path)
     assert result.record.columns["id"].tolist() == ["old/7", "quiz/2"]
-    assert "the newest run of each task is read; 1 older left out: samples_quiz_2026-01-01T" in remarks(result)
+    assert (
+        "the newest run of each task is read; 1 older left out: samples_quiz_2026-01-01T"
+        in remarks(result)
+    )
     put(below, [row], "samples_quiz.jsonl")
-    assert read(below).record.columns["id"].tolist() == ["old/7", "quiz/2"], "one without a date is older"
+    assert read(below).record.columns["id"].tolist() == ["old/7", "quiz/2"], (
+        "one without a date is older"
+    )
     both = sorted(map(str, below.glob("samples_quiz_*")))
     assert "expected logs of different tasks, got quiz as in" in refused(both)
     other = tmp_path / "org__other"
@@ -430,11 +542,18 @@ def test_the_newest_run_of_a_task_is_read(tmp_path: Path) -> None:
     assert f"`oodometer read {other} --out org__other.parquet`" in refused(tmp_path)
 
 
-def results(folder: Path, name: str = "results_2026-01-02T03-04-05.678.json", task: str = "quiz", **parts: Any) -> Path:
+def results(
+    folder: Path,
+    name: str = "results_2026-01-02T03-04-05.678.json",
+    task: str = "quiz",
+    **parts: Any,
+) -> Path:
     """A results file beside the samples, as releases from 0.4.3 on write it."""
     whole = {
         "results": {task: {"alias": task, "exact_match,none": 0.5, "exact_match_stderr,none": 0.1}},
-        "configs": {task: {"task": task, "metric_list": [{"metric": "exact_match", "aggregation": "mean"}]}},
+        "configs": {
+            task: {"task": task, "metric_list": [{"metric": "exact_match", "aggregation": "mean"}]}
+        },
         "n-samples": {task: {"original": 9, "effective": 4}},
         "config": {"model": "hf", "model_args": "pretrained=org/model,dtype=float16"},
     }
@@ -443,21 +562,30 @@ def results(folder: Path, name: str = "results_2026-01-02T03-04-05.678.json", ta
     return path
 
 
-def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_them(tmp_path: Path) -> None:
+def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_them(
+    tmp_path: Path,
+) -> None:
     rows = [written(i, "x", f1=0.25, exact_match=float(i < 2)) for i in range(4)]
     path = put(tmp_path, rows)
     assert read(path).metrics == ("f1",), "without results the first of the log"
     source = results(tmp_path)
     result = read(path)
     limited = "quiz: the run was limited to 4 of 9 questions"
-    assert (result.model, result.metrics, result.warnings) == ("org/model", ("exact_match",), (limited,))
+    assert (result.model, result.metrics, result.warnings) == (
+        "org/model",
+        ("exact_match",),
+        (limited,),
+    )
     put(tmp_path, rows[:3])
     partial = (
-        "quiz: partial: 3 samples are in the log, 4 in results_2026-01-02T03-04-05.678.json; exact_match is 0.6667"
+        "quiz: partial: 3 samples are in the log, 4 in "
+        "results_2026-01-02T03-04-05.678.json; exact_match is 0.6667"
     )
     assert partial in remarks(read(path))
     put(tmp_path, [*rows, *({**row, "filter": "other"} for row in rows[:3])])
-    assert "quiz: partial: 3 samples are in the log, 4 in" in remarks(read(path)), "of one of the filters"
+    assert "quiz: partial: 3 samples are in the log, 4 in" in remarks(read(path)), (
+        "of one of the filters"
+    )
     put(tmp_path, rows)
     results(tmp_path, results={"quiz": {"exact_match,none": 0.75}})
     said = refused(path)
@@ -465,25 +593,47 @@ def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_t
     _, remedy, _ = said.split("`")
     assert "exact_match is 0.5 in the log and 0.75" in remarks(read(path, metric=remedy.split()[1]))
     source.write_text("{")
-    assert "results_2026-01-02T03-04-05.678.json: expected a whole and readable JSON file" in refused(path)
+    assert (
+        "results_2026-01-02T03-04-05.678.json: expected a whole and readable JSON file"
+        in refused(path)
+    )
 
 
 def test_runs_of_two_models_in_one_folder_are_refused(tmp_path: Path) -> None:
     for day, model in ((1, "org/a"), (2, "org/b")):
-        put(tmp_path, [written(0, "x", exact_match=1.0)], f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl")
+        put(
+            tmp_path,
+            [written(0, "x", exact_match=1.0)],
+            f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl",
+        )
         results(tmp_path, f"results_2026-01-0{day}T03-04-05.6.json", results={"quiz": {}}, model_name=model,
             **{"n-samples": {}})  # fmt: skip
     said = refused(tmp_path)
     assert "samples_quiz_2026-01-02T03-04-05.6.jsonl: expected answers of org/a" in said
-    assert f"`oodometer read {tmp_path}/samples_quiz_2026-01-02T03-04-05.6.jsonl --out samples_quiz" in said
+    assert (
+        f"`oodometer read {tmp_path}/samples_quiz_2026-01-02T03-04-05.6.jsonl --out samples_quiz"
+        in said
+    )
 
 
-def test_results_choose_the_filter_and_pass_over_metrics_of_which_less_is_better(tmp_path: Path) -> None:
-    rows = [written(i, "x", name, ppl=2.0, exact_match=float(name == "b")) for name in "ab" for i in range(4)]
+def test_results_choose_the_filter_and_pass_over_metrics_of_which_less_is_better(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        written(i, "x", name, ppl=2.0, exact_match=float(name == "b"))
+        for name in "ab"
+        for i in range(4)
+    ]
     path = put(tmp_path, rows)
-    config = {"metric_list": [{"metric": "ppl", "higher_is_better": False}, {"metric": "exact_match"}]}
+    config = {
+        "metric_list": [{"metric": "ppl", "higher_is_better": False}, {"metric": "exact_match"}]
+    }
     config["filter_list"] = [{"name": "b"}, {"name": "a"}]
-    results(tmp_path, configs={"quiz": config}, results={"quiz": {"exact_match,b": 1.0, "exact_match,a": 0.0}})
+    results(
+        tmp_path,
+        configs={"quiz": config},
+        results={"quiz": {"exact_match,b": 1.0, "exact_match,a": 0.0}},
+    )
     assert read(path).metrics == ("exact_match,b",)
     assert read(path, metric="exact_match:a").metrics == ("exact_match,a",)
     assert read(path, metric="ppl").record.score.tolist() == [2.0] * 4
@@ -503,16 +653,46 @@ GOOD = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        (choice(1, [-1.0, "nan"], [" a", " b"], 0, acc=1.0), "row 2: column filtered_resps: expected a log-likelihood"),
-        (choice(1, [-1.0, "inf"], [" a", " b"], 0, acc=1.0), "row 2: column filtered_resps: expected a log-likelihood"),
-        (choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0), "row 2: column target: expected a position below 2"),
-        (choice(1, [-1.0, -2.0], [" a", " b"], -100, acc=0.0), "row 2: column target: expected a position below 2"),
-        (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=1.0), "row 2: expected acc to say whether the best option is"),
-        (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc="odd"), "row 2: column acc: expected a number, got 'odd'"),
-        (choice(1, [-1.0, -2.0], [" a", " b"], 1, other=0.0), "row 2: expected the metrics acc, as in the rows above"),
-        (written(1, "lol", acc=1.0), "row 2: expected log-likelihoods of several options in each row"),
-        ({**GOOD, "doc_id": 1, "resps": [], "filtered_resps": None}, "row 2: expected the model's answers"),
-        ({"doc_id": 1, "doc": {}}, "row 2: expected the model's answers (filtered_resps or resps), got none"),
+        (
+            choice(1, [-1.0, "nan"], [" a", " b"], 0, acc=1.0),
+            "row 2: column filtered_resps: expected a log-likelihood",
+        ),
+        (
+            choice(1, [-1.0, "inf"], [" a", " b"], 0, acc=1.0),
+            "row 2: column filtered_resps: expected a log-likelihood",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0),
+            "row 2: column target: expected a position below 2",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], -100, acc=0.0),
+            "row 2: column target: expected a position below 2",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=1.0),
+            "row 2: expected acc to say whether the best option is",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 1, acc="odd"),
+            "row 2: column acc: expected a number, got 'odd'",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 1, other=0.0),
+            "row 2: expected the metrics acc, as in the rows above",
+        ),
+        (
+            written(1, "lol", acc=1.0),
+            "row 2: expected log-likelihoods of several options in each row",
+        ),
+        (
+            {**GOOD, "doc_id": 1, "resps": [], "filtered_resps": None},
+            "row 2: expected the model's answers",
+        ),
+        (
+            {"doc_id": 1, "doc": {}},
+            "row 2: expected the model's answers (filtered_resps or resps), got none",
+        ),
         (GOOD, "row 2: expected each document once"),
     ],
 )
@@ -534,9 +714,14 @@ def test_cut_off_and_empty_files(tmp_path: Path) -> None:
 
 
 def test_perplexities_are_scores_only_where_asked_for(tmp_path: Path) -> None:
-    row = {**written(0, "-12.5", word_perplexity=[-12.5, 5]), "arguments": {"gen_args_0": {"arg_0": "Some text."}}}
+    row = {
+        **written(0, "-12.5", word_perplexity=[-12.5, 5]),
+        "arguments": {"gen_args_0": {"arg_0": "Some text."}},
+    }
     said = refused(put(tmp_path, [row]))
-    assert said.endswith("of these less is better; to read one all the same: `--metric word_perplexity`")
+    assert said.endswith(
+        "of these less is better; to read one all the same: `--metric word_perplexity`"
+    )
     assert read(put(tmp_path, [row]), metric="word_perplexity").record.score.tolist() == [-2.5]
 
 
@@ -553,8 +738,15 @@ def test_rows_whose_texts_are_not_looked_at_give_the_same_as_a_plain_loop(tmp_pa
         scores[0] = -math.inf if number == 30 else scores[0]
         gold = int(rng.integers(len(scores)))
         right = float(scores.index(max(scores)) == gold)
-        rows.append(choice(number, scores, [f" {number} {i}" for i in range(len(scores))], gold, acc=right))
-    halves = [-1.0, -2.0, -0.5, -3.0]  # the last row asks for each option without the prompt as well
+        rows.append(
+            choice(number, scores, [f" {number} {i}" for i in range(len(scores))], gold, acc=right)
+        )
+    halves = [
+        -1.0,
+        -2.0,
+        -0.5,
+        -3.0,
+    ]  # the last row asks for each option without the prompt as well
     rows.append(choice(60, halves, [" x", " y"] * 2, 0, prompts=["Q"] * 2 + [""] * 2, acc=1.0))
     record = read(put(tmp_path, rows)).record
     plain = [[float(pair[0]) for pair in row["filtered_resps"]] for row in rows]

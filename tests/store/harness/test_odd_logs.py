@@ -15,12 +15,32 @@ from oodometer.errors import OodometerError
 from oodometer.store.harness import LogOptions, read_logs
 
 LOGS = Path(__file__).parent / "logs"
-ODD: tuple[Any, ...] = (None, 5, -1.5, True, "odd", "", [], [1], {}, {"a": 1}, [[]], float("nan"), float("inf"))
+ODD: tuple[Any, ...] = (
+    None,
+    5,
+    -1.5,
+    True,
+    "odd",
+    "",
+    [],
+    [1],
+    {},
+    {"a": 1},
+    [[]],
+    float("nan"),
+    float("inf"),
+)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a nest of mappings and lists."""
-    inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner: Any = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, one in inner:
         yield (*path, key)
         yield from places(one, (*path, key))
@@ -35,11 +55,17 @@ def changed(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
     return out
 
 
-@pytest.mark.parametrize("name", ["samples_animals_mc", "samples_sums_gen", "inspect_animals", "inspect_sums"])
+@pytest.mark.parametrize(
+    "name", ["samples_animals_mc", "samples_sums_gen", "inspect_animals", "inspect_sums"]
+)
 def test_any_value_in_any_place_gives_a_record_or_one_line(tmp_path: Path, name: str) -> None:
     log = next(LOGS.glob(f"{name}*"))
     lines = log.suffix == ".jsonl"
-    whole = [json.loads(line) for line in log.read_text().splitlines()] if lines else json.loads(log.read_text())
+    whole = (
+        [json.loads(line) for line in log.read_text().splitlines()]
+        if lines
+        else json.loads(log.read_text())
+    )
     rng = np.random.default_rng(0)
     where = [one for one in places(whole) if lines or one[0] == "samples"]
     options = LogOptions(

@@ -34,10 +34,22 @@ def ranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from oodometer.models import ResponseRanker
     from oodometer.models.torch.training import TrainingConfig
 
-    talk = [(str(i), tuple(f"{word} {i} {j}" for j, word in enumerate(["how", "are", "you"]))) for i in range(6)]
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    model = ResponseRanker(config=sizes, vocab_size=200, max_length=24, training=TrainingConfig(epochs=1, batch_size=4))
-    return model.fit(replies(talk, "toy", candidates=3)).save(tmp_path_factory.mktemp("models") / "ranker")
+    talk = [
+        (str(i), tuple(f"{word} {i} {j}" for j, word in enumerate(["how", "are", "you"])))
+        for i in range(6)
+    ]
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
+    model = ResponseRanker(
+        config=sizes, vocab_size=200, max_length=24, training=TrainingConfig(epochs=1, batch_size=4)
+    )
+    return model.fit(replies(talk, "toy", candidates=3)).save(
+        tmp_path_factory.mktemp("models") / "ranker"
+    )
 
 
 @pytest.fixture
@@ -60,7 +72,10 @@ def test_replies_in_a_chat_are_those_of_the_assistant(tmp_path: Path) -> None:
         path = tmp_path / f"{key}.jsonl"
         path.write_text(lines(rows))
         (batch,) = open_examples(path, ("dialogue",), drawing=Drawing(2)).batches(100)
-        right = [one.candidates[at] for one, at in zip(batch.data.inputs, batch.data.targets, strict=True)]
+        right = [
+            one.candidates[at]
+            for one, at in zip(batch.data.inputs, batch.data.targets, strict=True)
+        ]
         assert right == ["good day", "not much"]
         assert [one.context for one in batch.data.inputs] == [tuple(texts[:2]), tuple(texts[:4])]
         assert batch.data.ids == ("a-2", "a-4")
@@ -69,16 +84,23 @@ def test_replies_in_a_chat_are_those_of_the_assistant(tmp_path: Path) -> None:
 
 def test_a_file_of_dialogues_becomes_a_predictions_file(ranker: Path, talk: Path) -> None:
     out = talk.with_name("out.parquet")
-    said = " ".join(repr(oodometer.predict(ranker, talk, out=out, candidates=3, batch_rows=2)).split())
+    said = " ".join(
+        repr(oodometer.predict(ranker, talk, out=out, candidates=3, batch_rows=2)).split()
+    )
     assert "4 rows" in said
     assert "2 inputs left out, unreadable or without an answer" in said
     assert "row 2: a dialogue of one turn, which has no reply" in said
-    record = oodometer.store.as_source(out, extra_columns=["id"]).read(["label", "candidate_scores"])  # type: ignore[attr-defined]
+    record = oodometer.store.as_source(out, extra_columns=["id"]).read(
+        ["label", "candidate_scores"]
+    )  # type: ignore[attr-defined]
     assert record.columns["id"].tolist() == ["a-1", "a-2", "a-3", "d-1"]
     (batch,) = open_examples(talk, ("dialogue",), drawing=Drawing(3)).batches(100)
     assert record.label.tolist() == list(batch.data.targets)
     for one, target, reply in zip(
-        batch.data.inputs, batch.data.targets, ["The house is big.", "Good.", "Bye!", "Yes, the house."], strict=True
+        batch.data.inputs,
+        batch.data.targets,
+        ["The house is big.", "Good.", "Bye!", "Yes, the house."],
+        strict=True,
     ):
         assert one.candidates[target] == reply
         assert len(set(one.candidates)) == 3
@@ -98,9 +120,13 @@ def test_candidates_that_are_given_are_asked_as_they_are(ranker: Path, tmp_path:
     assert found.record.candidate_scores.lengths.tolist() == [2, 3, 2]
     assert found.examples == (("row 4", "a context without turns"),)
     assert found.accuracy is not None
-    same = oodometer.predict(ranker, {name: [row.get(name) for row in rows[:3]] for name in ("context", "candidates")})
+    same = oodometer.predict(
+        ranker, {name: [row.get(name) for row in rows[:3]] for name in ("context", "candidates")}
+    )
     assert same.record.label is None
-    assert same.record.candidate_scores.values == pytest.approx(found.record.candidate_scores.values, abs=1e-5)
+    assert same.record.candidate_scores.values == pytest.approx(
+        found.record.candidate_scores.values, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(

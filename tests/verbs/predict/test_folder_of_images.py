@@ -48,7 +48,9 @@ def test_the_folder_that_is_a_class_is_the_label(tmp_path: Path, names: tuple[st
 @pytest.mark.parametrize("folder", ["2024", "Dark", "dark/light"])
 def test_a_folder_that_is_no_class_is_told_with_its_image(tmp_path: Path, folder: str) -> None:
     home = write(tmp_path, f"{folder}/a.png")
-    with pytest.raises(InputError, match=f"{folder}/a.png: expected a folder named like one of .* got '{folder}'"):
+    with pytest.raises(
+        InputError, match=f"{folder}/a.png: expected a folder named like one of .* got '{folder}'"
+    ):
         predict(of_images, home, classes=CLASSES)
     assert predict(of_images, home, classes=CLASSES, unlabelled=True).record.label is None
     with pytest.raises(UsageError, match="give one of them"):
@@ -70,7 +72,10 @@ def test_hidden_files_are_no_images_and_links_are_followed(tmp_path: Path) -> No
         (home / name).write_bytes(b"no image")
     (home / "light").symlink_to(tmp_path / "elsewhere")
     (home / "dark" / "round").symlink_to(home)
-    assert [str(one.relative_to(home)) for one in image_files(home)] == ["dark/a.png", "light/b.png"]
+    assert [str(one.relative_to(home)) for one in image_files(home)] == [
+        "dark/a.png",
+        "light/b.png",
+    ]
 
 
 def test_a_link_to_nowhere_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +84,17 @@ def test_a_link_to_nowhere_is_counted(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(InputError, match=r"gone\.png: expected an image, got no such file"):
         predict(of_images, home, classes=CLASSES)
     assert predict(of_images, home, classes=CLASSES, on_error="skip").skipped == 1
-    words = ["shift", "image", str(home), "--kind", "fog", "--severity", "1", "--out", str(tmp_path / "out")]
+    words = [
+        "shift",
+        "image",
+        str(home),
+        "--kind",
+        "fog",
+        "--severity",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     assert main(words) == 2
     assert main([*words, "--on-error", "skip"]) == 0
     assert "1 could not be read and were left out (dark/gone.png: no such file" in " ".join(
@@ -104,7 +119,9 @@ def test_channels_of_an_array_are_told_with_its_file(tmp_path: Path) -> None:
     images: Any = np.zeros((4, 8, 8, 3), dtype=np.uint8)
     model.fit(images, ["dark", "light"] * 2)
     np.savez(tmp_path / "a.npz", image=np.zeros((3, 8, 8, 4), dtype=np.uint8))
-    with pytest.raises(InputError, match=r"a\.npz: column image: expected uint8 images .* got 4 channels"):
+    with pytest.raises(
+        InputError, match=r"a\.npz: column image: expected uint8 images .* got 4 channels"
+    ):
         predict(model, tmp_path / "a.npz")
 
 

@@ -28,7 +28,9 @@ def photos(tmp_path: Path) -> Path:
     home.mkdir()
     rng = np.random.default_rng(0)
     for i in range(8):
-        Image.fromarray(rng.integers(0, 256, (40 + 8 * (i % 2), 40, 3), dtype=np.uint8)).save(home / f"{i}.png")
+        Image.fromarray(rng.integers(0, 256, (40 + 8 * (i % 2), 40, 3), dtype=np.uint8)).save(
+            home / f"{i}.png"
+        )
     (home / "no.png").write_bytes(b"none")
     return home
 
@@ -62,13 +64,19 @@ def test_what_does_not_fit_is_decoded_when_it_is_asked_for(
     np.testing.assert_array_equal(found.views, expected.views)
     taken = late.data.take([5, 2]).inputs
     np.testing.assert_array_equal(taken[1], usual.data.inputs[2])
-    np.testing.assert_array_equal(in_one_size(late.data.inputs, (8, 8)), in_one_size(usual.data.inputs, (8, 8)))
+    np.testing.assert_array_equal(
+        in_one_size(late.data.inputs, (8, 8)), in_one_size(usual.data.inputs, (8, 8))
+    )
     for change in (augmented, randaugment):
-        for one, other in zip(change(late.data.inputs, (1, 2, 3)), change(usual.data.inputs, (1, 2, 3)), strict=True):
+        for one, other in zip(
+            change(late.data.inputs, (1, 2, 3)), change(usual.data.inputs, (1, 2, 3)), strict=True
+        ):
             np.testing.assert_array_equal(one, other)
 
 
-def test_a_network_asks_one_large_image_after_another(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_asks_one_large_image_after_another(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch")
     from oodometer.models import ResNet
 
@@ -90,7 +98,9 @@ def test_more_pixels_than_are_safe_are_refused_with_a_way_out(
     home.mkdir()
     Image.new("RGB", (60, 60)).save(home / "large.png")
     Image.new("RGB", (8, 8)).save(home / "small.png")
-    (tmp_path / "large_images.py").write_text("def f(images):\n    return [[0.3, 0.7]] * len(images)\n")
+    (tmp_path / "large_images.py").write_text(
+        "def f(images):\n    return [[0.3, 0.7]] * len(images)\n"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
@@ -99,7 +109,10 @@ def test_more_pixels_than_are_safe_are_refused_with_a_way_out(
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "large.png" in said
-    assert "more pixels than are safe to decode (Image size (3600 pixels) exceeds limit of 2000 pixels" in said
+    assert (
+        "more pixels than are safe to decode (Image size (3600 pixels) exceeds limit of 2000 pixels"
+        in said
+    )
     assert "make it smaller" in said
     assert main([*words, "--on-error", "skip"]) == 0
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 2
@@ -128,6 +141,10 @@ def test_a_batch_of_large_images_does_not_fill_the_memory(tmp_path: Path) -> Non
     for i in range(1, 40):
         (tmp_path / f"{i:02d}.png").write_bytes((tmp_path / "00.png").read_bytes())
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, str(tmp_path)], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", PEAK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     assert int(done.stdout) < 130

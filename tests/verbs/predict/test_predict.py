@@ -16,7 +16,12 @@ from oodometer.errors import InputError, UsageError
 from oodometer.store import read_predictions
 
 CLASSES = ["bad", "good"]
-ROWS = [("good film", "good", "r0"), ("so bad", "bad", "r1"), ("not good", "bad", "r2"), ("fine, good", "good", "r3")]
+ROWS = [
+    ("good film", "good", "r0"),
+    ("so bad", "bad", "r1"),
+    ("not good", "bad", "r2"),
+    ("fine, good", "good", "r3"),
+]
 
 
 def told(texts: Any) -> Any:
@@ -40,7 +45,9 @@ def write(folder: Path, ending: str) -> Path:
     if ending == "csv":
         path.write_text("text,label,id\n" + "".join(f'"{a}",{b},{c}\n' for a, b, c in ROWS))
     elif ending == "jsonl":
-        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in ROWS))
+        path.write_text(
+            "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in ROWS)
+        )
     elif ending == "npz":
         columns = dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True))
         np.savez(path, **{name: np.array(values) for name, values in columns.items()})
@@ -50,14 +57,18 @@ def write(folder: Path, ending: str) -> Path:
         import pyarrow.parquet as pq
 
         table = pa.table(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)))
-        pq.write_table(table, path) if ending == "parquet" else feather.write_feather(table, str(path))
+        pq.write_table(table, path) if ending == "parquet" else feather.write_feather(
+            table, str(path)
+        )
     return path
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "npz"])
 def test_the_same_predictions_from_every_format(ending: str, tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
-    found = predict(told, write(tmp_path, ending), out=out, classes=CLASSES, id="id", keep_input=True)
+    found = predict(
+        told, write(tmp_path, ending), out=out, classes=CLASSES, id="id", keep_input=True
+    )
     record = read_predictions(out, extra_columns=("id",))
     assert record.probabilities is not None
     np.testing.assert_array_equal(record.probabilities, told([text for text, _, _ in ROWS]))
@@ -69,16 +80,32 @@ def test_the_same_predictions_from_every_format(ending: str, tmp_path: Path) -> 
 
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
-    data = {"review": ["good", "bad"], "truth": ["good", "good"], "key": [7, 8], "year": [2001, 2002]}
-    found = predict(told, data, inputs="review", label="truth", id="key", keep=["year"], classes=CLASSES)
+    data = {
+        "review": ["good", "bad"],
+        "truth": ["good", "good"],
+        "key": [7, 8],
+        "year": [2001, 2002],
+    }
+    found = predict(
+        told, data, inputs="review", label="truth", id="key", keep=["year"], classes=CLASSES
+    )
     assert found.record.columns["id"].tolist() == ["7", "8"]
     assert found.record.columns["year"].tolist() == [2001, 2002]
     assert found.accuracy.value == 0.5  # type: ignore[union-attr]
     with pytest.raises(InputError, match=r"got no 'reviews'; there are review, truth, key, year"):
-        predict(told, dict(sorted(data.items(), key=lambda item: list(data).index(item[0]))), inputs="reviews")
-    with pytest.raises(InputError, match=r"a column of labels, got no 'y'; there are .*name one of them with label="):
+        predict(
+            told,
+            dict(sorted(data.items(), key=lambda item: list(data).index(item[0]))),
+            inputs="reviews",
+        )
+    with pytest.raises(
+        InputError,
+        match=r"a column of labels, got no 'y'; there are .*name one of them with label=",
+    ):
         predict(told, data, inputs="review", label="y")
-    with pytest.raises(InputError, match=r"a column with the inputs of the model.*name it with inputs="):
+    with pytest.raises(
+        InputError, match=r"a column with the inputs of the model.*name it with inputs="
+    ):
         predict(oodometer_texts_only(), data)
 
 
@@ -112,7 +139,8 @@ def test_labels_are_matched_by_name() -> None:
     assert found.record.label.tolist() == [1, -1, 0]
     assert found.rows == 3
     with pytest.raises(
-        InputError, match=r"row 1: column label: expected one of the model's classes, bad, good, got '1'"
+        InputError,
+        match=r"row 1: column label: expected one of the model's classes, bad, good, got '1'",
     ):
         predict(told, data, classes=CLASSES)
 
@@ -159,7 +187,9 @@ def test_images_in_cells_and_arrays(tmp_path: Path) -> None:
 
     cells = [{"bytes": png(10), "path": None}, {"bytes": png(240), "path": None}]
     pq.write_table(pa.table({"image": cells, "label": ["dark", "light"]}), tmp_path / "i.parquet")
-    assert predict(of_images, tmp_path / "i.parquet", classes=["dark", "light"]).accuracy.value == 1.0  # type: ignore[union-attr]
+    assert (
+        predict(of_images, tmp_path / "i.parquet", classes=["dark", "light"]).accuracy.value == 1.0
+    )  # type: ignore[union-attr]
     pixels = np.stack([np.full((4, 4, 3), 5, np.uint8), np.full((4, 4, 3), 250, np.uint8)])
     np.savez(tmp_path / "x.npz", x=pixels, y=np.array([0, 0]))
     assert predict(of_images, tmp_path / "x.npz").accuracy.value == 0.5  # type: ignore[union-attr]
@@ -198,7 +228,9 @@ def test_interrupted_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not list(tmp_path.glob(".*parts"))
 
 
-def test_what_another_job_left_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_job_left_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "stopping.py").write_text(
         "import numpy as np\nstop = [True]\n"
         "def told(texts):\n"

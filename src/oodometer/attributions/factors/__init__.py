@@ -12,6 +12,20 @@ from .pair import MaxDiff, SumDiff, IndexDiff, FirstTok, Const, SwapAvg, SwapMax
 from .window import Irreg, Verb, Adj, WindowFactor  # isort: skip
 
 __all__ = [
-    "Adj", "Const", "Factor", "FactorTable", "FirstTok", "IndexDiff", "Irreg", "MaxDiff", "SumDiff", "SwapAvg",
-    "SwapMaxDiff", "Verb", "WindowFactor", "factor_of", "factor_table", "factor_values",
-]  # fmt: skip
+    "Adj",
+    "Const",
+    "Factor",
+    "FactorTable",
+    "FirstTok",
+    "IndexDiff",
+    "Irreg",
+    "MaxDiff",
+    "SumDiff",
+    "SwapAvg",
+    "SwapMaxDiff",
+    "Verb",
+    "WindowFactor",
+    "factor_of",
+    "factor_table",
+    "factor_values",
+]

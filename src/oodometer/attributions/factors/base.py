@@ -69,15 +69,23 @@ def factor_of(
     0.4
     """
     if not name or name != str(name).strip().lower() or ":" in name:
-        raise UsageError(f"expected the name of a factor in lower case and without a colon, got {name!r}")
+        raise UsageError(
+            f"expected the name of a factor in lower case and without a colon, got {name!r}"
+        )
     if not callable(function):
-        raise UsageError(f"expected a function of the attributions of an example, got {type(function).__name__}")
+        raise UsageError(
+            f"expected a function of the attributions of an example, got {type(function).__name__}"
+        )
 
     def value(self: Factor, attributions: WordAttributions) -> float | None:
         return function(attributions)
 
     traits = {"about": about, "needs": needs, "heuristic": heuristic, "citation": citation}
-    return type(name, (Factor,), {"name": name, **traits, "value": value, "__doc__": function.__doc__ or about})
+    return type(
+        name,
+        (Factor,),
+        {"name": name, **traits, "value": value, "__doc__": function.__doc__ or about},
+    )
 
 
 @final
@@ -107,12 +115,16 @@ class FactorTable:
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         means, absent = self.means, self.absent
-        factors = [{"factor": name, "mean": plain(means[name]), "absent": absent[name]} for name in self.names]
+        factors = [
+            {"factor": name, "mean": plain(means[name]), "absent": absent[name]}
+            for name in self.names
+        ]
         return {"examples": self.values.shape[1], "factors": factors}
 
 
 def factor_table(
-    examples: Sequence[WordAttributions], factors: Sequence[str | Factor | type[Factor]] | None = None
+    examples: Sequence[WordAttributions],
+    factors: Sequence[str | Factor | type[Factor]] | None = None,
 ) -> FactorTable:
     """The factors of examples.
 
@@ -144,7 +156,8 @@ def factor_table(
 
 
 def factor_values(
-    examples: Sequence[WordAttributions], factors: Sequence[str | Factor | type[Factor]] | None = None
+    examples: Sequence[WordAttributions],
+    factors: Sequence[str | Factor | type[Factor]] | None = None,
 ) -> Array:
     """The values of `factor_table` alone: float64, shape (factor, example), nan where a factor's words do not occur.
 

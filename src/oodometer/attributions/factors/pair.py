@@ -31,15 +31,21 @@ def aligned(words: Words) -> Alignment:
     return _aligned(words.words, int((words.parts == 0).sum()))
 
 
-@lru_cache(maxsize=1 << 13)  # every model and every method of attribution asks for the same examples
+@lru_cache(
+    maxsize=1 << 13
+)  # every model and every method of attribution asks for the same examples
 def _aligned(words: tuple[str, ...], split: int) -> Alignment:
-    positions = [position for position, word in enumerate(words) if any(sign.isalnum() for sign in word)]
+    positions = [
+        position for position, word in enumerate(words) if any(sign.isalnum() for sign in word)
+    ]
     a = [position for position in positions if position < split]
     b = [position for position in positions if position >= split]
     lower = [word.lower() for word in words]
     # pairs of positions of a longest common subsequence, the earliest in a
     first, second = [lower[position] for position in a], [lower[position] for position in b]
-    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]  # of what is left of a and b; cells of an array are slow
+    longest = [
+        [0] * (len(b) + 1) for _ in range(len(a) + 1)
+    ]  # of what is left of a and b; cells of an array are slow
     for i in range(len(a) - 1, -1, -1):
         word, row, below = first[i], longest[i], longest[i + 1]
         right = 0
@@ -59,8 +65,13 @@ def _aligned(words: tuple[str, ...], split: int) -> Alignment:
             j += 1
         else:
             i += 1
-    left_a, left_b = _by_word(a, {i for i, _ in shared}, lower), _by_word(b, {j for _, j in shared}, lower)
-    count = {word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()}
+    left_a, left_b = (
+        _by_word(a, {i for i, _ in shared}, lower),
+        _by_word(b, {j for _, j in shared}, lower),
+    )
+    count = {
+        word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()
+    }
     return Alignment(
         tuple(shared),
         tuple(sorted(position for word, k in count.items() for position in left_a[word][:k])),
@@ -137,7 +148,9 @@ class IndexDiff(Factor):
     """
 
     name = "index-diff"
-    about = "attributions of shared words in the first part minus those in the second, aligned in order"
+    about = (
+        "attributions of shared words in the first part minus those in the second, aligned in order"
+    )
     needs = ("pair",)
     heuristic = "a second part whose words stand in the first is taken to follow from it"
 
@@ -181,7 +194,13 @@ _LISTED = (  # subordinators, connectives, adverbs, verbs of opinion and report
     "thought"
 )
 _WORDS = frozenset(_LISTED.split())
-_PHRASES = (("in", "case"), ("of", "course"), ("without", "a", "doubt"), ("without", "doubt"), ("no", "doubt"))
+_PHRASES = (
+    ("in", "case"),
+    ("of", "course"),
+    ("without", "a", "doubt"),
+    ("without", "doubt"),
+    ("no", "doubt"),
+)
 
 
 def control_word(words: Words) -> int | None:
@@ -190,9 +209,13 @@ def control_word(words: Words) -> int | None:
     """
     if words.feature is not None:
         return words.feature
-    first = tuple(word.lower() for word, part in zip(words.words, words.parts, strict=True) if part == 0)
+    first = tuple(
+        word.lower() for word, part in zip(words.words, words.parts, strict=True) if part == 0
+    )
     for index, word in enumerate(first):
-        if word in _WORDS or any(first[index : index + len(phrase)] == phrase for phrase in _PHRASES):
+        if word in _WORDS or any(
+            first[index : index + len(phrase)] == phrase for phrase in _PHRASES
+        ):
             return index
     return None
 

@@ -78,7 +78,11 @@ class Irreg(WindowFactor):
         """The first irregular past form that is no participle."""
         lower = [word.lower() for word in words.words]
         for index, word in enumerate(lower):
-            if word in PAST and word not in _HELPERS and lower[index + 1 : index + 2] not in (["'"], ["\u2019"]):
+            if (
+                word in PAST
+                and word not in _HELPERS
+                and lower[index + 1 : index + 2] not in (["'"], ["\u2019"])
+            ):
                 before = index - 1
                 while before >= 0 and lower[before] in _BETWEEN:
                     before -= 1

@@ -50,7 +50,10 @@ def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
     """The images as one array (sample, height, width, 3) of some sides: others are resized, bilinear, to fit them."""
     if isinstance(images, np.ndarray) and images.shape[1:3] == tuple(sides):
         return images
-    pillow, out = pillow_image("resizing images"), np.empty((len(images), *sides, 3), dtype=np.uint8)
+    pillow, out = (
+        pillow_image("resizing images"),
+        np.empty((len(images), *sides, 3), dtype=np.uint8),
+    )
     for row, image in enumerate(images):
         whole = pillow.fromarray(np.ascontiguousarray(image))
         out[row] = np.asarray(whole.resize(sides[::-1], pillow.Resampling.BILINEAR))
@@ -63,8 +66,13 @@ def augmented(images: Any, seed: Sequence[int]) -> Any:
     """
     whole, view, first = seed
     if isinstance(images, LateImages):
-        return images.changed(lambda image, row: _mirrored(image, np.random.default_rng((whole, view, first + row))))
-    out = [_mirrored(image, np.random.default_rng((whole, view, row))) for row, image in enumerate(images, first)]
+        return images.changed(
+            lambda image, row: _mirrored(image, np.random.default_rng((whole, view, first + row)))
+        )
+    out = [
+        _mirrored(image, np.random.default_rng((whole, view, row)))
+        for row, image in enumerate(images, first)
+    ]
     return np.stack(out) if isinstance(images, np.ndarray) else out
 
 
@@ -117,21 +125,29 @@ class ImageClassifier(TorchClassifier):
         return Images(inputs)
 
     def _arrays(self, encoded: Images) -> tuple[Array, ...]:
-        return (encoded.pixels,) if isinstance(encoded.pixels, np.ndarray) else tuple(encoded.pixels)
+        return (
+            (encoded.pixels,) if isinstance(encoded.pixels, np.ndarray) else tuple(encoded.pixels)
+        )
 
     def _asking_batches(self, encoded: Images) -> list[Array]:
         """On a processor batches of so many pixels as stay in its cache; elsewhere twice those of training."""
         late = isinstance(encoded.pixels, LateImages)
         if choose_device(self.device) != "cpu" and not late:
             return super()._asking_batches(encoded)
-        image_bytes = max(encoded.pixels.sizes) if late else encoded.at(np.zeros(1, dtype=np.int64))[0].nbytes
-        return sorted_batches(encoded.lengths, max(1, min(2 * self.training.batch_size, 3 * _PIXELS // image_bytes)))
+        image_bytes = (
+            max(encoded.pixels.sizes) if late else encoded.at(np.zeros(1, dtype=np.int64))[0].nbytes
+        )
+        return sorted_batches(
+            encoded.lengths, max(1, min(2 * self.training.batch_size, 3 * _PIXELS // image_bytes))
+        )
 
     def _tensors(self, encoded: Images, batch: Array, device: str) -> tuple[Any]:
         return (self._tensor(encoded.at(batch), device),)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> Any:
-        return randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
+        return (
+            randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
+        )
 
 
 FILL = 128  # what lies outside an image that is moved, as in AutoAugment
@@ -140,7 +156,9 @@ _LEVELS = np.arange(256)
 
 def brightness(images: Array, factor: Array) -> Array:
     """Every value times a factor. Operations take uint8 images (sample, height, width, 3), a strength for each."""
-    return _looked_up(images, _blended(np.zeros(1, dtype=np.int64), _LEVELS, factor[:, None])[:, None])
+    return _looked_up(
+        images, _blended(np.zeros(1, dtype=np.int64), _LEVELS, factor[:, None])[:, None]
+    )
 
 
 def contrast(images: Array, factor: Array) -> Array:
@@ -157,7 +175,9 @@ def posterize(images: Array, bits: Array) -> Array:
 
 def solarize(images: Array, threshold: Array) -> Array:
     """Every value from a threshold on inverted; 256 inverts none."""
-    return _looked_up(images, np.where(threshold[:, None] > _LEVELS, _LEVELS, 255 - _LEVELS)[:, None])
+    return _looked_up(
+        images, np.where(threshold[:, None] > _LEVELS, _LEVELS, 255 - _LEVELS)[:, None]
+    )
 
 
 def autocontrast(images: Array, _: Array) -> Array:
@@ -175,7 +195,9 @@ def equalize(images: Array, _: Array) -> Array:
     """
     samples, _, _, channels = images.shape
     start = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
-    counts = np.bincount((start + images).ravel(), minlength=samples * channels * 256).reshape(samples, channels, 256)
+    counts = np.bincount((start + images).ravel(), minlength=samples * channels * 256).reshape(
+        samples, channels, 256
+    )
     highest = 255 - (counts[..., ::-1] > 0).argmax(-1)
     last = np.take_along_axis(counts, highest[..., None], -1)
     step = (counts.sum(-1, keepdims=True) - last) // 255
@@ -224,17 +246,24 @@ def rotate(images: Array, degrees: Array, kernel: str = "nearest") -> Array:
     height, width = images.shape[1:3]
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     x, y = width / 2, height / 2
-    return _moved_pixels(images, cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y, kernel=kernel)
+    return _moved_pixels(
+        images, cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y, kernel=kernel
+    )
 
 
 # First of the neighbours on an axis, and their weights by how far behind the middle of a pixel a position lies
 _KERNELS: dict[str, tuple[int, Callable[[Array], tuple[Array, ...]]]] = {
     "bilinear": (0, lambda d: (1 - d, d)),
-    "bicubic": (-1, lambda d: (-d * (1 - d) ** 2, 1 - 2 * d**2 + d**3, d + d**2 - d**3, d**3 - d**2)),
+    "bicubic": (
+        -1,
+        lambda d: (-d * (1 - d) ** 2, 1 - 2 * d**2 + d**3, d + d**2 - d**3, d**3 - d**2),
+    ),
 }
 
 
-def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, kernel: str = "nearest") -> Array:
+def _moved_pixels(
+    images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, kernel: str = "nearest"
+) -> Array:
     """The pixel at (x, y) is that at (a x + b y + c, d x + e y + f), middles of pixels at 0.5: the nearest one, or
     its neighbours weighed as in pillow, those beyond an edge as on it.
     """
@@ -243,19 +272,35 @@ def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any,
     x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
     across, down = np.broadcast_arrays(a * x + b * y + c, d * x + e * y + f)
     inside = (across >= 0) & (across < width) & (down >= 0) & (down < height)
-    flat, start = images.reshape(-1, images.shape[-1]), np.arange(len(inside))[:, None, None] * (height * width)
+    flat, start = (
+        images.reshape(-1, images.shape[-1]),
+        np.arange(len(inside))[:, None, None] * (height * width),
+    )
     if kernel == "nearest":
-        out: Array = flat[start + np.where(inside, np.floor(down) * width + np.floor(across), 0).astype(np.int64)]
+        out: Array = flat[
+            start + np.where(inside, np.floor(down) * width + np.floor(across), 0).astype(np.int64)
+        ]
     else:
         first, weights = _KERNELS[kernel]
         corners = [np.floor(position - 0.5).astype(np.int64) for position in (across, down)]
-        sides = [weights(position - 0.5 - corner) for position, corner in zip((across, down), corners, strict=True)]
+        sides = [
+            weights(position - 0.5 - corner)
+            for position, corner in zip((across, down), corners, strict=True)
+        ]
         total = np.zeros((*inside.shape, images.shape[-1]))
-        for (i, below), (j, beside) in product(*(enumerate(side, first) for side in reversed(sides))):
-            if below.any() and beside.any():  # what moves along one axis weighs no neighbours on the other
+        for (i, below), (j, beside) in product(
+            *(enumerate(side, first) for side in reversed(sides))
+        ):
+            if (
+                below.any() and beside.any()
+            ):  # what moves along one axis weighs no neighbours on the other
                 row = start + np.clip(corners[1] + i, 0, height - 1) * width
-                total += (below * beside)[..., None] * flat[row + np.clip(corners[0] + j, 0, width - 1)]
-        out = np.clip(total + 1e-9, 0, 255).astype(np.uint8)  # cut as in pillow, but for what rounding took
+                total += (below * beside)[..., None] * flat[
+                    row + np.clip(corners[0] + j, 0, width - 1)
+                ]
+        out = np.clip(total + 1e-9, 0, 255).astype(
+            np.uint8
+        )  # cut as in pillow, but for what rounding took
     out[~inside] = FILL
     return out
 
@@ -278,8 +323,14 @@ def _moves(kernel: str) -> dict[str, tuple[_Operation, _Strength]]:
         "rotate": (partial(rotate, kernel=kernel), _either(30.0)),
         "shear_x": (lambda images, level: moved(images, 1, level, 0, 0, 1, 0), _either(0.3)),
         "shear_y": (lambda images, level: moved(images, 1, 0, 0, level, 1, 0), _either(0.3)),
-        "translate_x": (lambda images, by: moved(images, 1, 0, by * images.shape[2], 0, 1, 0), _either(0.45)),
-        "translate_y": (lambda images, by: moved(images, 1, 0, 0, 0, 1, by * images.shape[1]), _either(0.45)),
+        "translate_x": (
+            lambda images, by: moved(images, 1, 0, by * images.shape[2], 0, 1, 0),
+            _either(0.45),
+        ),
+        "translate_y": (
+            lambda images, by: moved(images, 1, 0, 0, 0, 1, by * images.shape[1]),
+            _either(0.45),
+        ),
     }
 
 
@@ -311,10 +362,15 @@ _PLAIN: dict[str, tuple[_Operation, _Strength]] = {
 }
 for _name in ("color", "contrast", "brightness", "sharpness"):
     _PLAIN[_name] = OPERATIONS[_name][0], lambda share, _: 0.1 + 1.8 * share
-TIMM = {**_PLAIN, **{f"{name}, {kernel}": move for kernel in _KERNELS for name, move in _moves(kernel).items()}}
+TIMM = {
+    **_PLAIN,
+    **{f"{name}, {kernel}": move for kernel in _KERNELS for name, move in _moves(kernel).items()},
+}
 """The 15 operations of timm's ``rand-mM-nN-mstdS``, those that move an image by either of two kernels."""
 # Of 60 one is drawn uniformly: each is done in half of the cases
-_OF_TIMM = [OPERATIONS["identity"]] * 30 + [TIMM[name] for name in TIMM for _ in range(2 if name in _PLAIN else 1)]
+_OF_TIMM = [OPERATIONS["identity"]] * 30 + [
+    TIMM[name] for name in TIMM for _ in range(2 if name in _PLAIN else 1)
+]
 
 
 def randaugment(
@@ -356,12 +412,16 @@ def randaugment(
     if not 0 <= magnitude <= 10:
         raise UsageError(f"expected a magnitude in [0, 10], got {magnitude}")
     if not 0 <= spread < math.inf or operations < 1:
-        raise UsageError(f"expected a spread from 0 on and operations from 1 on, got {spread} and {operations}")
+        raise UsageError(
+            f"expected a spread from 0 on and operations from 1 on, got {spread} and {operations}"
+        )
     images = check_images(images)
     whole, view, first = seed
     if isinstance(images, LateImages):
         how = operations, magnitude, spread, policy
-        return images.changed(lambda image, row: randaugment(image[None], (whole, view, first + row), *how)[0])
+        return images.changed(
+            lambda image, row: randaugment(image[None], (whole, view, first + row), *how)[0]
+        )
     slots = list(OPERATIONS.values()) if policy == "increasing" else _OF_TIMM
     # Which operation, a normal number and a uniform one, with the axes (3, operation, sample).
     drawn = np.empty((3, operations, len(images)))
@@ -385,7 +445,11 @@ def randaugment(
 
 
 def _changed(
-    images: Array, slots: Sequence[tuple[_Operation, _Strength]], kinds: Array, share: Array, side: Array
+    images: Array,
+    slots: Sequence[tuple[_Operation, _Strength]],
+    kinds: Array,
+    share: Array,
+    side: Array,
 ) -> Array:
     out = images.copy()
     for kind, shares, sides in zip(kinds, share, side, strict=True):
@@ -417,7 +481,9 @@ class ImageEncoder(ImageClassifier):
 
     kind, arguments = "image-encoder", ("source",)
 
-    def __init__(self, source: str, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
+    def __init__(
+        self, source: str, *, training: TrainingConfig | None = None, device: str | None = None
+    ) -> None:
         usual = TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1)
         super().__init__(training=training or usual, device=device)
         self.source = source
@@ -431,7 +497,9 @@ class ImageEncoder(ImageClassifier):
         Raises `InputError` where there is none, or where it gives no distribution over classes.
         """
         model = cls(source, device=device)
-        model.processor = load_pretrained("AutoImageProcessor", source, expected="a classifier of images")
+        model.processor = load_pretrained(
+            "AutoImageProcessor", source, expected="a classifier of images"
+        )
         model.net = load_pretrained(_TASK, source, expected="a classifier of images").eval()
         model.classes = class_names(model.net.config, source)
         return model
@@ -443,10 +511,14 @@ class ImageEncoder(ImageClassifier):
     def _build(self) -> Any:
         if self._settings is not None:
             return getattr(load_transformers(), _TASK).from_config(self._settings)
-        return load_pretrained(_TASK, self.source, num_labels=len(self.classes), ignore_mismatched_sizes=True)
+        return load_pretrained(
+            _TASK, self.source, num_labels=len(self.classes), ignore_mismatched_sizes=True
+        )
 
     def _tensor(self, images: Any, device: str) -> Any:
-        pixels = self.processor(list(images), return_tensors="np", input_data_format="channels_last")
+        pixels = self.processor(
+            list(images), return_tensors="np", input_data_format="channels_last"
+        )
         values: Array = np.ascontiguousarray(pixels["pixel_values"], dtype=np.float32)
         return load_torch().from_numpy(values).to(device)
 
@@ -507,23 +579,37 @@ class ResNet(ImageClassifier):
         device: str | None = None,
     ) -> None:
         if stages < 1 or stem_stride not in (1, 2):
-            raise UsageError(f"expected at least 1 stage and a stem_stride of 1 or 2, got {stages} and {stem_stride}")
+            raise UsageError(
+                f"expected at least 1 stage and a stem_stride of 1 or 2, got {stages} and {stem_stride}"
+            )
         step = 2 * stages
         if depth <= 2 or depth % step != 2 % step:
             depths = ", ".join(str(step * blocks + 2) for blocks in (1, 2, 3))
-            raise UsageError(f"expected a depth of {step} n + 2 ({depths}, ...) with {stages} stages, got {depth}")
-        height, width_of_image = (image_size, image_size) if isinstance(image_size, int) else image_size
+            raise UsageError(
+                f"expected a depth of {step} n + 2 ({depths}, ...) with {stages} stages, got {depth}"
+            )
+        height, width_of_image = (
+            (image_size, image_size) if isinstance(image_size, int) else image_size
+        )
         # torch 2.13's convolutions damage memory with 4 channels on one CPU thread.
         if width < 8 or width % 8 or min(height, width_of_image) < 8 or not 0 <= dropout < 1:
             raise UsageError(
                 "expected a width of 8, 16, ..., an image_size of at least 8 and a dropout in [0, 1), got "
                 f"{width}, {image_size} and {dropout}"
             )
-        steps: dict[str, Any] = {"epochs": 20, "batch_size": 128, "learning_rate": 0.1, "warmup": 0.1, "clip": None}
+        steps: dict[str, Any] = {
+            "epochs": 20,
+            "batch_size": 128,
+            "learning_rate": 0.1,
+            "warmup": 0.1,
+            "clip": None,
+        }
         usual = TrainingConfig(**steps, weight_decay=5e-4, optimizer="sgd", schedule="cosine")
         super().__init__(training=training or usual, device=device)
         self.depth, self.width, self.stages, self.stem_stride = depth, width, stages, stem_stride
-        self.image_size: int | tuple[int, int] = image_size if isinstance(image_size, int) else (height, width_of_image)
+        self.image_size: int | tuple[int, int] = (
+            image_size if isinstance(image_size, int) else (height, width_of_image)
+        )
         self._sides = (height, width_of_image)
         self.dropout = dropout
         self._mean: Array = np.zeros(3, dtype=np.float32)
@@ -547,11 +633,15 @@ class ResNet(ImageClassifier):
 
     def _build(self) -> Any:
         shape = (self.width, self.stages, (self.depth - 2) // (2 * self.stages), self.stem_stride)
-        return _network(*shape, len(self.classes), self.dropout).to(memory_format=load_torch().channels_last)
+        return _network(*shape, len(self.classes), self.dropout).to(
+            memory_format=load_torch().channels_last
+        )
 
     def _tensor(self, images: Any, device: str) -> Any:
         torch = load_torch()
-        mean, spread = (torch.from_numpy(values).to(device) for values in (self._mean, self._spread))
+        mean, spread = (
+            torch.from_numpy(values).to(device) for values in (self._mean, self._spread)
+        )
         pixels = torch.from_numpy(images).to(device).float().div_(255).sub_(mean).div_(spread)
         pixels = pixels.permute(0, 3, 1, 2)  # the memory stays as it is: channels last
         if not self.net.training:
@@ -562,8 +652,12 @@ class ResNet(ImageClassifier):
         flip = torch.rand(count, device=on_device) < 0.5
         pixels = torch.where(flip[:, None, None, None], pixels.flip(3), pixels)
         padded = torch.nn.functional.pad(pixels, (right, right, down, down))
-        rows = torch.arange(height, device=on_device) + torch.randint(2 * down + 1, (count, 1), device=on_device)
-        columns = torch.arange(width, device=on_device) + torch.randint(2 * right + 1, (count, 1), device=on_device)
+        rows = torch.arange(height, device=on_device) + torch.randint(
+            2 * down + 1, (count, 1), device=on_device
+        )
+        columns = torch.arange(width, device=on_device) + torch.randint(
+            2 * right + 1, (count, 1), device=on_device
+        )
         which = torch.arange(count, device=on_device)[:, None, None]
         # Indexed with the channels last, so that they stay so in memory.
         moved = padded.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]]
@@ -578,10 +672,14 @@ class ResNet(ImageClassifier):
 
     def _read_encoding(self, folder: Path) -> None:
         about = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-        self._mean, self._spread = (np.array(about[name], dtype=np.float32) for name in ("mean", "spread"))
+        self._mean, self._spread = (
+            np.array(about[name], dtype=np.float32) for name in ("mean", "spread")
+        )
 
 
-def _network(width: int, number: int, blocks: int, stride: int, classes: int, dropout: float) -> Any:
+def _network(
+    width: int, number: int, blocks: int, stride: int, classes: int, dropout: float
+) -> Any:
     nn = load_torch().nn
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
@@ -595,7 +693,9 @@ def _network(width: int, number: int, blocks: int, stride: int, classes: int, dr
             self.second_norm = nn.BatchNorm2d(after)
             self.around = nn.Identity()
             if stride != 1 or before != after:
-                self.around = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+                self.around = nn.Sequential(
+                    nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+                )
             self.relu = nn.ReLU(inplace=True)
 
         def forward(self, x: Any) -> Any:
@@ -610,8 +710,14 @@ def _network(width: int, number: int, blocks: int, stride: int, classes: int, dr
             stages.append(Block(before, after, 2 if stage and not block else 1))
             before = after
     head = [nn.Dropout(dropout)] if dropout else []
-    stem = [nn.Conv2d(3, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
-    net = nn.Sequential(*stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), *head, nn.Linear(before, classes))
+    stem = [
+        nn.Conv2d(3, width, 3, stride, 1, bias=False),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+    ]
+    net = nn.Sequential(
+        *stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), *head, nn.Linear(before, classes)
+    )
     for module in net.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

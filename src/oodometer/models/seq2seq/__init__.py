@@ -5,9 +5,28 @@ from __future__ import annotations
 from ..tokens import learn_pieces, learn_words
 from .codec import StandIns, check_spelling, find_stand_ins
 from .decoding import Beams
-from .encoder_decoder import Clean, EncoderDecoder, close_brackets, composed, exact_match, snapshot_folders, squeeze
+from .encoder_decoder import (
+    Clean,
+    EncoderDecoder,
+    close_brackets,
+    composed,
+    exact_match,
+    snapshot_folders,
+    squeeze,
+)
 
 __all__ = [
-    "Beams", "Clean", "EncoderDecoder", "StandIns", "check_spelling", "close_brackets", "composed", "exact_match",
-    "find_stand_ins", "learn_pieces", "learn_words", "snapshot_folders", "squeeze",
-]  # fmt: skip
+    "Beams",
+    "Clean",
+    "EncoderDecoder",
+    "StandIns",
+    "check_spelling",
+    "close_brackets",
+    "composed",
+    "exact_match",
+    "find_stand_ins",
+    "learn_pieces",
+    "learn_words",
+    "snapshot_folders",
+    "squeeze",
+]

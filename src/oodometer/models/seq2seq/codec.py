@@ -37,7 +37,9 @@ class StandIns:
         both = [*self.mapping, *self.mapping.values()]
         if len(set(both)) < len(both) or "" in both:
             expected = "stand-ins that all differ from one another and from what they stand for, none empty"
-            raise InputError(expected, got=repr(self.mapping), column="stand_ins", remedy="give each its own")
+            raise InputError(
+                expected, got=repr(self.mapping), column="stand_ins", remedy="give each its own"
+            )
         self._other = {**self.mapping, **{value: key for key, value in self.mapping.items()}}
         longest_first = sorted(self._other, key=lambda string: (-len(string), string))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if both else None
@@ -63,15 +65,26 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     given = list(texts)
     letters = sorted({letter for text in given for letter in set(text)})
     lost = [letter for letter in letters if not letter.isspace()]
-    lost = [letter for letter, survives in zip(lost, _survive(tokenizer, lost), strict=True) if not survives]
+    lost = [
+        letter
+        for letter, survives in zip(lost, _survive(tokenizer, lost), strict=True)
+        if not survives
+    ]
     if not lost:
         return {}
     everything = "\n".join(given)
     special = set(tokenizer.all_special_tokens)
     free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
     # no space, no sign that is not printed, and no combining mark, which would melt into its neighbour
-    printed = (p for p in free if p and not any(c.isspace() or unicodedata.category(c)[0] in "MCZ" for c in p))
-    candidates = sorted((piece for piece in printed if piece not in everything), key=lambda piece: (len(piece), piece))
+    printed = (
+        p
+        for p in free
+        if p and not any(c.isspace() or unicodedata.category(c)[0] in "MCZ" for c in p)
+    )
+    candidates = sorted(
+        (piece for piece in printed if piece not in everything),
+        key=lambda piece: (len(piece), piece),
+    )
     result: dict[str, str] = {}
     for start in range(0, len(candidates), 256):
         some = candidates[start : start + 256]
@@ -94,7 +107,9 @@ def _survive(tokenizer: Any, pieces: Sequence[str]) -> list[bool]:
     """Whether each piece comes back from the tokenizer alone, between words and inside one."""
     frames = ("{}", "a {} b", "a{}b")
     texts = [frame.replace("{}", piece) for piece in pieces for frame in frames]
-    same = np.array([a == b for a, b in zip(spelled(tokenizer, texts), texts, strict=True)], dtype=bool)
+    same = np.array(
+        [a == b for a, b in zip(spelled(tokenizer, texts), texts, strict=True)], dtype=bool
+    )
     return list(np.all(same.reshape(len(pieces), len(frames)), axis=1))
 
 
@@ -102,8 +117,12 @@ def spelled(tokenizer: Any, texts: Sequence[str]) -> list[str]:
     """The texts, encoded and decoded again; runs of white space count as one space."""
     if not texts:
         return []
-    ids = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-    back = tokenizer.batch_decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    ids = tokenizer(
+        list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False
+    )["input_ids"]
+    back = tokenizer.batch_decode(
+        ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
+    )
     return [" ".join(text.split()) for text in back]
 
 
@@ -131,7 +150,9 @@ def check_spelling(tokenizer: Any, texts: Sequence[str], stand_ins: StandIns | N
                 remedy = "give stand_ins={what is lost: an unused token}, or train from scratch with config=... and "
                 remedy += "tokens='pieces'"
                 where: dict[str, Any] = {"row": first[text], "column": "output"}
-                raise InputError("an output that the tokenizer can spell", got=got, remedy=remedy, **where)
+                raise InputError(
+                    "an output that the tokenizer can spell", got=got, remedy=remedy, **where
+                )
 
 
 CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each is far larger than the text
@@ -170,7 +191,9 @@ class Codec:
         long = [i for i, row in enumerate(rows) if len(row) > self.max_length]
         if long:
             plain = [self.stand_ins.encode(texts[i]) for i in long]
-            short = self.tokenizer(plain, truncation=True, max_length=self.max_length, **_QUIET)["input_ids"]
+            short = self.tokenizer(plain, truncation=True, max_length=self.max_length, **_QUIET)[
+                "input_ids"
+            ]
             for i, row in zip(long, short, strict=True):
                 rows[i] = row
         ids = ragged(rows)
@@ -185,7 +208,9 @@ class Codec:
         rows = self._rows(texts)
         most = self.max_output_length
         long = sum(len(row) > most for row in rows)
-        self._warn("outputs", long, len(texts), most, "can be learnt in part only", "max_output_length")
+        self._warn(
+            "outputs", long, len(texts), most, "can be learnt in part only", "max_output_length"
+        )
         return ragged([row[:most] for row in rows])
 
     def written(self, texts: Sequence[str]) -> Ragged:
@@ -195,7 +220,9 @@ class Codec:
             if self.positions is not None and len(row) > self.positions:
                 expected = f"an output of at most {self.positions} tokens, which is what the model has places for"
                 remedy = "shorten it or take another model"
-                raise InputError(expected, got=str(len(row)), remedy=remedy, row=number, column="output")
+                raise InputError(
+                    expected, got=str(len(row)), remedy=remedy, row=number, column="output"
+                )
         return ragged(rows)
 
     def texts(self, ids: Ragged, special: Any) -> list[str]:
@@ -207,7 +234,9 @@ class Codec:
         for start in range(0, len(ends) - 1, CHUNK):
             some = ends[start : start + CHUNK + 1]
             rows = [values[a:b].tolist() for a, b in pairwise(some)]
-            plain = self.tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+            plain = self.tokenizer.batch_decode(
+                rows, skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
             result += [self.stand_ins.decode(text).strip() for text in plain]
         return result
 
@@ -230,7 +259,9 @@ class Codec:
 _QUIET: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
 
 
-def check_strings(values: Sequence[Any], column: str, *, some: bool = True, filled: bool = False) -> list[str]:
+def check_strings(
+    values: Sequence[Any], column: str, *, some: bool = True, filled: bool = False
+) -> list[str]:
     """The values as a list of strings; with ``some`` none at all is an error, with ``filled`` white space alone."""
     strings = [] if isinstance(values, str) else list(values)
     if some and not strings:
@@ -238,5 +269,11 @@ def check_strings(values: Sequence[Any], column: str, *, some: bool = True, fill
     for row, value in enumerate(strings, 1):
         if not isinstance(value, str) or (filled and not value.strip()):
             expected = "a string that is not empty" if filled else "a string"
-            raise InputError(expected, got=repr(value), remedy="drop the row or fill the cell", row=row, column=column)
+            raise InputError(
+                expected,
+                got=repr(value),
+                remedy="drop the row or fill the cell",
+                row=row,
+                column=column,
+            )
     return strings

@@ -61,7 +61,9 @@ def token_scores(net: Any, labels: Any, **encoder: Any) -> Any:
     read = {"labels": labels} if shifted is None else {"decoder_input_ids": shifted(labels=labels)}
     logits = net(**read, **encoder).logits
     at = labels.clamp(min=0)
-    scores = torch.gather(logits, -1, at[..., None])[..., 0].float() - torch.logsumexp(logits.float(), -1)
+    scores = torch.gather(logits, -1, at[..., None])[..., 0].float() - torch.logsumexp(
+        logits.float(), -1
+    )
     return scores.clamp(max=0).masked_fill(labels == IGNORED, 0.0)  # rounding may leave more than 0
 
 
@@ -90,15 +92,23 @@ def score(
         for batch in asking:
             ids, real = padded(inputs, batch, padding)
             labels, own = padded(outputs, batch, IGNORED)
-            given, mask, wanted = (torch.from_numpy(array).to(device) for array in (ids, real, labels))
+            given, mask, wanted = (
+                torch.from_numpy(array).to(device) for array in (ids, real, labels)
+            )
             scores = token_scores(net, wanted, input_ids=given, attention_mask=mask.long())
-            lengths_here = outputs.lengths[batch]  # where the values of these rows are, row after row
-            before = np.repeat(outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here)
+            lengths_here = outputs.lengths[
+                batch
+            ]  # where the values of these rows are, row after row
+            before = np.repeat(
+                outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here
+            )
             values[before + np.arange(int(lengths_here.sum()))] = scores.cpu().numpy()[own]
     return Ragged(values, outputs.offsets)
 
 
-LEAST_GAIN = 0.15  # of the batch that is done, before the rest is packed together, which copies the caches
+LEAST_GAIN = (
+    0.15  # of the batch that is done, before the rest is packed together, which copies the caches
+)
 
 
 def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[Any, ...]:
@@ -136,12 +146,22 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
     done = torch.zeros(rows, dtype=torch.bool, device=device)
     last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
     # transformers calls the cache of a decoder ``cache`` since version 5.24, ``past_key_values`` before.
-    cache, cache_name = None, "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
+    cache, cache_name = (
+        None,
+        "cache" if "cache" in signature(net.forward).parameters else "past_key_values",
+    )
     for step in range(cap):
         more: dict[str, Any] = {"use_cache": True, "return_dict": True, cache_name: cache}
-        given = net(encoder_outputs=kind(last_hidden_state=hidden), attention_mask=mask, decoder_input_ids=last, **more)
+        given = net(
+            encoder_outputs=kind(last_hidden_state=hidden),
+            attention_mask=mask,
+            decoder_input_ids=last,
+            **more,
+        )
         cache = given[cache_name]
-        best, parent, token, value = _continuations(torch, given.logits[:, -1].float(), totals, 2 * beams)
+        best, parent, token, value = _continuations(
+            torch, given.logits[:, -1].float(), totals, 2 * beams
+        )
         both = ((ids, token), (values, value))
         grown = [torch.cat([_rows(before, parent), new[..., None]], -1) for before, new in both]
         ends = torch.isin(token, end) | (step == cap - 1)
@@ -149,7 +169,11 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
         new = (answers, grown[0][:, :beams], grown[1][:, :beams])
         best_answers = _best(torch, best_answers, new, beams, int(end[0]))
         totals, order = torch.where(ends, -torch.inf, best).topk(beams)
-        ids, values, parent = _rows(grown[0], order), _rows(grown[1], order), parent.gather(1, order)
+        ids, values, parent = (
+            _rows(grown[0], order),
+            _rows(grown[1], order),
+            parent.gather(1, order),
+        )
         done |= totals[:, 0] <= best_answers[0][:, -1]
         live = int(len(done) - done.sum())
         if live == 0 or step == cap - 1:
@@ -159,12 +183,19 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
         if live <= (1 - LEAST_GAIN) * len(done):
             take(sample[done], *(part[done] for part in best_answers))
             stay = stay[~done]
-            sample, totals, ids, values, parent = (part[stay] for part in (sample, totals, ids, values, parent))
-            best_answers, done = (best_answers[0][stay], best_answers[1][stay], best_answers[2][stay]), done[stay]
+            sample, totals, ids, values, parent = (
+                part[stay] for part in (sample, totals, ids, values, parent)
+            )
+            best_answers, done = (
+                (best_answers[0][stay], best_answers[1][stay], best_answers[2][stay]),
+                done[stay],
+            )
         if beams > 1 or len(stay) < len(last):
             cache.self_attention_cache.reorder_cache((stay[:, None] * width + parent).flatten())
         if width < beams or len(stay) * beams < len(last):
-            same = (stay[:, None] * width + torch.arange(beams, device=device).clamp(max=width - 1)).flatten()
+            same = (
+                stay[:, None] * width + torch.arange(beams, device=device).clamp(max=width - 1)
+            ).flatten()
             cache.cross_attention_cache.reorder_cache(same)
             hidden, mask = hidden[same], mask[same]
         last = ids[..., -1].reshape(-1, 1)
@@ -178,7 +209,9 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
 def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:
     rows, width = totals.shape
     top, token = logits.topk(min(most, logits.shape[-1]))
-    value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(max=0)  # rounding may leave more than 0
+    value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(
+        max=0
+    )  # rounding may leave more than 0
     joint = (totals[..., None] + value.reshape(rows, width, -1)).reshape(rows, -1)
     best, at = joint.topk(min(most, joint.shape[1]))
     tokens, logprobs = (each.reshape(rows, -1).gather(1, at) for each in (token, value))
@@ -186,9 +219,16 @@ def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any
     short = most - best.shape[1]
     if short == 0:
         return continuations
-    fills = (-torch.inf, 0, 0, -torch.inf)  # a vocabulary with fewer tokens than continuations asked for
+    fills = (
+        -torch.inf,
+        0,
+        0,
+        -torch.inf,
+    )  # a vocabulary with fewer tokens than continuations asked for
     pad = torch.nn.functional.pad
-    return tuple(pad(part, (0, short), value=fill) for part, fill in zip(continuations, fills, strict=True))
+    return tuple(
+        pad(part, (0, short), value=fill) for part, fill in zip(continuations, fills, strict=True)
+    )
 
 
 def _rows(values: Any, index: Any) -> Any:
@@ -203,7 +243,11 @@ def _best(torch: Any, before: Any, new: Any, beams: int, fill: int) -> tuple[Any
     pad = torch.nn.functional.pad
     old = (before[0], pad(before[1], (0, wider), value=fill), pad(before[2], (0, wider)))
     totals, order = torch.cat([old[0], new[0]], 1).topk(beams)
-    return totals, _rows(torch.cat([old[1], new[1]], 1), order), _rows(torch.cat([old[2], new[2]], 1), order)
+    return (
+        totals,
+        _rows(torch.cat([old[1], new[1]], 1), order),
+        _rows(torch.cat([old[2], new[2]], 1), order),
+    )
 
 
 def decode(
@@ -226,15 +270,22 @@ def decode(
     net.eval()
     totals = np.full((len(inputs), beams), -np.inf, dtype=np.float32)
     lengths = np.zeros((len(inputs), beams), dtype=np.int64)
-    parts: list[tuple[Array, Array, Array]] = []  # flat: many small arrays would take more memory than their tokens
+    parts: list[
+        tuple[Array, Array, Array]
+    ] = []  # flat: many small arrays would take more memory than their tokens
     waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
     for cap in sorted({min(usual_output, codec.max_output_length), codec.max_output_length}):
         sizes = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
         again = [waiting[:0]]
-        with Asking(token_batches(sizes, waiting, max(1, batch_tokens // beams)), len(inputs)) as asking:
+        with Asking(
+            token_batches(sizes, waiting, max(1, batch_tokens // beams)), len(inputs)
+        ) as asking:
             for batch in asking:
                 ids, real = padded(inputs, batch, codec.padding)
-                given, mask = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device).long()
+                given, mask = (
+                    torch.from_numpy(ids).to(device),
+                    torch.from_numpy(real).to(device).long(),
+                )
                 states = net.get_encoder()(input_ids=given, attention_mask=mask, return_dict=True)
                 answers = search(net, states, mask, beams=beams, cap=cap)
                 finished = answers[4].cpu().numpy() | (cap == codec.max_output_length)
@@ -248,7 +299,10 @@ def decode(
                     progress(done, len(inputs))
         waiting = np.concatenate(again)
     offsets = np.concatenate([[0], np.cumsum(lengths.ravel())])
-    all_ids, logprobs = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1], dtype=np.float32)
+    all_ids, logprobs = (
+        np.empty(offsets[-1], dtype=np.int32),
+        np.empty(offsets[-1], dtype=np.float32),
+    )
     while parts:  # in the order of the samples; the parts are let go on the way
         some, written, values = parts.pop()
         rows = (some[:, None] * beams + np.arange(beams)).ravel()

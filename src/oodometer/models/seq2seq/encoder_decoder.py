@@ -51,7 +51,12 @@ def load_config(source: str) -> Any:
     config = _read("AutoConfig", source)
     if not getattr(config, "is_encoder_decoder", False):
         got = f"a model of the type {config.model_type!r}"
-        raise InputError("an encoder-decoder such as T5 or BART", got=got, remedy="name another model", file=source)
+        raise InputError(
+            "an encoder-decoder such as T5 or BART",
+            got=got,
+            remedy="name another model",
+            file=source,
+        )
     return config
 
 
@@ -84,7 +89,9 @@ def _plain(net: Any) -> Any:
     for name in ("eos_token_id", "pad_token_id", "decoder_start_token_id"):
         if ids[name] is None:
             remedy = "set it in its config.json"
-            raise InputError(f"a model that names its {name}", got="none", remedy=remedy, column="source")
+            raise InputError(
+                f"a model that names its {name}", got="none", remedy=remedy, column="source"
+            )
     net.generation_config = library.GenerationConfig(**ids)
     for name, value in ids.items():  # a saved model is built from its configuration alone
         setattr(config, name, value)
@@ -115,7 +122,12 @@ def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
     library, sizes = load_transformers(), dict(config or {})
     kind = str(sizes.pop("model_type", "t5"))
     start, end = tokenizer.pad_token_id, tokenizer.eos_token_id
-    tokens = {"vocab_size": len(tokenizer), "pad_token_id": start, "eos_token_id": end, "decoder_start_token_id": start}
+    tokens = {
+        "vocab_size": len(tokenizer),
+        "pad_token_id": start,
+        "eos_token_id": end,
+        "decoder_start_token_id": start,
+    }
     if kind == "t5":
         sizes = {**SIZES, **sizes}
     else:  # the usual numbers of these tokens are those of another vocabulary
@@ -123,7 +135,9 @@ def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
     if kind not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES:
-        raise UsageError(f"expected model_type of an encoder-decoder such as t5 or bart, got {kind!r}")
+        raise UsageError(
+            f"expected model_type of an encoder-decoder such as t5 or bart, got {kind!r}"
+        )
     return build(library.AutoConfig.for_model(kind, **{**sizes, **tokens}))
 
 
@@ -173,7 +187,9 @@ def composed(*cleaners: Clean) -> Clean:
     return clean
 
 
-def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | None = None) -> Array:
+def exact_match(
+    outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | None = None
+) -> Array:
     """Which outputs equal their gold: bool, shape (sample,).
 
     outputs, golds : Strings, one a sample.
@@ -189,14 +205,24 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
     """
     if len(outputs) != len(golds):
         expected = f"{len(outputs)} gold outputs, one an output"
-        raise InputError(expected, got=str(len(golds)), column="gold", remedy="align them by sample")
+        raise InputError(
+            expected, got=str(len(golds)), column="gold", remedy="align them by sample"
+        )
     for column, values in (("output", outputs), ("gold", golds)):
         for row, cell in enumerate(values, 1):
             if not isinstance(cell, str):
                 got = repr(cell)
-                raise InputError("a string", got=got, remedy="drop the row or give its output", row=row, column=column)
+                raise InputError(
+                    "a string",
+                    got=got,
+                    remedy="drop the row or give its output",
+                    row=row,
+                    column=column,
+                )
     made = clean or (lambda text: " ".join(text.split()))
-    return np.array([made(cell) == made(gold) for cell, gold in zip(outputs, golds, strict=True)], dtype=bool)
+    return np.array(
+        [made(cell) == made(gold) for cell, gold in zip(outputs, golds, strict=True)], dtype=bool
+    )
 
 
 _NAME = re.compile(r"step-(\d+)")
@@ -212,8 +238,12 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
     folder = Path(path)
     if not folder.is_dir():
         remedy = "name the one that fit(snapshots=...) wrote"
-        raise InputError("a folder of snapshots", got="no such folder", file=str(folder), remedy=remedy)
-    steps = {int(match[1]): below for below in folder.iterdir() if (match := _NAME.fullmatch(below.name))}
+        raise InputError(
+            "a folder of snapshots", got="no such folder", file=str(folder), remedy=remedy
+        )
+    steps = {
+        int(match[1]): below for below in folder.iterdir() if (match := _NAME.fullmatch(below.name))
+    }
     return [steps[step] for step in sorted(steps) if steps[step].is_dir()]
 
 
@@ -226,8 +256,13 @@ def _snapshots(
     training = model.training.fingerprint(name)
     for folder in snapshot_folders(home) if home.is_dir() else []:
         if read_description(folder).get("training") != training:
-            got, remedy = "one of another model, other data or another config", "give an empty folder or remove them"
-            raise InputError("snapshots of this very training, or none", got=got, remedy=remedy, file=str(folder))
+            got, remedy = (
+                "one of another model, other data or another config",
+                "give an empty folder or remove them",
+            )
+            raise InputError(
+                "snapshots of this very training, or none", got=got, remedy=remedy, file=str(folder)
+            )
 
     def complete(step: int) -> bool:
         last = (step - 1) // every if most is None else min((step - 1) // every, most)
@@ -249,7 +284,9 @@ def pairs_of(data: Any, outputs: Sequence[str] | None = None) -> tuple[list[str]
     if isinstance(data, Dataset):
         data, outputs = data.inputs, data.targets if outputs is None else outputs
     if outputs is None:
-        raise UsageError("expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset")
+        raise UsageError(
+            "expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset"
+        )
     inputs, outputs = check_strings(data, "input"), check_strings(outputs, "output", filled=True)
     same_length(inputs, outputs)
     return inputs, outputs
@@ -259,7 +296,12 @@ def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """`InputError` where there is not one output an input."""
     if len(inputs) != len(outputs):
         remedy = "align them by sample"
-        raise InputError(f"{len(inputs)} outputs, one an input", got=str(len(outputs)), remedy=remedy, column="output")
+        raise InputError(
+            f"{len(inputs)} outputs, one an input",
+            got=str(len(outputs)),
+            remedy=remedy,
+            column="output",
+        )
 
 
 def must_be_numbers(logprobs: Array) -> None:
@@ -304,7 +346,16 @@ class EncoderDecoder(Artifact):
 
     kind = "encoder-decoder"
     arguments = (
-        *("source", "config", "tokens", "vocab_size", "max_length", "max_output_length", "stand_ins", "batch_tokens"),
+        *(
+            "source",
+            "config",
+            "tokens",
+            "vocab_size",
+            "max_length",
+            "max_output_length",
+            "stand_ins",
+            "batch_tokens",
+        ),
     )
 
     def __init__(
@@ -323,7 +374,9 @@ class EncoderDecoder(Artifact):
     ) -> None:
         if (source is None) == (config is None):
             got = "neither" if source is None else "both"
-            raise UsageError(f"expected source or config, got {got}; name an encoder-decoder or give sizes")
+            raise UsageError(
+                f"expected source or config, got {got}; name an encoder-decoder or give sizes"
+            )
         if tokens not in ("words", "pieces"):
             raise UsageError(f"expected tokens='words' or 'pieces', got {tokens!r}")
         if min(max_length, max_output_length) < 2 or batch_tokens < 1:
@@ -337,7 +390,9 @@ class EncoderDecoder(Artifact):
         self.batch_tokens = batch_tokens
         self.stand_ins = dict(stand_ins) if isinstance(stand_ins, Mapping) else stand_ins
         size, rate = (64, 1e-3) if source is None else (32, 1e-4)
-        self.training = training or TrainingConfig(epochs=10, batch_size=size, learning_rate=rate, warmup=0.1)
+        self.training = training or TrainingConfig(
+            epochs=10, batch_size=size, learning_rate=rate, warmup=0.1
+        )
         self.device = device
         self.net: Any = None
         self._codec: Codec | None = None
@@ -388,7 +443,9 @@ class EncoderDecoder(Artifact):
         if len(options) > 3:
             raise TypeError(f"fit() got an unexpected keyword argument {[*options][3]!r}")
         if (options["snapshots"] is None) != (options["every"] is None):
-            raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
+            raise UsageError(
+                "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
+            )
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)
@@ -399,23 +456,35 @@ class EncoderDecoder(Artifact):
             tokenizer = load_tokenizer(self.source)
             if isinstance(given, str):
                 learnt = stand_ins_of(self.source)
-                given = find_stand_ins(tokenizer, sorted({*outputs, *inputs})) if learnt is None else learnt
+                given = (
+                    find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
+                    if learnt is None
+                    else learnt
+                )
         stand_ins = StandIns(given)
         check_spelling(tokenizer, outputs, stand_ins)
         torch = load_torch()
         torch.manual_seed(self.training.seed)
-        self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
+        self.net = (
+            new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
+        )
         self.net.to(device)
         codec = self._codec = self._new_codec(tokenizer, stand_ins)
         read, written = codec.read(inputs), codec.learnt(outputs)
         self._usual = int(written.lengths.max()) + 8
-        begun = {} if self.source is None or not (checkpoint or options["snapshots"]) else weights(self.net)
+        begun = (
+            {}
+            if self.source is None or not (checkpoint or options["snapshots"])
+            else weights(self.net)
+        )
         numbers = [read.values, read.offsets, written.values, written.offsets]
         numbers += [weight.detach().cpu().numpy() for weight in begun.values()]
         name = fingerprint({"kind": self.kind, **self.options(), "batch_tokens": 0}, *numbers)
         on_step, goes_on = None, None
         if options["snapshots"] is not None:
-            on_step, goes_on = _snapshots(self, Path(options["snapshots"]), options["every"], options["most"], name)
+            on_step, goes_on = _snapshots(
+                self, Path(options["snapshots"]), options["every"], options["most"], name
+            )
         folder = None if checkpoint is None else Path(checkpoint)
         dev_loss = None
         if held_out is not None:
@@ -428,7 +497,9 @@ class EncoderDecoder(Artifact):
         def loss(batch: Array) -> Any:
             ids, real = padded(read, batch, codec.padding)
             labels, _ = padded(written, batch, IGNORED)
-            given, mask, wanted = (torch.from_numpy(array).to(device) for array in (ids, real, labels))
+            given, mask, wanted = (
+                torch.from_numpy(array).to(device) for array in (ids, real, labels)
+            )
             return self.net(input_ids=given, attention_mask=mask.long(), labels=wanted).loss
 
         lengths = np.stack([read.lengths, written.lengths], axis=1)
@@ -440,14 +511,25 @@ class EncoderDecoder(Artifact):
 
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
-        how: dict[str, Any] = {"padding": codec.padding, "batch_tokens": self.batch_tokens, "device": device}
+        how: dict[str, Any] = {
+            "padding": codec.padding,
+            "batch_tokens": self.batch_tokens,
+            "device": device,
+        }
         return score(self.net, read, written, **how, progress=progress)
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
         room = {"max_length": self.max_length, "max_output_length": self.max_output_length}
-        return Codec(tokenizer, stand_ins, **room, positions=getattr(self.net.config, "max_position_embeddings", None))
+        return Codec(
+            tokenizer,
+            stand_ins,
+            **room,
+            positions=getattr(self.net.config, "max_position_embeddings", None),
+        )
 
-    def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None) -> Beams:
+    def decode(
+        self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None
+    ) -> Beams:
         """The ``beams`` best outputs of each input, by total log-probability.
 
         ``progress`` is called with (samples done, samples).
@@ -457,17 +539,23 @@ class EncoderDecoder(Artifact):
         inputs = check_strings(inputs, "input", some=False)
         codec, device = self.ready()
         bounds = {"beams": beams, "usual_output": self._usual, "batch_tokens": self.batch_tokens}
-        ids, logprobs, totals = decode(self.net, codec.read(inputs), codec, **bounds, device=device, progress=progress)
+        ids, logprobs, totals = decode(
+            self.net, codec.read(inputs), codec, **bounds, device=device, progress=progress
+        )
         must_be_numbers(totals[:, 0])  # every search ends with one answer at least
         own = self.net.generation_config  # ids of tokens that are no part of a text
         special = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
-        texts = codec.texts(ids, np.concatenate([np.atleast_1d(some) for some in special if some is not None]))
+        texts = codec.texts(
+            ids, np.concatenate([np.atleast_1d(some) for some in special if some is not None])
+        )
         there = totals > -np.inf
         outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(there.sum(1))]
         best = logprobs.take(np.arange(len(inputs)) * beams)
         return Beams(outputs, np.where(there, totals, np.float32(np.nan)), best, codec.truncated)
 
-    def logprobs(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Ragged:
+    def logprobs(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Ragged:
         """Log-probability of each token of given outputs, the end token included; one row a sample, float32.
 
         A word that the model cannot spell has the probability 0, its logarithm is -inf.
@@ -513,7 +601,10 @@ class EncoderDecoder(Artifact):
             raise InputError(expected, got=str(len(gold)), remedy=remedy, column="gold")
         for row, cell in enumerate(gold or (), 1):
             if cell is not None and not isinstance(cell, str):
-                expected, remedy = "a string, or None where the gold output is unknown", "drop the row or fill the cell"
+                expected, remedy = (
+                    "a string, or None where the gold output is unknown",
+                    "drop the row or fill the cell",
+                )
                 raise InputError(expected, got=repr(cell), remedy=remedy, row=row, column="gold")
         answers = self.decode(inputs, beams=beams, progress=progress)
         further = {name: objects(list(values)) for name, values in (columns or {}).items()}
@@ -523,7 +614,10 @@ class EncoderDecoder(Artifact):
             further["id"] = objects([str(row_id) for row_id in ids])
         if gold is not None:
             known = [row for row, cell in enumerate(gold) if cell is not None]
-            correct, given = np.full(len(inputs), None, dtype=object), [str(gold[row]) for row in known]
+            correct, given = (
+                np.full(len(inputs), None, dtype=object),
+                [str(gold[row]) for row in known],
+            )
             correct[known] = exact_match([answers.best[row] for row in known], given, clean=clean)
             fields["correct"], further["gold"] = correct, objects(list(gold))
         return Predictions.from_arrays(columns=further, **fields)
@@ -562,7 +656,9 @@ class EncoderDecoder(Artifact):
             self._must_be_fitted()
             assert self.source is not None
             self.net = load_weights_of(self.source)
-            given = self.stand_ins if isinstance(self.stand_ins, Mapping) else stand_ins_of(self.source)
+            given = (
+                self.stand_ins if isinstance(self.stand_ins, Mapping) else stand_ins_of(self.source)
+            )
             self._codec = self._new_codec(load_tokenizer(self.source), StandIns(given))
         self.net.to(device).eval()
         return self._codec, device

@@ -26,7 +26,12 @@ def read_first_token_only(net: Any) -> bool:
     """Let the last layer of a BERT give its first token alone; whether the network is one. Weights stay as they are."""
     base: Any = getattr(net, "base_model", None)
     layers = getattr(getattr(base, "encoder", None), "layer", None)
-    if type(base).__name__ != "BertModel" or not layers or base.pooler is None or net.config.is_decoder:
+    if (
+        type(base).__name__ != "BertModel"
+        or not layers
+        or base.pooler is None
+        or net.config.is_decoder
+    ):
         return False
     last = layers[-1]
     last.forward = partial(_forward, last)
@@ -42,7 +47,10 @@ def _forward(layer: Any, hidden: Any, mask: Any = None, *rest: Any, **more: Any)
         read(given).view(heads).transpose(1, 2)
         for read, given in ((own.query, first), (own.key, hidden), (own.value, hidden))
     )
-    first_mask, rate = None if mask is None else mask[..., :1, :], own.dropout.p if own.training else 0.0
+    first_mask, rate = (
+        None if mask is None else mask[..., :1, :],
+        own.dropout.p if own.training else 0.0,
+    )
     attended_values = attention(query, key, value, attn_mask=first_mask, dropout_p=rate)
     attended = layer.attention.output(attended_values.transpose(1, 2).reshape(first.shape), first)
     return layer.feed_forward_chunk(attended)
@@ -68,9 +76,13 @@ class TransformerClassifier(TextClassifier):
     ) -> None:
         if (source is None) == (config is None):
             got = "neither" if source is None else "both"
-            raise UsageError(f"expected source or config, got {got}; name a pretrained encoder or give sizes")
+            raise UsageError(
+                f"expected source or config, got {got}; name a pretrained encoder or give sizes"
+            )
         super().__init__(
-            training=training or TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1), device=device
+            training=training
+            or TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1),
+            device=device,
         )
         self.source, self.config = source, None if config is None else dict(config)
         self.vocab_size, self.max_length = vocab_size, max_length
@@ -83,7 +95,12 @@ class TransformerClassifier(TextClassifier):
 
     @classmethod
     def opened(
-        cls, source: str, *, expected: str = "a classifier of texts", max_length: int | None = None, device: Any = None
+        cls,
+        source: str,
+        *,
+        expected: str = "a classifier of texts",
+        max_length: int | None = None,
+        device: Any = None,
     ) -> Self:
         """A network that exists already, with its tokenizer; its classes are the numbers of its outputs.
 
@@ -93,7 +110,9 @@ class TransformerClassifier(TextClassifier):
         model.tokenizer = load_pretrained("AutoTokenizer", source, expected=expected)
         net = load_pretrained(cls._task, source, expected=expected).eval()
         model.classes = tuple(range(net.config.num_labels))
-        if model.tokenizer.pad_token_id is None:  # decoders have none: any will do, since it is masked
+        if (
+            model.tokenizer.pad_token_id is None
+        ):  # decoders have none: any will do, since it is masked
             model.tokenizer.pad_token = model.tokenizer.eos_token
             net.config.pad_token_id = model.tokenizer.pad_token_id
         model.padding = int(model.tokenizer.pad_token_id)
@@ -111,7 +130,9 @@ class TransformerClassifier(TextClassifier):
             self.tokenizer = learn_wordpiece(inputs, self.vocab_size, self.max_length)
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
-        result, self.truncated = counted_ids(self.tokenizer, texts, self.max_length, end=self._ends_cut)
+        result, self.truncated = counted_ids(
+            self.tokenizer, texts, self.max_length, end=self._ends_cut
+        )
         return result
 
     def _outputs(self) -> int:
@@ -129,8 +150,16 @@ class TransformerClassifier(TextClassifier):
 
     def _sizes(self) -> Any:
         """The configuration of an encoder that is trained from scratch."""
-        sizes = {"model_type": "bert", "vocab_size": len(self.tokenizer), "max_position_embeddings": self.max_length}
-        sizes |= {"pad_token_id": self.padding, "num_labels": self._outputs(), **(self.config or {})}
+        sizes = {
+            "model_type": "bert",
+            "vocab_size": len(self.tokenizer),
+            "max_position_embeddings": self.max_length,
+        }
+        sizes |= {
+            "pad_token_id": self.padding,
+            "num_labels": self._outputs(),
+            **(self.config or {}),
+        }
         return load_transformers().AutoConfig.for_model(**sizes)
 
     def _network_inputs(self, net: Any, ids: Any, real: Any) -> dict[str, Any]:
@@ -190,7 +219,9 @@ class Encoder(TransformerClassifier):
     _task = "AutoModelForSequenceClassification"
 
     @classmethod
-    def from_pretrained(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
+    def from_pretrained(
+        cls, source: str, *, max_length: int | None = None, device: str | None = None
+    ) -> Self:
         """A classifier that exists already, asked as it is; class names are those of its configuration.
 
         ``max_length`` is at most, and by default, what the network can read. A longer text loses its end, a pair that
@@ -208,7 +239,11 @@ def positions(config: Any, tokenizer: Any) -> int:
     own = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if own is not None and config.model_type in ("roberta", "xlm-roberta", "camembert"):
         own -= 2  # its positions count from 2
-    stated = [int(limit) for limit in (own, tokenizer.model_max_length) if limit is not None and 0 < limit < 10**9]
+    stated = [
+        int(limit)
+        for limit in (own, tokenizer.model_max_length)
+        if limit is not None and 0 < limit < 10**9
+    ]
     return min(stated, default=512)
 
 
@@ -242,7 +277,9 @@ class TokenEncoder(TransformerClassifier):
 
     def _outputs(self) -> int:
         if len(self.classes) != 2:
-            raise UsageError(f"expected two classes, wrong and right, got {len(self.classes)}; use Encoder")
+            raise UsageError(
+                f"expected two classes, wrong and right, got {len(self.classes)}; use Encoder"
+            )
         return 1
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
@@ -257,12 +294,16 @@ class TokenEncoder(TransformerClassifier):
         """Log odds that a token is right, and which tokens count, both (sample, position), of what the heads say."""
         torch = load_torch()
         separators = (ids == self.tokenizer.sep_token_id).long()
-        return heads[..., 0].float() + _START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(real)
+        return heads[..., 0].float() + _START, (
+            (separators.cumsum(1) - separators) > 0
+        ) & torch.as_tensor(real)
 
     def _loss(self, encoded: Ragged, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
         ids, real = self._tensors(encoded, batch, device)
-        odds, own = self._odds(self.net(**self._network_inputs(self.net, ids, real)).logits, ids, real)
+        odds, own = self._odds(
+            self.net(**self._network_inputs(self.net, ids, real)).logits, ids, real
+        )
         whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
         wrong, _ = padded(Ragged(self._known, encoded.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)
@@ -310,11 +351,15 @@ def mistakes(sequences: Ragged, right: Array, separator: int) -> Array:
             gold, output = truth[key], sequences.values[start + first : stop].tolist()
             short = min(len(gold), len(output))  # both end with the same separator
             head = next((i for i in range(short) if gold[i] != output[i]), short)
-            tail = next((i for i in range(short - head) if gold[-1 - i] != output[-1 - i]), short - head)
+            tail = next(
+                (i for i in range(short - head) if gold[-1 - i] != output[-1 - i]), short - head
+            )
             a, b = gold[head : len(gold) - tail], output[head : len(output) - tail]
             differs, last = np.zeros(len(output), dtype=np.int64), len(output) - 1
             for what, _, _, begin, end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
                 if what != "equal":
-                    differs[min(head + begin, last) : max(head + end, min(head + begin, last) + 1)] = 1
+                    differs[
+                        min(head + begin, last) : max(head + end, min(head + begin, last) + 1)
+                    ] = 1
             out[start + first : stop] = differs
     return out

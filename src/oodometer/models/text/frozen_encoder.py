@@ -13,7 +13,17 @@ from ...datasets import Dataset
 from ...errors import InputError, UsageError, needed
 from ...store.artifact_cache import content_of, made_anew
 from ..artifacts import WEIGHTS, fingerprint
-from ..base import Answers, Classifier, Dev, Folder, Progress, Request, Text, check_texts, only_shift
+from ..base import (
+    Answers,
+    Classifier,
+    Dev,
+    Folder,
+    Progress,
+    Request,
+    Text,
+    check_texts,
+    only_shift,
+)
 from ..torch.batches import Asking, padded, sorted_batches
 from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
@@ -51,7 +61,12 @@ class FrozenEncoder(Classifier):
         layers: int | None = None,
         device: str | None = None,
     ) -> None:
-        self.source, self.max_length, self.batch_size, self.device = source, max_length, batch_size, device
+        self.source, self.max_length, self.batch_size, self.device = (
+            source,
+            max_length,
+            batch_size,
+            device,
+        )
         self.layers = layers
         self._kept: Folder = None
         self.net: Any = None
@@ -59,12 +74,21 @@ class FrozenEncoder(Classifier):
         self.weights: Array = np.empty((0, 0), dtype=np.float32)
         self.bias: Array = np.empty(0, dtype=np.float32)
 
-    def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
-        library = needed("sklearn.linear_model", "a frozen encoder", extra="hf", package="scikit-learn")
+    def _fit(
+        self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None
+    ) -> None:
+        library = needed(
+            "sklearn.linear_model", "a frozen encoder", extra="hf", package="scikit-learn"
+        )
         if truth.ndim == 2:
             raise UsageError("a frozen encoder learns classes, got distributions; use Encoder")
         if len(np.unique(truth)) < 2:
-            raise InputError("rows of at least two classes", got="one", remedy="give rows of more", column="label")
+            raise InputError(
+                "rows of at least two classes",
+                got="one",
+                remedy="give rows of more",
+                column="label",
+            )
         states = self.states(self._inputs(data), checkpoint=checkpoint, progress=progress)
         centre, spread = states.mean(0), states.std(0) + 1e-6
         fitted = library.LogisticRegression(max_iter=1000).fit((states - centre) / spread, truth)
@@ -81,7 +105,9 @@ class FrozenEncoder(Classifier):
         """Keep the states of all layers in a folder: models that read other layers of the same source share them."""
         self._kept, self.net = folder, None
 
-    def states(self, texts: Sequence[Text], *, checkpoint: Folder = None, progress: Progress | None = None) -> Array:
+    def states(
+        self, texts: Sequence[Text], *, checkpoint: Folder = None, progress: Progress | None = None
+    ) -> Array:
         """Mean state of each text, float32, shape (sample, dimension); also useful as ``features`` of a record."""
         torch = load_torch()
         self._open()
@@ -92,7 +118,9 @@ class FrozenEncoder(Classifier):
         folder, deep = None, self._kept is not None
         where = self._kept or checkpoint
         if where is not None:  # one file a batch, in a folder named after settings and texts
-            settings = {**self.options(), "files": content_of(self.source)} | ({"layers": "each"} if deep else {})
+            settings = {**self.options(), "files": content_of(self.source)} | (
+                {"layers": "each"} if deep else {}
+            )
             folder = Path(where) / fingerprint(settings, sequences.values)
             folder.mkdir(parents=True, exist_ok=True)
         with Asking(batches, len(texts), progress) as asking:
@@ -107,7 +135,10 @@ class FrozenEncoder(Classifier):
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)
-                    given = {"input_ids": torch.from_numpy(ids).to(device), "attention_mask": mask.long()}
+                    given = {
+                        "input_ids": torch.from_numpy(ids).to(device),
+                        "attention_mask": mask.long(),
+                    }
                     outputs = self.net(**given, output_hidden_states=deep)
                     last = torch.stack(outputs.hidden_states) if deep else outputs.last_hidden_state
                     summed = (last * mask[:, :, None]).sum(-2)
@@ -117,18 +148,26 @@ class FrozenEncoder(Classifier):
                 asking.take(part[-1 if self.layers is None else self.layers] if deep else part)
         return asking.found[0]
 
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """Logits, and the states as features; see `Classifier.ask`."""
         request = request or Request()
         self._must_be_fitted()
         if request.dropout:
-            raise UsageError("a frozen encoder has no dropout: every pass would say the same; leave it out")
+            raise UsageError(
+                "a frozen encoder has no dropout: every pass would say the same; leave it out"
+            )
         only_shift(request.augmentation, "texts")
         given = self._inputs(inputs)
         states = self.states(given, progress=progress)
         logits = states @ self.weights.T + self.bias
-        views = self._views(given, request, lambda texts: self.states(texts) @ self.weights.T + self.bias)
-        return Answers(self.classes, logits, features=states if request.features else None, views=views)
+        views = self._views(
+            given, request, lambda texts: self.states(texts) @ self.weights.T + self.bias
+        )
+        return Answers(
+            self.classes, logits, features=states if request.features else None, views=views
+        )
 
     def _view(self, inputs: Any, seed: Sequence[int], _: str) -> list[Text]:
         return with_words_dropped(inputs, seed)
@@ -138,7 +177,11 @@ class FrozenEncoder(Classifier):
         """Number of parameters of the encoder and the layer."""
         self._must_be_fitted()
         self._open()
-        return sum(int(parameter.numel()) for parameter in self.net.parameters()) + self.weights.size + self.bias.size
+        return (
+            sum(int(parameter.numel()) for parameter in self.net.parameters())
+            + self.weights.size
+            + self.bias.size
+        )
 
     def _fitted(self) -> bool:
         return len(self.bias) > 0
@@ -166,5 +209,7 @@ class FrozenEncoder(Classifier):
             if self.layers is not None:
                 every = self.net.encoder.layer
                 if not 1 <= self.layers <= len(every):
-                    raise UsageError(f"expected layers from 1 to {len(every)} of this encoder, got {self.layers}")
+                    raise UsageError(
+                        f"expected layers from 1 to {len(every)} of this encoder, got {self.layers}"
+                    )
                 self.net.encoder.layer = every if self._kept is not None else every[: self.layers]

@@ -55,7 +55,9 @@ class AttentionImportance:
         pieces = np.bincount(owners, minlength=len(words))
         room = self._limit - (len(whole["input_ids"]) - len(owners))
         first = int((np.cumsum(pieces[::-1])[::-1] > room).sum())
-        given: Any = self._tokenizer(words[first:], is_split_into_words=True, return_tensors="pt", verbose=False)
+        given: Any = self._tokenizer(
+            words[first:], is_split_into_words=True, return_tensors="pt", verbose=False
+        )
         with load_torch().inference_mode():
             tensors = {name: value.to(self._device) for name, value in given.items()}
             states = self._net(**tensors, output_attentions=True)
@@ -76,7 +78,11 @@ def with_words_dropped(texts: Sequence[Text], seed: Sequence[int]) -> list[Text]
     out: list[Text] = []
     for row, text in enumerate(texts, first):
         rng = np.random.default_rng((whole, view, row))
-        out.append(_dropped(text, rng) if isinstance(text, str) else (_dropped(text[0], rng), _dropped(text[1], rng)))
+        out.append(
+            _dropped(text, rng)
+            if isinstance(text, str)
+            else (_dropped(text[0], rng), _dropped(text[1], rng))
+        )
     return out
 
 
@@ -121,7 +127,9 @@ class TextClassifier(TorchClassifier):
         return with_words_dropped(inputs, seed)
 
 
-def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False) -> tuple[Ragged, int]:
+def counted_ids(
+    tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False
+) -> tuple[Ragged, int]:
     """Ids of word pieces with special tokens, and how many texts were too long: those lose their middle, or with
     ``end`` their end; of a pair the longer part does, then both. Source: Sun et al. (2019) for the middle.
     """
@@ -132,19 +140,27 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: 
         cut = [at for at, row in enumerate(rows) if len(row) > max_length]
         if cut:
             sides = ([texts[at] for at in cut] for texts in (first, second))
-            how = {"truncation": "longest_first", "max_length": max_length, "return_attention_mask": False}
+            how = {
+                "truncation": "longest_first",
+                "max_length": max_length,
+                "return_attention_mask": False,
+            }
             for at, row in zip(cut, tokenizer(*sides, **how)["input_ids"], strict=True):
                 rows[at] = row
         return ragged(rows), len(cut)
     room = max_length - tokenizer.num_special_tokens_to_add()
-    plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+    plain = tokenizer(
+        list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False
+    )["input_ids"]
     # Ids that the tokenizer puts before and after a single text.
     body, whole = tokenizer("a", add_special_tokens=False)["input_ids"], tokenizer("a")["input_ids"]
     windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
     start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
     before, after = whole[:start], whole[start + len(body) :]
     shortened = (row[:room] if end else ends(row, room) for row in plain)
-    return ragged([[*before, *row, *after] for row in shortened]), sum(len(row) > room for row in plain)
+    return ragged([[*before, *row, *after] for row in shortened]), sum(
+        len(row) > room for row in plain
+    )
 
 
 def room_of_each(first: Array, second: Array, room: int) -> tuple[Array, Array]:
@@ -163,7 +179,11 @@ def cut_longer_side(
     stops = []  # where each token of each text ends, counted in letters
     for side in sides:
         encoded = tokenizer(
-            side, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
+            side,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            verbose=False,
         )
         stops.append([[end for _, end in row] for row in encoded["offset_mapping"]])
     lengths = [np.array([len(row) for row in rows], dtype=np.int64) for rows in stops]

@@ -69,7 +69,12 @@ class WordsNetwork(TextClassifier):
         split = [words(text) for text in inputs]
         self.vocabulary = Vocabulary.learn(split, most=self.vocab_size, least_count=2)
         if not self.vocabulary.words:
-            raise InputError("texts with words that occur twice", got="none", remedy="give more texts", column="text")
+            raise InputError(
+                "texts with words that occur twice",
+                got="none",
+                remedy="give more texts",
+                column="text",
+            )
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
         return self.vocabulary.encode([words(text) for text in texts], max_length=self.max_length)
@@ -111,7 +116,9 @@ class BagOfWords(WordsNetwork):
         training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(vocab_size=vocab_size, max_length=max_length, training=training, device=device)
+        super().__init__(
+            vocab_size=vocab_size, max_length=max_length, training=training, device=device
+        )
 
     def _build(self) -> Any:
         nn = load_torch().nn
@@ -144,7 +151,12 @@ class Convolution(WordsNetwork):
     arguments = (*WordsNetwork.arguments, "widths", "filters", "dropout")
 
     def __init__(
-        self, *, widths: Sequence[int] = (3, 4, 5), filters: int = 100, dropout: float = 0.5, **words: Unpack[_OfWords]
+        self,
+        *,
+        widths: Sequence[int] = (3, 4, 5),
+        filters: int = 100,
+        dropout: float = 0.5,
+        **words: Unpack[_OfWords],
     ) -> None:
         super().__init__(**words)
         self.widths, self.filters, self.dropout = list(widths), filters, dropout
@@ -153,8 +165,14 @@ class Convolution(WordsNetwork):
     def _build(self) -> Any:
         nn = load_torch().nn
         layers = [nn.Conv1d(self.dimensions, self.filters, width) for width in self.widths]
-        parts = {"embedding": self._embedding(), "filters": nn.ModuleList(layers), "dropout": nn.Dropout(self.dropout)}
-        return nn.ModuleDict({**parts, "linear": nn.Linear(self.filters * len(self.widths), len(self.classes))})
+        parts = {
+            "embedding": self._embedding(),
+            "filters": nn.ModuleList(layers),
+            "dropout": nn.Dropout(self.dropout),
+        }
+        return nn.ModuleDict(
+            {**parts, "linear": nn.Linear(self.filters * len(self.widths), len(self.classes))}
+        )
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         torch = load_torch()
@@ -191,10 +209,14 @@ class EmbeddingSum(WordsNetwork):
     def _build(self) -> Any:
         nn = load_torch().nn
         embedding = self._embedding()
-        return nn.ModuleDict({"embedding": embedding, "linear": nn.Linear(self.dimensions, len(self.classes))})
+        return nn.ModuleDict(
+            {"embedding": embedding, "linear": nn.Linear(self.dimensions, len(self.classes))}
+        )
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        summed = load_torch().nn.functional.embedding_bag(ids, net["embedding"].weight, mode="sum", padding_idx=0)
+        summed = load_torch().nn.functional.embedding_bag(
+            ids, net["embedding"].weight, mode="sum", padding_idx=0
+        )
         return net["linear"](summed)
 
 
@@ -216,14 +238,22 @@ class Recurrent(WordsNetwork):
     kind = "recurrent"
     arguments = (*WordsNetwork.arguments, "units", "dropout")
 
-    def __init__(self, *, units: int = 128, dropout: float = 0.2, **words: Unpack[_OfWords]) -> None:
+    def __init__(
+        self, *, units: int = 128, dropout: float = 0.2, **words: Unpack[_OfWords]
+    ) -> None:
         super().__init__(**words)
         self.units, self.dropout = units, dropout
 
     def _build(self) -> Any:
         nn = load_torch().nn
-        states = {"embedding": self._embedding(), "lstm": nn.LSTM(self.dimensions, self.units, batch_first=True)}
-        head = {"dropout": nn.Dropout(self.dropout), "linear": nn.Linear(self.units, len(self.classes))}
+        states = {
+            "embedding": self._embedding(),
+            "lstm": nn.LSTM(self.dimensions, self.units, batch_first=True),
+        }
+        head = {
+            "dropout": nn.Dropout(self.dropout),
+            "linear": nn.Linear(self.units, len(self.classes)),
+        }
         return nn.ModuleDict({**states, **head})
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:

@@ -21,11 +21,15 @@ def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
     """Lists of token ids as one `Ragged` of int32."""
     lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    flat = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(offsets[-1]))
+    flat = np.fromiter(
+        (number for row in rows for number in row), dtype=np.int32, count=int(offsets[-1])
+    )
     return Ragged(flat, offsets)
 
 
-def length_batches(lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None) -> list[Array]:
+def length_batches(
+    lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None
+) -> list[Array]:
     """Positions of all sequences once, in batches of at most ``size``, or with ``tokens`` of at most so many padded
     tokens; same seed and epoch, same batches. Sequences are shuffled, sorted by length (the sum over parts) within
     pools of 50 batches, cut, and batches shuffled.
@@ -92,7 +96,9 @@ class Asking:
     found: tuple[Array, ...] = ()
     """What was taken, in the order of the samples."""
 
-    def __init__(self, batches: Sequence[Array], rows: int, progress: Progress | None = None) -> None:
+    def __init__(
+        self, batches: Sequence[Array], rows: int, progress: Progress | None = None
+    ) -> None:
         self._batches, self._rows, self._progress = batches, rows, progress
         self._batch = np.arange(0)
         self._without_gradients = load_torch().inference_mode()
@@ -121,10 +127,16 @@ class Asking:
         """Keep tensors or arrays of the batch in hand, the sample axis first; the same number each time."""
         plain: list[Array] = []
         for value in values:
-            own = value if isinstance(value, np.ndarray) or not value.is_floating_point() else value.float()
+            own = (
+                value
+                if isinstance(value, np.ndarray) or not value.is_floating_point()
+                else value.float()
+            )
             plain.append(own if isinstance(own, np.ndarray) else own.cpu().numpy())
         if not self.found:
-            self.found = tuple(np.empty((self._rows, *part.shape[1:]), dtype=part.dtype) for part in plain)
+            self.found = tuple(
+                np.empty((self._rows, *part.shape[1:]), dtype=part.dtype) for part in plain
+            )
         for whole, part in zip(self.found, plain, strict=True):
             whole[self._batch] = part
 
@@ -137,7 +149,9 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
         return
     layers = [module for module in net.modules() if isinstance(module, load_torch().nn.Linear)]
     if not layers:
-        raise UsageError("this model has no linear layer whose inputs could be its features; leave features out")
+        raise UsageError(
+            "this model has no linear layer whose inputs could be its features; leave features out"
+        )
     seen: list[Any] = []
     hook = layers[-1].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
 
@@ -145,7 +159,9 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
         read = seen.pop()
         seen.clear()
         if read.ndim != 2:
-            raise UsageError("the last linear layer of this model reads several vectors a sample; leave features out")
+            raise UsageError(
+                "the last linear layer of this model reads several vectors a sample; leave features out"
+            )
         return (read,)
 
     try:
@@ -158,13 +174,23 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
 def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]:
     """Inside, only dropout layers, and attention that drops by itself, are in training mode; they draw by a seed."""
     torch = load_torch()
-    kinds = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout)
+    kinds = (
+        torch.nn.Dropout,
+        torch.nn.Dropout1d,
+        torch.nn.Dropout2d,
+        torch.nn.Dropout3d,
+        torch.nn.AlphaDropout,
+    )
     layers = [module for module in net.modules() if isinstance(module, kinds) and module.p > 0]
     if not layers:
-        raise UsageError("this model has no dropout: every pass would say the same; leave dropout out")
+        raise UsageError(
+            "this model has no dropout: every pass would say the same; leave dropout out"
+        )
     net.eval()
     attention = []
-    for module in net.modules():  # an attention may read the rate of a dropout layer, or a number, and drop by itself
+    for module in (
+        net.modules()
+    ):  # an attention may read the rate of a dropout layer, or a number, and drop by itself
         rate = getattr(module, "dropout", None)
         rate = rate.p if isinstance(rate, kinds) else rate
         if "Attention" in type(module).__name__ and isinstance(rate, float) and rate > 0:

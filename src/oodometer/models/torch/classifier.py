@@ -37,7 +37,9 @@ class TorchClassifier(Classifier):
     asking_tokens = 0
     """Padded tokens of a batch that is asked; 0: twice those of training."""
 
-    def __init__(self, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
+    def __init__(
+        self, *, training: TrainingConfig | None = None, device: str | None = None
+    ) -> None:
         self.training = training or TrainingConfig()
         self.device = device
         self.net: Any = None
@@ -107,7 +109,9 @@ class TorchClassifier(Classifier):
         tokens = self.asking_tokens or 2 * (self.training.batch_tokens or 0)
         return sorted_batches(encoded.lengths, 2 * self.training.batch_size, tokens)
 
-    def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
+    def _fit(
+        self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None
+    ) -> None:
         torch = load_torch()
         device = choose_device(self.device)
         inputs = self._inputs(data)
@@ -116,9 +120,21 @@ class TorchClassifier(Classifier):
         encoded = self._encode(inputs)
         torch.manual_seed(self.training.seed)
         self.net = self._build().to(device)
-        about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
+        about = {
+            "kind": self.kind,
+            "classes": self.classes,
+            **self.options(),
+            "start": self._start(),
+        }
         name = fingerprint(about, *self._arrays(encoded), truth)
-        self._optimize(encoded, truth, held_out, name, None if checkpoint is None else Path(checkpoint), progress)
+        self._optimize(
+            encoded,
+            truth,
+            held_out,
+            name,
+            None if checkpoint is None else Path(checkpoint),
+            progress,
+        )
 
     def fit_further(
         self,
@@ -146,7 +162,9 @@ class TorchClassifier(Classifier):
         start = [weight.detach().float().cpu().numpy() for weight in weights(self.net).values()]
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "further": True}
         name = fingerprint(about, *start, *self._arrays(encoded), truth)
-        self._optimize(encoded, truth, None, name, None if checkpoint is None else Path(checkpoint), progress)
+        self._optimize(
+            encoded, truth, None, name, None if checkpoint is None else Path(checkpoint), progress
+        )
         return self
 
     def _optimize(
@@ -182,7 +200,9 @@ class TorchClassifier(Classifier):
     def _fitted(self) -> bool:
         return self.net is not None and bool(self.classes)
 
-    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
         """Logits, and what else is requested; see `Classifier.ask`.
 
         The inputs are asked as they are, then views of them; with dropout as they are only for their features.
@@ -196,7 +216,9 @@ class TorchClassifier(Classifier):
         turns = plain + request.views + request.dropout
         out: dict[str, Any] = {}
         views: list[Array] = []
-        mean = squares = np.zeros(0)  # of the probabilities with dropout; of their distances from the mean, summed
+        mean = squares = np.zeros(
+            0
+        )  # of the probabilities with dropout; of their distances from the mean, summed
         encoded = self._encode(given)
         for turn in range(turns):
             mode, number = reading(self.net, request.features and not turn), turn - plain
@@ -211,7 +233,10 @@ class TorchClassifier(Classifier):
                 if progress is not None:
                     progress(turn * len(given) + done * len(given) // units, turns * len(given))
 
-            with mode as features, Asking(self._asking_batches(encoded), self._units(encoded), tell) as asking:
+            with (
+                mode as features,
+                Asking(self._asking_batches(encoded), self._units(encoded), tell) as asking,
+            ):
                 for batch in asking:
                     with cast():
                         logits = self._scores(self.net, *self._tensors(encoded, batch, device))

@@ -62,7 +62,9 @@ def choose_device(name: str | None) -> str:
 @cache
 def idle_cores() -> int:
     """Cores that nobody else keeps busy, at least 1, looked at once: two threads on two busy cores are slow."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     try:
         busy = os.getloadavg()[0]
     except (AttributeError, OSError):  # not every system counts
@@ -113,10 +115,14 @@ def on_gpu(device: str | None) -> bool:
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _EXPLICIT = "hub:"
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
-_NO_CONVERSION = "DISABLE_SAFETENSORS_CONVERSION"  # transformers would ask a service on the hub for one
+_NO_CONVERSION = (
+    "DISABLE_SAFETENSORS_CONVERSION"  # transformers would ask a service on the hub for one
+)
 
 
-def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", **options: Any) -> Any:
+def load_pretrained(
+    loader: str, source: str, *, expected: str = "an encoder", **options: Any
+) -> Any:
     """``transformers.<loader>.from_pretrained(source)`` of a folder, of ``owner/name`` on the hub whose owner is no
     folder here, or of ``hub:name``. Code that a model brings along is never run, weights come from safetensors alone.
     """
@@ -125,15 +131,26 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     # A name with one slash means a path where its folder is here, or where it begins as paths do.
     is_path = source.startswith((".", "~", os.sep)) or Path(source).parent.is_dir()
     if not is_here and name == source and (is_path or not _HUB.fullmatch(source)):
-        got = f"{source!r}, and no such folder is here" if not local.exists() else f"the file {source!r}"
+        got = (
+            f"{source!r}, and no such folder is here"
+            if not local.exists()
+            else f"the file {source!r}"
+        )
         remedy = f"check the path; {_EXPLICIT}NAME asks the hub whatever the name looks like"
-        raise InputError(f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub", got=got, remedy=remedy)
-    options |= {"trust_remote_code": False, **({"local_files_only": True} if is_here else from_hub())}
+        raise InputError(
+            f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub", got=got, remedy=remedy
+        )
+    options |= {
+        "trust_remote_code": False,
+        **({"local_files_only": True} if is_here else from_hub()),
+    }
     if loader.startswith("AutoModel"):
         options["use_safetensors"] = True
         if is_here and not any(local.glob("*.safetensors")):
             names = [entry.name for entry in sorted(local.iterdir()) if entry.suffix in _PICKLED]
-            raise _no_safetensors(expected, loader, str(local), ", ".join(names[:3]) or "a folder without weights")
+            raise _no_safetensors(
+                expected, loader, str(local), ", ".join(names[:3]) or "a folder without weights"
+            )
     make = getattr(transformers(), loader).from_pretrained
     log = logging.getLogger("huggingface_hub")
     before, converts = log.level, os.environ.get(_NO_CONVERSION)
@@ -141,7 +158,10 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     os.environ[_NO_CONVERSION] = "1"
     try:
         loaded = make(str(local) if is_here else name, **options)
-        for option in ("local_files_only", "is_local"):  # saved again, a tokenizer would write where it was read from
+        for option in (
+            "local_files_only",
+            "is_local",
+        ):  # saved again, a tokenizer would write where it was read from
             getattr(loaded, "init_kwargs", {}).pop(option, None)
         return loaded
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
@@ -154,10 +174,14 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
                 "package.module:function",
             ) from error
         if "use_safetensors" in str(error):
-            raise _no_safetensors(expected, loader, name, "a model without model.safetensors") from error
+            raise _no_safetensors(
+                expected, loader, name, "a model without model.safetensors"
+            ) from error
         got = repr(source)
         remedy = f"check the name and the network, or download it and give the folder ({type(error).__name__})"
-        raise InputError(f"a folder or a hub name of {expected} and its tokenizer", got=got, remedy=remedy) from error
+        raise InputError(
+            f"a folder or a hub name of {expected} and its tokenizer", got=got, remedy=remedy
+        ) from error
     finally:
         log.setLevel(before)
         del os.environ[_NO_CONVERSION]
@@ -166,7 +190,9 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
 
 def _no_safetensors(expected: str, loader: str, source: str, got: str) -> InputError:
     beside = "AutoImageProcessor" if "Image" in loader else "AutoTokenizer"
-    write = "; ".join(f"t.{n}.from_pretrained({source!r}).save_pretrained('converted')" for n in (loader, beside))
+    write = "; ".join(
+        f"t.{n}.from_pretrained({source!r}).save_pretrained('converted')" for n in (loader, beside)
+    )
     return InputError(
         f"{expected} with its weights as safetensors",
         got=got,
@@ -196,10 +222,17 @@ def class_names(config: Any, source: str) -> tuple[int | str, ...]:
         remedy = "regression and several labels at once have no accuracy"
         raise InputError(expected, got=got, remedy=remedy, file=source)
     names = [labels[number] for number in sorted(labels)]
-    if all((match := _NUMBERED.fullmatch(name)) and int(match[1]) == i for i, name in enumerate(names)):
+    if all(
+        (match := _NUMBERED.fullmatch(name)) and int(match[1]) == i for i, name in enumerate(names)
+    ):
         return tuple(range(len(names)))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         got = f"{twice!r} twice"
-        raise InputError("a name for each class", got=got, remedy="correct id2label in its config.json", file=source)
+        raise InputError(
+            "a name for each class",
+            got=got,
+            remedy="correct id2label in its config.json",
+            file=source,
+        )
     return tuple(names)

@@ -58,12 +58,16 @@ def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
     if expected != set(tensors):
         odd = sorted(expected ^ set(tensors))
         got = f"others, such as {odd[0]}"
-        raise InputError("weights of the same network", got=got, remedy="train it again", column="weights")
+        raise InputError(
+            "weights of the same network", got=got, remedy="train it again", column="weights"
+        )
     try:
         net.load_state_dict(dict(tensors), strict=False)
     except RuntimeError as error:
         got = "other shapes"
-        raise InputError("weights of the same network", got=got, remedy="train it again", column="weights") from error
+        raise InputError(
+            "weights of the same network", got=got, remedy="train it again", column="weights"
+        ) from error
 
 
 def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) -> Path:
@@ -81,11 +85,18 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         tensors: dict[str, Any] = library.load(content)
         size = int.from_bytes(content[:8], "little")
         about: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__", {})
-    except Exception as error:  # the library raises a class of its own, which it does not export everywhere
+    except (
+        Exception
+    ) as error:  # the library raises a class of its own, which it does not export everywhere
         got = "something else"
-        raise InputError("a safetensors file", got=got, remedy="remove it and train again", file=str(path)) from error
+        raise InputError(
+            "a safetensors file", got=got, remedy="remove it and train again", file=str(path)
+        ) from error
     if about.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):
-        got, remedy = "others: the checksum differs", "the file is damaged: remove it and train again"
+        got, remedy = (
+            "others: the checksum differs",
+            "the file is damaged: remove it and train again",
+        )
         raise InputError("tensors as they were written", got=got, file=str(path), remedy=remedy)
     return tensors, about
 
@@ -110,7 +121,9 @@ class Best:
     learning rates do not depend on the dev set.
     """
 
-    def __init__(self, net: Callable[[], Any], loss: Callable[[], float], *, name: str, folder: Path | None) -> None:
+    def __init__(
+        self, net: Callable[[], Any], loss: Callable[[], float], *, name: str, folder: Path | None
+    ) -> None:
         self.net, self.loss, self.name = net, loss, name
         self.path = None if folder is None else folder / BEST
         self.value, self.step = math.inf, 0
@@ -119,7 +132,11 @@ class Best:
             with suppress(InputError):  # an unreadable file is none
                 tensors, about = read_tensors(self.path)
                 if about.get("fingerprint") == self.name:
-                    self.weights, self.value, self.step = tensors, float.fromhex(about["loss"]), int(about["step"])
+                    self.weights, self.value, self.step = (
+                        tensors,
+                        float.fromhex(about["loss"]),
+                        int(about["step"]),
+                    )
 
     def watching(self, progress: Progress | None) -> Progress:
         """The progress to give to a training: it looks first, then tells ``progress``."""
@@ -141,7 +158,9 @@ class Best:
         stopped: KeyboardInterrupt | None = None
         try:
             value = float(self.loss())
-        except KeyboardInterrupt as error:  # a training that goes on would not look at this step again
+        except (
+            KeyboardInterrupt
+        ) as error:  # a training that goes on would not look at this step again
             stopped, value = error, float(self.loss())
         net.train()
         if value < self.value:
@@ -214,16 +233,27 @@ class TrainingConfig:
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1 or not self.learning_rate > 0 or not 0 <= self.warmup < 1:
+        if (
+            self.epochs < 1
+            or self.batch_size < 1
+            or not self.learning_rate > 0
+            or not 0 <= self.warmup < 1
+        ):
             raise UsageError(
                 "expected at least 1 epoch, 1 sample a batch and a positive learning rate, got "
                 f"{self.epochs}, {self.batch_size} and {self.learning_rate}"
             )
         if self.batch_tokens is not None and self.batch_tokens < 1:
             raise UsageError(f"expected at least 1 token a batch, got {self.batch_tokens}")
-        for name, choices in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("precision", PRECISIONS)):
+        for name, choices in (
+            ("optimizer", OPTIMIZERS),
+            ("schedule", SCHEDULES),
+            ("precision", PRECISIONS),
+        ):
             if getattr(self, name) not in choices:
-                raise UsageError(f"expected {name} among {', '.join(choices)}, got {getattr(self, name)!r}")
+                raise UsageError(
+                    f"expected {name} among {', '.join(choices)}, got {getattr(self, name)!r}"
+                )
 
     def fingerprint(self, name: str) -> str:
         """Name of a training with this config, for the data and settings called ``name``."""
@@ -235,14 +265,21 @@ class TrainingConfig:
         if step < rising:
             return self.learning_rate * ((step + 1) / rising)
         left = (total - step) / (total - rising)
-        share = {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2, "constant": 1.0}[self.schedule]
+        share = {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2, "constant": 1.0}[
+            self.schedule
+        ]
         return self.learning_rate * share
 
     def optimizer_of(self, parameters: list[Any]) -> Any:
         """The optimizer of torch."""
-        library, how = load_torch().optim, {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        library, how = (
+            load_torch().optim,
+            {"lr": self.learning_rate, "weight_decay": self.weight_decay},
+        )
         if self.optimizer == "sgd":
-            return library.SGD(parameters, **how, momentum=self.momentum, nesterov=self.momentum > 0)
+            return library.SGD(
+                parameters, **how, momentum=self.momentum, nesterov=self.momentum > 0
+            )
         # The kernel is not asked for by default: it rounds otherwise, and finished trainings are to stay what they are.
         kernel = {"fused": True} if self.optimizer == "fused_adamw" else {}
         return library.AdamW(parameters, **how, eps=self.epsilon, **kernel)
@@ -258,7 +295,9 @@ class LengthBatches:
     def of_epoch(self, epoch: int) -> list[Array]:
         """Shuffled by the seed and the epoch."""
         config = self.config
-        return length_batches(self.lengths, config.batch_size, config.seed, epoch, tokens=config.batch_tokens)
+        return length_batches(
+            self.lengths, config.batch_size, config.seed, epoch, tokens=config.batch_tokens
+        )
 
     def steps(self, epochs: int) -> list[int]:
         """Known before the first, though token budgets cut each epoch's order differently."""
@@ -322,13 +361,17 @@ def train(
     kept = None if checkpoint is None else kept_tensors(checkpoint / CHECKPOINT, own)
     step = 0 if kept is None else int(kept[1]["step"])
     if kept is not None and step <= last and (hooks.goes_on is None or hooks.goes_on(step)):
-        load_weights(net, {k.removeprefix("net."): v for k, v in kept[0].items() if k.startswith("net.")})
+        load_weights(
+            net, {k.removeprefix("net."): v for k, v in kept[0].items() if k.startswith("net.")}
+        )
         states: dict[int, dict[str, Any]] = {}
         for key, value in kept[0].items():
             if key.startswith("adam."):
                 _, number, field = key.split(".", 2)
                 states.setdefault(int(number), {})[field] = value
-        optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
+        optimizer.load_state_dict(
+            {"state": states, "param_groups": optimizer.state_dict()["param_groups"]}
+        )
         done = first = step
     net.train()
     cast = autocast(config.precision, next(iter(net.parameters())).device.type)

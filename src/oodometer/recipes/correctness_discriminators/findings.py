@@ -13,7 +13,19 @@ from ...intervals import normal_quantile
 from ...reports import drawings as plain
 from ...reports.drawings import Panel
 from ..kit import claims as tests
-from ..kit.claims import FEWEST, Claim, Look, Row, above, all_of, at_least, claims_from, claims_table, gap, spread
+from ..kit.claims import (
+    FEWEST,
+    Claim,
+    Look,
+    Row,
+    above,
+    all_of,
+    at_least,
+    claims_from,
+    claims_table,
+    gap,
+    spread,
+)
 from ..kit.publish import Figures
 from ..kit.tables import Page, bare, percent, tables_page
 from .yardsticks import (
@@ -44,14 +56,31 @@ def pooled(several: Sequence[Any]) -> Any:
         items = [item for item in several if isinstance(item, Mapping)]
         if not {"value", "lower", "upper", "level"} <= set(first):
             return {key: pooled([item[key] for item in items if key in item]) for key in first}
-        values, quantile = np.array([cell["value"] for cell in items]), normal_quantile(first["level"])
-        arms = np.array([[cell["value"] - cell["lower"], cell["upper"] - cell["value"]] for cell in items])
+        values, quantile = (
+            np.array([cell["value"] for cell in items]),
+            normal_quantile(first["level"]),
+        )
+        arms = np.array(
+            [[cell["value"] - cell["lower"], cell["upper"] - cell["value"]] for cell in items]
+        )
         between = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
         below, above = np.sqrt(np.square(arms / quantile).mean(axis=0) + between) * quantile
         middle = float(values.mean())
-        return {**first, "value": middle, "lower": middle - float(below), "upper": middle + float(above)}
+        return {
+            **first,
+            "value": middle,
+            "lower": middle - float(below),
+            "upper": middle + float(above),
+        }
     if isinstance(first, list | tuple):
-        key = next((name for name in _NAMES if first and isinstance(first[0], Mapping) and name in first[0]), None)
+        key = next(
+            (
+                name
+                for name in _NAMES
+                if first and isinstance(first[0], Mapping) and name in first[0]
+            ),
+            None,
+        )
         if key is None:
             return first
         named = [{row[key]: row for row in rows} for rows in several]  # a training may lack one
@@ -59,20 +88,30 @@ def pooled(several: Sequence[Any]) -> Any:
     return 2 * sum(several) > len(several) if isinstance(first, bool) else first
 
 
-PAGE = Page.beside(__file__, yes=lambda inside: "-" if inside is None else "yes" if inside else "**no**")
+PAGE = Page.beside(
+    __file__, yes=lambda inside: "-" if inside is None else "yes" if inside else "**no**"
+)
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points
 NEAR_ALL = 0.90  # a recall that approaches 100 %
 MANY = 0.4  # of the data sets: the paper has 4 and 6 of 10
 INSIDE = 0.8  # of the draws of a small sample have the truth inside
 NORMAL = "normal, on the rows"
-SPREADS = "normal, errors added"  # two numbers from the same rows, however they depend on each other
+SPREADS = (
+    "normal, errors added"  # two numbers from the same rows, however they depend on each other
+)
 Sets = Sequence[Mapping[str, Any]]
 PROCEDURES: Mapping[str, str] = PAGE.words["procedures"]
-_BESIDE = {"half": "at_half", "mixed": "mixed", "chosen": "chosen"}  # where what differs from thresholds stands
+_BESIDE = {
+    "half": "at_half",
+    "mixed": "mixed",
+    "chosen": "chosen",
+}  # where what differs from thresholds stands
 
 
-def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thresholds") -> list[dict[str, Any]]:
+def sets_of(
+    result: Mapping[str, Any], domain: str | None = None, at: str = "thresholds"
+) -> list[dict[str, Any]]:
     """The test sets of finished tasks for a procedure ``at``: means over trainings, rows by method, oracle's width."""
     out, elsewhere = [], chosen_elsewhere(intervals(result)) if at == "chosen" else {}
     for key, task in result["tasks"].items():
@@ -83,7 +122,11 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
             studies = [run["sets"][name] for run in runs if name in run["sets"]]
             if key in elsewhere:
                 own = [bounds_of_choice(study, elsewhere[key]) for study in studies]
-                studies = [{**study, "chosen": ends} for study, ends in zip(studies, own, strict=True) if ends]
+                studies = [
+                    {**study, "chosen": ends}
+                    for study, ends in zip(studies, own, strict=True)
+                    if ends
+                ]
             study = pooled(studies or [first])
             by_method = {row["method"]: row for row in study["methods"]}
             if at in _BESIDE:
@@ -95,8 +138,15 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
             ends = [by_method.get(f"max-prob-oracle-{end}") for end in ("lower", "upper")]
             known = [end["value"]["value"] for end in ends if end is not None]
             oracle = known[1] - known[0] if len(known) == 2 else None
-            about = {"name": name, "task": task["task"], "family": task["family"], "seeds": len(runs)}
-            about["coins"] = coins(pooled([run["dev_accuracy"] for run in runs])["value"], first["judges"])
+            about = {
+                "name": name,
+                "task": task["task"],
+                "family": task["family"],
+                "seeds": len(runs),
+            }
+            about["coins"] = coins(
+                pooled([run["dev_accuracy"] for run in runs])["value"], first["judges"]
+            )
             out.append({**study, **about, "by_method": by_method, "oracle_width": oracle})
     return out
 
@@ -109,7 +159,11 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
         if every:
             for row in _of_sets(every, away, at):
                 fields = {**row.fields, "procedure": words}
-                rows.append(row._replace(name=f"{row.name}_at_{at}", words=row.words or row.name, fields=fields))
+                rows.append(
+                    row._replace(
+                        name=f"{row.name}_at_{at}", words=row.words or row.name, fields=fields
+                    )
+                )
             if at != "mixed":
                 rows += _worth(looks, at, words)
     return claims_from(PAGE, [*rows, *_self_training(result), *_metric(result)] if rows else [])
@@ -133,20 +187,39 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
     of = len(sets)
     if at in ("half", "thresholds") and sets:  # is one judge's share near the truth?
         errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
-        far = [f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE]
+        far = [
+            f"{title} {_points(error['value'])}"
+            for title, error in errors
+            if error["value"] > CLOSE
+        ]
         looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
-        fields = {"near": of - len(far), "of": of, "far": f"; farther: {'; '.join(far)}" if far else ""}
+        fields = {
+            "near": of - len(far),
+            "of": of,
+            "far": f"; farther: {'; '.join(far)}" if far else "",
+        }
         yield Row("single_close", NORMAL, looks, fields, "most")
         # Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets
         needed, parts, near = math.ceil(MANY * of), [], []
         for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
             recalls = [study["by_method"][method].get(measure) for study in sets]
-            near.append(sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls))
+            near.append(
+                sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls)
+            )
             parts.append(
-                at_least(needed, [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls])
+                at_least(
+                    needed,
+                    [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls],
+                )
             )
         fields = {"near": near, "of": of}
-        yield Row("recalls", "normal, on the rows, for both recalls", [all_of(parts)], fields, (of, needed))
+        yield Row(
+            "recalls",
+            "normal, on the rows, for both recalls",
+            [all_of(parts)],
+            fields,
+            (of, needed),
+        )
     if at == "half":
         yield _inside("inside", sets, "any distribution")
     if at != "mixed":
@@ -154,21 +227,41 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
     if at in ("half", "thresholds"):
         yield _tight(away)
     # Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?
-    domains, printed = {name: row["domain"] for name, row in PAGE.paper["table_1"].items()}, PAGE.paper["tables_2_to_4"]
+    domains, printed = (
+        {name: row["domain"] for name, row in PAGE.paper["table_1"].items()},
+        PAGE.paper["tables_2_to_4"],
+    )
     paper = [row["ae"] for name, row in printed.items() if domains[name] == "out"]
     for method, title in BASELINES.items() if at != "mixed" else ():
         known = [study["by_method"] for study in away if method in study["by_method"]]
         errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
         ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
         fields = {"baseline": title, "nearer": sum(a < b for a, b in errors), "of": len(known)}
-        shares = 1.0, sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper)
-        looks = [tests.sign_flips([s * b - a for a, b in errors]) for s in shares] if len(known) >= FEWEST else []
-        test, fields = "sign flips of the paired errors, over data sets", {**fields, "ours": ours, "theirs": theirs}
-        yield Row(f"mean_beats_{method}", test, looks[:1], fields, words="mean_beats", size=looks[1:])
+        shares = (
+            1.0,
+            sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper),
+        )
+        looks = (
+            [tests.sign_flips([s * b - a for a, b in errors]) for s in shares]
+            if len(known) >= FEWEST
+            else []
+        )
+        test, fields = (
+            "sign flips of the paired errors, over data sets",
+            {**fields, "ours": ours, "theirs": theirs},
+        )
+        yield Row(
+            f"mean_beats_{method}", test, looks[:1], fields, words="mean_beats", size=looks[1:]
+        )
     # In the paper, ATC is the better point estimate for constituency parsing
-    known = [study for study in sets if study["family"] == "parsing" and "atc" in study["by_method"]]
+    known = [
+        study for study in sets if study["family"] == "parsing" and "atc" in study["by_method"]
+    ]
     pairs = [[study["by_method"][method]["error"] for method in ("atc", "mean")] for study in known]
-    values = [(study["title"], *(_points(e["value"]) for e in pair)) for study, pair in zip(known, pairs, strict=True)]
+    values = [
+        (study["title"], *(_points(e["value"]) for e in pair))
+        for study, pair in zip(known, pairs, strict=True)
+    ]
     seen = "; ".join(f"{title}: ATC {atc}, mean of bounds {mean}" for title, atc, mean in values)
     if known and at != "mixed":
         yield Row("atc_on_parsing", SPREADS, [_smaller(*pair) for pair in pairs], {"seen": seen})
@@ -188,8 +281,14 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
             law = hypergeom(study["rows"], round(study["rows"] * gold), taken)
             purer.append((study["title"], precision["value"], gold))
             looks.append(Look(float(law.sf(right - 1)), float(law.cdf(right))))
-    seen = "; ".join(f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in purer)
-    fields = {"better": sum(precision > gold for _, precision, gold in purer), "of": len(purer), "seen": seen}
+    seen = "; ".join(
+        f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in purer
+    )
+    fields = {
+        "better": sum(precision > gold for _, precision, gold in purer),
+        "of": len(purer),
+        "seen": seen,
+    }
     if purer:
         yield Row("accepted_are_purer", "hypergeometric, on the rows", looks, fields, "most")
 
@@ -197,12 +296,19 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
 def _worth(looks: Sets, at: str, words: str) -> Iterator[Row]:
     """Are the bounds worth more than those of ATC and a constant, and those of coins? Not asked in the paper."""
     for rival in ("constant", "coins"):
-        away, gains = [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])], dict[str, float]()
+        away, gains = (
+            [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])],
+            dict[str, float](),
+        )
         for task in dict.fromkeys(row["task"] for row in away):
             own = [row for row in away if row["task"] == task]
             if (ours := Worth.of_rows(own, at)) and (theirs := Worth.of_rows(own, rival)):
                 gains[task] = theirs.score - ours.score
-        fields: dict[str, Any] = {"procedure": words, "rival": PAGE.words["page"][rival], "level": LEVEL}
+        fields: dict[str, Any] = {
+            "procedure": words,
+            "rival": PAGE.words["page"][rival],
+            "level": LEVEL,
+        }
         fields |= {"ours": Worth.of_rows(away, at), "theirs": Worth.of_rows(away, rival)}
         fields["seen"] = "; ".join(f"{task} {100 * gain:+.1f}" for task, gain in gains.items())
         flips = [tests.sign_flips(list(gains.values()))] if len(gains) >= FEWEST else []
@@ -221,9 +327,15 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
                 outside.append(f"{study['title']} by {_points(miss)} points {side}")
     widths = sorted(study["width"]["value"] for study in sets)
     fields = {"where": where, "inside": len(sets) - len(outside), "of": len(sets)}
-    fields["widths"] = f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
+    fields["widths"] = (
+        f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
+    )
     fields["outside"] = f"; outside: {'; '.join(outside)}" if outside else ""
-    by_chance = sum(lower <= study["gold"]["value"] <= upper for study in sets for lower, upper in [study["coins"]])
+    by_chance = sum(
+        lower <= study["gold"]["value"] <= upper
+        for study in sets
+        for lower, upper in [study["coins"]]
+    )
     fields["coins"] = f"; of as many coins {by_chance}" if sets else ""
     return Row(name, NORMAL, looks, fields, "most", "inside")
 
@@ -232,24 +344,41 @@ def _tight(sets: Sets) -> Row:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
     known = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
     widths = [(study["title"], study["width"]["value"], study["oracle_width"]) for study in known]
-    seen = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
+    seen = "; ".join(
+        f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths
+    )
     fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(known)}
     looks = []
     for one in known:
         ends = [one["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
-        looks.append(gap(one["oracle_width"] - one["width"]["value"], spread(one["width"]) + sum(map(spread, ends))))
-    return Row("tighter_than_oracle", SPREADS, looks, {**fields, "seen": f": {seen}" if known else ""}, "most")
+        looks.append(
+            gap(
+                one["oracle_width"] - one["width"]["value"],
+                spread(one["width"]) + sum(map(spread, ends)),
+            )
+        )
+    return Row(
+        "tighter_than_oracle",
+        SPREADS,
+        looks,
+        {**fields, "seen": f": {seen}" if known else ""},
+        "most",
+    )
 
 
 def _small_samples(sets: Sets) -> Row:
     """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
     known = [study for study in sets if len(study["subsets"]) > 1]
     if not known:
-        return Row("small_samples", "", [], {"seen": "there is no set that samples can be drawn of"})
+        return Row(
+            "small_samples", "", [], {"seen": "there is no set that samples can be drawn of"}
+        )
 
     def counted(some: Sets) -> tuple[int, int]:
         small = [study["subsets"][0] for study in some]
-        inside = sum(round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small)
+        inside = sum(
+            round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small
+        )
         return inside, sum(row["draws"] for row in small)
 
     holding = [study for study in known if study["inside"]]
@@ -257,30 +386,50 @@ def _small_samples(sets: Sets) -> Row:
     rows = ", ".join(sorted({str(study["subsets"][0]["rows"]) for study in known}))
     seen = f"{100 * inside / draws:.0f} % of the draws of {rows} rows have the truth inside, over all {len(known)} sets"
     if of:
-        seen += f"; over the {len(holding)} on which the bounds hold {100 * inside_holding / of:.0f} %"
+        seen += (
+            f"; over the {len(holding)} on which the bounds hold {100 * inside_holding / of:.0f} %"
+        )
     seen += f"; asked are {100 * INSIDE:.0f} %"
-    return Row("small_samples", "binomial, on the draws", [tests.binomial(inside, draws, INSIDE)], {"seen": seen})
+    return Row(
+        "small_samples",
+        "binomial, on the draws",
+        [tests.binomial(inside, draws, INSIDE)],
+        {"seen": seen},
+    )
 
 
 def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
     """Are the parsers that learnt from accepted outputs better than those that did not, beyond what seeds differ by?"""
     for key, task in result["tasks"].items():
-        runs = [run["self_training"] for run in trainings(result, key) if run.get("self_training", {}).get("sets")]
+        runs = [
+            run["self_training"]
+            for run in trainings(result, key)
+            if run.get("self_training", {}).get("sets")
+        ]
         if not runs:
             continue
-        firsts = [next(study for study in run["sets"] if study["name"] == run["set"]) for run in runs]
+        firsts = [
+            next(study for study in run["sets"] if study["name"] == run["set"]) for run in runs
+        ]
         parts = []
         for run, one in zip(runs, firsts, strict=True):
             right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
-            gain, low, high = (f"{100 * one['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper"))
-            parts.append(f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]")
+            gain, low, high = (
+                f"{100 * one['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper")
+            )
+            parts.append(
+                f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]"
+            )
         seen, looks = "; ".join(parts), []
         if len(runs) < FEWEST:
             seen += f"; fewer than {FEWEST} trainings decide nothing"
         else:
             before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
             looks = [tests.contrast((after, before), (1, -1))]
-        fields, test = {"title": task["title"], "of": len(runs), "seen": seen}, "Welch's t test over trainings"
+        fields, test = (
+            {"title": task["title"], "of": len(runs), "seen": seen},
+            "Welch's t test over trainings",
+        )
         yield Row(f"self_training_{task['task']}", test, looks, fields, words="self_training")
 
 
@@ -301,7 +450,10 @@ def _figures_of_samples(result: Mapping[str, Any]) -> list[Panel]:
     for study in sets_of(result):
         cells = [(row["rows"], kind, row[kind]) for row in study["subsets"] for kind in kinds]
         ends = ("value", "lower", "upper")
-        rows = [{"rows": drawn, "what": kind, **{end: cell[end] for end in ends}} for drawn, kind, cell in cells]
+        rows = [
+            {"rows": drawn, "what": kind, **{end: cell[end] for end in ends}}
+            for drawn, kind, cell in cells
+        ]
         marks = {"values": [row["rows"] for row in study["subsets"]], "labelOverlap": True}
         across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
         panel = f"{study['task']}-{study['name']}".replace(".", "-")
@@ -322,14 +474,25 @@ def _bounds_drawn(result: Mapping[str, Any], at: str = "") -> list[Panel]:
         bars.append({"data": study["title"], "lower": values["lower"], "upper": values["upper"]})
         points = {"gold": study["gold"]["value"], "mean": values["mean"]}
         points |= {BASELINES[name]: values[name] for name in BASELINES if name in values}
-        marks += [{"data": study["title"], "what": name, "value": value} for name, value in points.items()]
-    return [Panel("all", "", plain.bounds("data", bars, marks, ["gold", "mean", *BASELINES.values()], "accuracy"))]
+        marks += [
+            {"data": study["title"], "what": name, "value": value} for name, value in points.items()
+        ]
+    return [
+        Panel(
+            "all",
+            "",
+            plain.bounds("data", bars, marks, ["gold", "mean", *BASELINES.values()], "accuracy"),
+        )
+    ]
 
 
 FIGURES = Figures(
     PAGE,
     {"bounds": _bounds_drawn}
-    | {"bounds-of-judges": partial(_bounds_drawn, at="thresholds"), "bounds-at-half": partial(_bounds_drawn, at="half")}
+    | {
+        "bounds-of-judges": partial(_bounds_drawn, at="thresholds"),
+        "bounds-at-half": partial(_bounds_drawn, at="half"),
+    }
     | {"figure-4-samples": _figures_of_samples},
     lambda result: {"bounds": PAGE.words["page"]["mixed"]} if sets_of(result, at="mixed") else {},
 )
@@ -343,9 +506,19 @@ def markdown(result: Mapping[str, Any]) -> str:
     tasks, words, sets = result["tasks"], PAGE.words["page"], sets_of(result)
     if not tasks:
         return "No task is finished yet.\n"
-    missing = PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])}) if result["missing"] else ""
-    out = [PAGE.table("runs", map(_run, tasks.values()), missing=missing), PAGE.table("recalls", _recalls(result))]
-    out += [*(_accuracies(result, family) for family in PAGE.words["families"]), _procedures(result)]
+    missing = (
+        PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])})
+        if result["missing"]
+        else ""
+    )
+    out = [
+        PAGE.table("runs", map(_run, tasks.values()), missing=missing),
+        PAGE.table("recalls", _recalls(result)),
+    ]
+    out += [
+        *(_accuracies(result, family) for family in PAGE.words["families"]),
+        _procedures(result),
+    ]
     out += _worths(result)
     out.append(PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])))
     draws = max(row["draws"] for study in sets for row in study["subsets"])
@@ -355,29 +528,51 @@ def markdown(result: Mapping[str, Any]) -> str:
     for one in sets_of(result, "out"):
         if len(one["types"]) > 1:
             types = [{**some, "name": some["type"].replace("_", " ")} for some in one["types"]]
-            fields = {"title": one["title"], "inside": sum(some["inside"] for some in types), "of": len(types)}
+            fields = {
+                "title": one["title"],
+                "inside": sum(some["inside"] for some in types),
+                "of": len(types),
+            }
             out.append(PAGE.table("types", types, **fields))
     for name, task in tasks.items():
         if study := task.get("self_training"):
             runs = [run for run in trainings(result, name) if "self_training" in run]
-            pairs = [(run.get("seed", 0), row) for run in runs for row in run["self_training"]["sets"]]
+            pairs = [
+                (run.get("seed", 0), row) for run in runs for row in run["self_training"]["sets"]
+            ]
             rows = [(task["sets"][row["name"]], seed, row) for seed, row in pairs]
             ladder = PAGE.table("ladder", study["ladder"])
-            out.append(PAGE.table("self_training", rows, **{**study, "title": task["title"], "ladder": ladder}))
+            out.append(
+                PAGE.table(
+                    "self_training", rows, **{**study, "title": task["title"], "ladder": ladder}
+                )
+            )
     for task in tasks.values():
         if study := task.get("metric"):
-            out.append(PAGE.table("metric", study["sets"], title=task["title"], metric=study["metric"]))
+            out.append(
+                PAGE.table("metric", study["sets"], title=task["title"], metric=study["metric"])
+            )
     seeds = [len(trainings(result, name)) for name in tasks]
     seen = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
-    over = PAGE.fill(words["trainings"], {"seeds": seen}) if max(seeds) > 1 else words["one_training"]
+    over = (
+        PAGE.fill(words["trainings"], {"seeds": seen}) if max(seeds) > 1 else words["one_training"]
+    )
     return tables_page([*out, claims_table(result["claims"], over)])
 
 
 def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
     unseen = f" ({task['panel']['unseen']:,} unseen)" if task["panel"]["unseen"] else ""
     rows = task["examples"]["train"]["checkpoints"]
-    steps = ", ".join(f"{row['name'].removeprefix('step-').lstrip('0')} ({100 * row['accuracy']:.0f})" for row in rows)
-    return {**task, "unseen": unseen, "steps": steps, "minutes": sum(task["cpu_seconds"].values()) / 60}
+    steps = ", ".join(
+        f"{row['name'].removeprefix('step-').lstrip('0')} ({100 * row['accuracy']:.0f})"
+        for row in rows
+    )
+    return {
+        **task,
+        "unseen": unseen,
+        "steps": steps,
+        "minutes": sum(task["cpu_seconds"].values()) / 60,
+    }
 
 
 def _titled(study: Mapping[str, Any]) -> str:
@@ -386,7 +581,9 @@ def _titled(study: Mapping[str, Any]) -> str:
 
 def _theirs(study: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[str, Any]:
     """The paper's numbers of the data set of the same name, or of the one in whose place ours stands, and its title."""
-    title = f"paper: {study['paper']}" if study["paper"] else f"paper: {study['resembles']}, other data"
+    title = (
+        f"paper: {study['paper']}" if study["paper"] else f"paper: {study['resembles']}, other data"
+    )
     return title, table.get(study["paper"] or study["resembles"] or "")
 
 
@@ -396,21 +593,35 @@ def _recalls(result: Mapping[str, Any]) -> Iterator[Any]:
         yield {**study["by_method"], "title": _titled(study), "gold": study["gold"]}
         title, theirs = _theirs(study, PAGE.paper["table_1"])
         if theirs:
-            printed = [f"*{value:.1f}*" for kind in ("single", "upper", "lower") for value in theirs[kind]]
+            printed = [
+                f"*{value:.1f}*" for kind in ("single", "upper", "lower") for value in theirs[kind]
+            ]
             yield [f"*{title}*", *printed, f"*{theirs['gold']:.1f}*"]
 
 
 def _accuracies(result: Mapping[str, Any], family: str) -> str:
     """Table 2, 3 or 4: every method's predicted accuracy and its distance from the truth."""
-    columns, keys = [["method", *(name for _, _, name in _ROWS), "gold"]], [key for key, _, _ in _ROWS]
+    columns, keys = (
+        [["method", *(name for _, _, name in _ROWS), "gold"]],
+        [key for key, _, _ in _ROWS],
+    )
     sets = [study for study in sets_of(result, at="half") if study["family"] == family]
     for study in sets:
         title, theirs = _theirs(study, PAGE.paper["tables_2_to_4"])
         ours = [study["by_method"].get(method, {}) for _, method, _ in _ROWS]
-        columns.append([f"{_titled(study)} Acc", *(percent(row.get("value")) for row in ours), percent(study["gold"])])
+        columns.append(
+            [
+                f"{_titled(study)} Acc",
+                *(percent(row.get("value")) for row in ours),
+                percent(study["gold"]),
+            ]
+        )
         columns.append(["AE", *(bare(row.get("error")) for row in ours), "0.0"])
         if theirs:
-            errors = ("-" if theirs["ae"].get(key) is None else f"*{theirs['ae'][key]:.1f}*" for key in keys)
+            errors = (
+                "-" if theirs["ae"].get(key) is None else f"*{theirs['ae'][key]:.1f}*"
+                for key in keys
+            )
             columns.append([f"*{title}* Acc", *(f"*{theirs[key]:.1f}*" for key in (*keys, "gold"))])
             columns.append(["*AE*", *errors, "*0.0*"])
     heads, *rows = (list(row) for row in zip(*columns, strict=True))
@@ -419,38 +630,66 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
 
 
 def _procedures(result: Mapping[str, Any]) -> str:
-    shown = {at: {(study["task"], study["name"]): study for study in sets_of(result, at=at)} for at in PROCEDURES}
+    shown = {
+        at: {(study["task"], study["name"]): study for study in sets_of(result, at=at)}
+        for at in PROCEDURES
+    }
     shown = {at: sets for at, sets in shown.items() if sets}
     rows = []
     for key, one in shown["half"].items():
         errors = (bare((one["by_method"].get(name) or {}).get("error")) for name in BASELINES)
         bounds = PAGE.rows("procedures", [sets.get(key, {}) for sets in shown.values()])
         rows.append([_titled(one), percent(one["gold"]), *bounds, *errors])
-    return PAGE.table("procedures", rows, heads=" | ".join(PAGE.words["voters"][at] for at in shown))
+    return PAGE.table(
+        "procedures", rows, heads=" | ".join(PAGE.words["voters"][at] for at in shown)
+    )
 
 
 def _worths(result: Mapping[str, Any]) -> Iterator[str]:
     """What bounds are worth beside ATC and a constant, and beside coins: over all sets, by set, by type."""
     rows, chosen = intervals(result), chosen_elsewhere(intervals(result))
-    kinds = {name: PROCEDURES.get(name, PAGE.words["page"].get(name)) for name in ("constant", *PROCEDURES, "coins")}
+    kinds = {
+        name: PROCEDURES.get(name, PAGE.words["page"].get(name))
+        for name in ("constant", *PROCEDURES, "coins")
+    }
     names = kinds | {name: name for row in rows for name in row["choices"]}
     away, near = ([row for row in rows if row["near"] == is_near] for is_near in (False, True))
     parts = (away, [row for row in away if row["seed"]], near)
-    worth = [(title, *(Worth.of_rows(part, name) for part in parts)) for name, title in names.items()]
+    worth = [
+        (title, *(Worth.of_rows(part, name) for part in parts)) for name, title in names.items()
+    ]
     constants = {task: constant(rows, task) for task in result["tasks"]}
-    fields = {"level": LEVEL, "papers": PAPERS, "chosen": "; ".join(f"{task}: {name}" for task, name in chosen.items())}
-    fields["constants"] = "; ".join(f"{task} {_points(c)}" for task, c in constants.items() if c is not None)
+    fields = {
+        "level": LEVEL,
+        "papers": PAPERS,
+        "chosen": "; ".join(f"{task}: {name}" for task, name in chosen.items()),
+    }
+    fields["constants"] = "; ".join(
+        f"{task} {_points(c)}" for task, c in constants.items() if c is not None
+    )
     yield PAGE.table("worth", [row for row in worth if any(row[1:])], **fields)
-    by_set = {row["title"]: [other for other in away if other["title"] == row["title"]] for row in away}
-    cells = [(title, *(Worth.of_rows(some, name) for name in kinds)) for title, some in by_set.items()]
+    by_set = {
+        row["title"]: [other for other in away if other["title"] == row["title"]] for row in away
+    }
+    cells = [
+        (title, *(Worth.of_rows(some, name) for name in kinds)) for title, some in by_set.items()
+    ]
     yield PAGE.table("worth_by_set", cells, heads=" | ".join(kinds.values()))
     lines = []
-    for task, study in ((task, study) for task, run in result["tasks"].items() for study in run["sets"].values()):
+    for task, study in (
+        (task, study) for task, run in result["tasks"].items() for study in run["sets"].values()
+    ):
         types = []
         for row in study["types"] if len(study["types"]) > 1 else ():
             by = {"thresholds": (row["lower"]["value"], row["upper"]["value"])}
-            by |= {"mixed": (row["mixed"]["lower"], row["mixed"]["upper"])} if "mixed" in row else {}
-            by |= {"constant": around(row["atc"], c)} if "atc" in row and (c := constants[task]) is not None else {}
+            by |= (
+                {"mixed": (row["mixed"]["lower"], row["mixed"]["upper"])} if "mixed" in row else {}
+            )
+            by |= (
+                {"constant": around(row["atc"], c)}
+                if "atc" in row and (c := constants[task]) is not None
+                else {}
+            )
             types.append({"gold": row["gold"]["value"], "by": by})
         if types:
             some = (Worth.of_rows(types, name) for name in ("constant", "thresholds", "mixed"))

@@ -18,7 +18,14 @@ from ...arrays import Array, present
 from ...datasets import Dataset, with_signatures
 from ...errors import InputError
 from ...metrics.votes import VoteCounts, absolute, bounds_by_agreement, mean_of, paired_gap, share
-from ...models.seq2seq import Clean, EncoderDecoder, close_brackets, composed, snapshot_folders, squeeze
+from ...models.seq2seq import (
+    Clean,
+    EncoderDecoder,
+    close_brackets,
+    composed,
+    snapshot_folders,
+    squeeze,
+)
 from ...models.torch.training import TrainingConfig
 from ...predictions import Predictions
 from ...results import Interval
@@ -40,7 +47,9 @@ def read_judged(folder: Path, name: str) -> Predictions:
     import pyarrow.parquet as pq
 
     path = folder / "predictions" / f"{name}.parquet"
-    probabilities = (column for column in pq.read_schema(path).names if column.startswith(PROBABILITY))
+    probabilities = (
+        column for column in pq.read_schema(path).names if column.startswith(PROBABILITY)
+    )
     source = as_source(path, extra_columns=("type", "gold", *probabilities))
     return source.read(source.fields)
 
@@ -59,14 +68,19 @@ class TaskData:
 
     def _drawn(self, name: str) -> Dataset:
         config, short = self.config, self._sets[name][1]
-        rows, seed = {"train": (config.train_rows, 0), "dev": (config.dev_rows, 1)}.get(name, (config.test_rows, 2))
+        rows, seed = {"train": (config.train_rows, 0), "dev": (config.dev_rows, 1)}.get(
+            name, (config.test_rows, 2)
+        )
         return short.sample(rows, config.data_seed + seed)
 
     @cached_property
     def _sets(self) -> dict[str, tuple[Dataset, Dataset]]:
         """Every set whole, and without its long rows."""
         longest, loads = self.config.longest, {"train": self.task.train, "dev": self.task.dev}
-        whole = {name: load() for name, load in (loads | {test.name: test.load for test in self.task.tests}).items()}
+        whole = {
+            name: load()
+            for name, load in (loads | {test.name: test.load for test in self.task.tests}).items()
+        }
         if longest is None:
             return {name: (data, data) for name, data in whole.items()}
 
@@ -77,7 +91,11 @@ class TaskData:
 
     @cached_property
     def _rewrite(self) -> Callable[[str], str] | None:
-        return with_signatures(self._drawn("train").inputs, self.config.rare) if self.config.rare else None
+        return (
+            with_signatures(self._drawn("train").inputs, self.config.rare)
+            if self.config.rare
+            else None
+        )
 
     @property
     def clean(self) -> Clean:
@@ -88,7 +106,10 @@ class TaskData:
         """Pairs as the judges read them: as they are, or with ``config.aligned`` each word beside its tag."""
         if not self.config.aligned:
             return list(inputs), list(outputs)
-        pairs = (zip_longest(i.split(), o.split(), fillvalue="~") for i, o in zip(inputs, outputs, strict=True))
+        pairs = (
+            zip_longest(i.split(), o.split(), fillvalue="~")
+            for i, o in zip(inputs, outputs, strict=True)
+        )
         return list(inputs), [" ".join(chain.from_iterable(pair)) for pair in pairs]
 
     def counts(self) -> dict[str, Any]:
@@ -96,7 +117,11 @@ class TaskData:
         counts: dict[str, Any] = {}
         for name, (whole, short) in self._sets.items():
             data = self.set(name)
-            counts[name] = {"rows": len(data), "of": len(whole), "too_long": len(whole) - len(short)}
+            counts[name] = {
+                "rows": len(data),
+                "of": len(whole),
+                "too_long": len(whole) - len(short),
+            }
             counts[name] |= {"types": data.counts, "mark": data.fingerprint, "source": data.source}
         return counts
 
@@ -104,7 +129,9 @@ class TaskData:
 def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
     """The parser of a run, not trained."""
     config = data.config
-    options = located(config.parser) | ({"tokens": config.tokens} if "config" in config.parser else {})
+    options = located(config.parser) | (
+        {"tokens": config.tokens} if "config" in config.parser else {}
+    )
     training = TrainingConfig(**{**config.parser_plan, "seed": seed})
     return EncoderDecoder(**options, max_output_length=config.longest_output, training=training)
 
@@ -121,20 +148,28 @@ def train_half(data: TaskData, workspace: Workspace, progress: Progress, *, fold
     judge = judging.LikelihoodDiscriminator(new_parser(data, data.config.seed + SEEDS + fold))
     part = data.set("train").take(rows.tolist())
     with passing(workspace, f"half-{fold}") as checkpoint:
-        judge.fit(part.inputs, part.targets, [True] * len(rows), checkpoint=checkpoint, progress=progress)
+        judge.fit(
+            part.inputs, part.targets, [True] * len(rows), checkpoint=checkpoint, progress=progress
+        )
         judge.save(workspace / f"halves/fold-{fold}")
 
 
 def _halves(data: TaskData, workspace: Workspace) -> list[judging.LikelihoodDiscriminator]:
     folds = range(FOLDS) if data.config.halves else ()
-    return [judging.LikelihoodDiscriminator.load(workspace / f"halves/fold-{fold}") for fold in folds]
+    return [
+        judging.LikelihoodDiscriminator.load(workspace / f"halves/fold-{fold}") for fold in folds
+    ]
 
 
 def collect_unseen(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Gold pairs, and mistakes of each parser of a half on the half that it has not seen."""
     config, parsers = data.config, [half.model for half in _halves(data, workspace)]
     part = data.set("train").sample(config.example_rows, config.seed + 3)
-    how: dict[str, Any] = {"folds": _folds(data, part.inputs), "beams": config.beams, "clean": data.clean}
+    how: dict[str, Any] = {
+        "folds": _folds(data, part.inputs),
+        "beams": config.beams,
+        "clean": data.clean,
+    }
     how |= {"balance": SHARE * config.balance, "seed": config.seed, "progress": progress}
     collected = judging.collect(parsers, part.inputs, part.targets, **how)
     write_predictions(collected.record(), workspace / "unseen/train.parquet")
@@ -144,7 +179,9 @@ def collect_unseen(data: TaskData, workspace: Workspace, progress: Progress) -> 
 def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
     """The fold of each input, as drawn over the whole training set; the same for every seed of the task."""
     every = data.set("train").inputs
-    fold_of = dict(zip(every, judging.folds_of(every, FOLDS, data.config.data_seed).tolist(), strict=True))
+    fold_of = dict(
+        zip(every, judging.folds_of(every, FOLDS, data.config.data_seed).tolist(), strict=True)
+    )
     return np.array([fold_of[text] for text in inputs])
 
 
@@ -156,14 +193,20 @@ def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> judgi
         options["source"] = str(start.resolve())
     options["training"] = TrainingConfig(**{**config.judge_plan, "seed": seed})
     generative = options.pop("kind") == "generative"
-    return (judging.GenerativeDiscriminator if generative else judging.ClassifierDiscriminator)(**options)
+    return (judging.GenerativeDiscriminator if generative else judging.ClassifierDiscriminator)(
+        **options
+    )
 
 
 def train_parser(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train the parser, keep the snapshots of its first checkpoints, write it to ``parser``."""
     config = data.config
     parser = new_parser(data, config.seed)
-    early: dict[str, Any] = {"snapshots": workspace / "snapshots", "every": config.every, "most": config.checkpoints}
+    early: dict[str, Any] = {
+        "snapshots": workspace / "snapshots",
+        "every": config.every,
+        "most": config.checkpoints,
+    }
     with passing(workspace, "parser") as checkpoint:
         rows = data.set("train")
         parser.fit(rows.inputs, rows.targets, checkpoint=checkpoint, progress=progress, **early)
@@ -176,12 +219,21 @@ def collect_mistakes(data: TaskData, workspace: Workspace, progress: Progress) -
     config, statistics = data.config, {}
     folders = snapshot_folders(workspace.folder / "snapshots")[: config.checkpoints]
     options = ("checkpoints", "beams", "per_checkpoint", "per_input", "balance", "seed")
-    how = judging.CollectOptions(clean=data.clean, **{name: getattr(config, name) for name in options})
+    how = judging.CollectOptions(
+        clean=data.clean, **{name: getattr(config, name) for name in options}
+    )
     with passing(workspace, "examples") as checkpoint:
         for done, name in enumerate(PARTS):
-            part = data.set(name).sample(config.example_rows, config.seed + 3) if name == "train" else data.set(name)
+            part = (
+                data.set(name).sample(config.example_rows, config.seed + 3)
+                if name == "train"
+                else data.set(name)
+            )
 
-            given: dict[str, Any] = {"checkpoint": checkpoint, "progress": part_of(progress, done, len(PARTS))}
+            given: dict[str, Any] = {
+                "checkpoint": checkpoint,
+                "progress": part_of(progress, done, len(PARTS)),
+            }
             collected = judging.collect(folders, part.inputs, part.targets, options=how, **given)
             write_predictions(collected.record(), workspace / f"examples/{name}.parquet")
             statistics[name] = collected.statistics()
@@ -203,7 +255,11 @@ def pretrain_judges(data: TaskData, workspace: Workspace, progress: Progress) ->
     """Let an encoder learn the gold pairs before judges start from it: ``pretrained``, shared by all seeds."""
     config, pairs = data.config, data.seen(data.set("train").inputs, data.set("train").targets)
     training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
-    how: dict[str, Any] = {"config": config.judge["config"], "training": training, "progress": progress}
+    how: dict[str, Any] = {
+        "config": config.judge["config"],
+        "training": training,
+        "progress": progress,
+    }
     with passing(workspace, "pretrained") as checkpoint:
         judging.pretrain(*pairs, workspace / "pretrained", checkpoint=checkpoint, **how)
 
@@ -213,7 +269,11 @@ def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, pla
     config, pairs, dev = data.config, examples(workspace, "train"), examples(workspace, "dev")
     if config.halves:
         pairs = pairs.mixed(examples(workspace, "train", "unseen"), SHARE, config.seed)
-    start = None if config.pretraining is None else workspace.folder.parent / data.task.first / "pretrained"
+    start = (
+        None
+        if config.pretraining is None
+        else workspace.folder.parent / data.task.first / "pretrained"
+    )
     judge = make_judge(config, config.seed + place, start)
     known = (*data.seen(dev.inputs, dev.outputs), dev.correct.tolist())
     seen, right = data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist()
@@ -223,7 +283,9 @@ def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, pla
         # Pairs that it learnt from: right, wrong, and of the wrong ones those on unseen sentences
         about = {"kind": judge.kind, "parameters": judge.parameters}
         about |= {"correct": sum(right), "incorrect": len(pairs) - sum(right)}
-        workspace.write_json(f"judges/judge-{place}.json", about | {"unseen": int(pairs.counts.get("mixed", 0))})
+        workspace.write_json(
+            f"judges/judge-{place}.json", about | {"unseen": int(pairs.counts.get("mixed", 0))}
+        )
 
 
 def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> None:
@@ -233,7 +295,11 @@ def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> 
     judges = judging.Panel(list(map(judging.load_discriminator, folders)))
     others = _halves(data, workspace)
     parts = 3 if others else 2
-    how: dict[str, Any] = {"beams": config.beams, "clean": data.clean, "columns": {"type": list(rows.types)}}
+    how: dict[str, Any] = {
+        "beams": config.beams,
+        "clean": data.clean,
+        "columns": {"type": list(rows.types)},
+    }
     how |= {"ids": rows.ids, "progress": part_of(progress, 0, parts)}
     record = parser.predict(rows.inputs, gold=rows.targets, **how)
     given, parsed = present(record.input).tolist(), present(record.output).tolist()
@@ -243,11 +309,19 @@ def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> 
     p = judges.probabilities(inputs, outputs, progress=part_of(progress, 1, parts))
     votes, names = (p >= judging.HALF).astype(np.int8), judge_names([*judges.members, *others])
     if others:  # parsers read inputs and write outputs as they are
-        more = judging.Panel(others).probabilities(given, parsed, progress=part_of(progress, 2, parts))
+        more = judging.Panel(others).probabilities(
+            given, parsed, progress=part_of(progress, 2, parts)
+        )
         p = np.vstack([p, more])
     record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
-    write_predictions(with_probabilities(record, p, names), workspace / f"predictions/{name}.parquet")
-    cut = {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": judges.truncated}
+    write_predictions(
+        with_probabilities(record, p, names), workspace / f"predictions/{name}.parquet"
+    )
+    cut = {
+        "parser_cut": parser.truncated,
+        "parser_unknown": parser.unknown,
+        "judges_cut": judges.truncated,
+    }
     workspace.write_json(f"predictions/{name}.json", cut)
 
 
@@ -263,12 +337,16 @@ def said_of_parsers(record: Predictions) -> Array:
 
 def _parsers(record: Predictions) -> list[str]:
     """Names of those that say P(Correct) and are no judges that vote."""
-    names = [name.removeprefix(PROBABILITY) for name in record.columns if name.startswith(PROBABILITY)]
+    names = [
+        name.removeprefix(PROBABILITY) for name in record.columns if name.startswith(PROBABILITY)
+    ]
     return [name for name in names if name not in record.names["judge"]]
 
 
 def _probabilities(record: Predictions, names: Sequence[str]) -> Array:
-    return np.array([np.asarray(record.columns[f"{PROBABILITY}{name}"], dtype=np.float64) for name in names])
+    return np.array(
+        [np.asarray(record.columns[f"{PROBABILITY}{name}"], dtype=np.float64) for name in names]
+    )
 
 
 def _of_all(record: Predictions) -> Array:
@@ -292,14 +370,21 @@ class JudgeThresholds:
         if self.thresholds is None:
             return record
         p = said_of(record)
-        return replace(record, votes=(p >= self.thresholds.values[: len(p), None]).astype(np.int8), _cache={})
+        return replace(
+            record, votes=(p >= self.thresholds.values[: len(p), None]).astype(np.int8), _cache={}
+        )
 
     def mixed(self, record: Predictions) -> Predictions | None:
         """The record with votes of judges, parsers of halves and confidence, by thresholds; None without parsers."""
         if not len(said_of_parsers(record)):
             return None
         p = _of_all(record)
-        votes = p >= (np.full(len(p), judging.HALF) if self.thresholds is None else self.thresholds.values)[:, None]
+        votes = (
+            p
+            >= (
+                np.full(len(p), judging.HALF) if self.thresholds is None else self.thresholds.values
+            )[:, None]
+        )
         names = {**record.names, "judge": self.voters(record)}
         return replace(record, votes=votes.astype(np.int8), names=names, _cache={})
 
@@ -316,9 +401,14 @@ class JudgeThresholds:
         accepted = [("judges", "half", p >= judging.HALF, p >= judging.HALF)]
         if self.thresholds is not None:
             both, cut, judges = _of_all(record), self.thresholds, len(p)
-            middle, strict, lenient = (both >= values[:, None] for values in (cut.values, cut.strict, cut.lenient))
+            middle, strict, lenient = (
+                both >= values[:, None] for values in (cut.values, cut.strict, cut.lenient)
+            )
             every = np.arange(len(both))
-            voters = {"judges": every[:judges], "judges and confidence": np.delete(every, every[judges:-1])}
+            voters = {
+                "judges": every[:judges],
+                "judges and confidence": np.delete(every, every[judges:-1]),
+            }
             if len(said_of_parsers(record)):
                 voters["parsers of halves and confidence"] = every[judges:]
                 voters["judges, parsers of halves and confidence"] = every
@@ -332,7 +422,11 @@ class JudgeThresholds:
                 lower = float((firm.sum(axis=0) >= agree).mean())
                 upper = float((lax.sum(axis=0) > members - agree).mean())
                 row = {"voters": name, "accept": accept, "agree": agree, "of": members}
-                row |= {"lower": round(lower, 6), "upper": round(upper, 6), "inside": lower <= right <= upper}
+                row |= {
+                    "lower": round(lower, 6),
+                    "upper": round(upper, 6),
+                    "inside": lower <= right <= upper,
+                }
                 rows.append({**row, "error": round(abs((lower + upper) / 2 - right), 6)})
         return rows
 
@@ -343,46 +437,88 @@ class JudgeThresholds:
 
 FORM = 4  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
-_SHORT = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subsets", "skipped", "warnings")
+_SHORT = (
+    "rows",
+    "judges",
+    "gold",
+    "methods",
+    "inside",
+    "width",
+    "bounds",
+    "subsets",
+    "skipped",
+    "warnings",
+)
 
 
 def study_task(
-    data: TaskData, workspace: Workspace, steps: Sequence[str], more: Sequence[str], progress: Progress
+    data: TaskData,
+    workspace: Workspace,
+    steps: Sequence[str],
+    more: Sequence[str],
+    progress: Progress,
 ) -> None:
     """Judge the votes on every test set, the procedures of the paper beside: ``result.json``, without any text."""
     task, folder = data.task, workspace.folder
     reference, sets = read_judged(folder, "dev"), {}
     points = JudgeThresholds(reference, LEVEL)
-    given: dict[str, Any] = {"draws": task.config.draws, "level": LEVEL, "seed": task.config.data_seed}
+    given: dict[str, Any] = {
+        "draws": task.config.draws,
+        "level": LEVEL,
+        "seed": task.config.data_seed,
+    }
     for done, test in enumerate(task.tests, 1):
         record = read_judged(folder, test.name)
         voted, mixed = points.voted(record), points.mixed(record)
         kinds = np.asarray(voted.columns["type"]).astype(str)
-        study: dict[str, Any] = {name: getattr(test, name) for name in ("title", "domain", "paper", "resembles")}
+        study: dict[str, Any] = {
+            name: getattr(test, name) for name in ("title", "domain", "paper", "resembles")
+        }
         study |= _short(vote_study(voted, reference=reference, **given))
-        study["at_half"] = _beside(vote_study(record, reference=reference, **given), len(said_of(record)))
+        study["at_half"] = _beside(
+            vote_study(record, reference=reference, **given), len(said_of(record))
+        )
         if mixed is not None and mixed.votes is not None:  # all but one agree
             voters = len(mixed.votes)
             agree = max(voters - 1, voters // 2 + 1)
             whole = vote_study(mixed, agree=agree, reference=points.mixed(reference), **given)
             study["mixed"] = {"agree": agree, **_beside(whole, agree)}
         study["choices"], study["types"] = points.choices(record), []
-        for name in np.unique(kinds).tolist():  # truth and bounds of a generalisation or genre, all judges agreeing
+        for name in np.unique(
+            kinds
+        ).tolist():  # truth and bounds of a generalisation or genre, all judges agreeing
             counts = VoteCounts.of(voted.take(np.flatnonzero(kinds == name)))
             widest = bounds_by_agreement(counts, LEVEL)[0]
-            row = {"type": name, "rows": counts.rows, "gold": _share(int(counts.of_verdict[1]), counts.rows)}
-            row |= {"inside": widest["inside"], **{k: widest[k].to_dict() for k in ("lower", "upper", "mean")}}
+            row = {
+                "type": name,
+                "rows": counts.rows,
+                "gold": _share(int(counts.of_verdict[1]), counts.rows),
+            }
+            row |= {
+                "inside": widest["inside"],
+                **{k: widest[k].to_dict() for k in ("lower", "upper", "mean")},
+            }
             study["types"].append(rounded(row))
         sets[test.name] = study | {"cut": workspace.read_json(f"predictions/{test.name}.json")}
         progress(done, len(task.tests))
     parent = Workspace(folder.parent)
     stamps = {name: parent.stamp(f"{task.name}/{name}") for name in steps}
     verdicts = reference.verdicts[reference.verdicts >= 0]
-    result = {**facts(FORM, task.config), "task": task.name, "title": task.title, "family": task.family}
-    result |= {what: {n: round(stamp[what], 1) for n, stamp in stamps.items()} for what in ("seconds", "cpu_seconds")}
+    result = {
+        **facts(FORM, task.config),
+        "task": task.name,
+        "title": task.title,
+        "family": task.family,
+    }
+    result |= {
+        what: {n: round(stamp[what], 1) for n, stamp in stamps.items()}
+        for what in ("seconds", "cpu_seconds")
+    }
     result |= {"data": data.counts(), "parser": workspace.read_json("parser.json")}
     result |= {"examples": workspace.read_json("examples/statistics.json")}
-    result |= {"panel": {"judges": task.config.judges, **workspace.read_json("judges/judge-0.json")}}
+    result |= {
+        "panel": {"judges": task.config.judges, **workspace.read_json("judges/judge-0.json")}
+    }
     result |= {"replicate_of": task.replicate_of, "seed": task.config.seed}
     result |= {"thresholds": rounded(points.to_dict(reference))}
     result |= {"dev_accuracy": rounded(_share(int(verdicts.sum()), len(verdicts)))}
@@ -414,11 +550,24 @@ def _agreeing(of: Mapping[str, Any], agree: int) -> list[Any]:
     return [row for row in of["bounds"] if row["agree"] == agree]
 
 
-_OF_SET = ("title", "domain", "rows", "judges", "gold", "methods", "inside", "width", "bounds", "choices")
+_OF_SET = (
+    "title",
+    "domain",
+    "rows",
+    "judges",
+    "gold",
+    "methods",
+    "inside",
+    "width",
+    "bounds",
+    "choices",
+)
 _OF_TRAINING = ("task", "seed", "version", "cpu_seconds", "dev_accuracy", "thresholds")
 
 
-def combine(workspace: Workspace, scale: str, tasks: Sequence[str], replicates: Sequence[str] = ()) -> dict[str, Any]:
+def combine(
+    workspace: Workspace, scale: str, tasks: Sequence[str], replicates: Sequence[str] = ()
+) -> dict[str, Any]:
     """One result of the tasks that are finished, with their trainings from other seeds, without types and samples."""
     result = of_tasks(workspace, "correctness-discriminators", scale, FORM, tasks)
     others: dict[str, dict[str, Any]] = {}
@@ -429,7 +578,9 @@ def combine(workspace: Workspace, scale: str, tasks: Sequence[str], replicates: 
                 brief["sets"][key] = {field: study[field] for field in _OF_SET}
                 for other in ("at_half", "mixed"):
                     if other in study:
-                        brief["sets"][key][other] = {k: v for k, v in study[other].items() if k != "subsets"}
+                        brief["sets"][key][other] = {
+                            k: v for k, v in study[other].items() if k != "subsets"
+                        }
             brief |= {"self_training": run["self_training"]} if "self_training" in run else {}
             others.setdefault(run["replicate_of"], {})[str(run["seed"])] = brief
     missing = result.pop("missing")
@@ -444,7 +595,9 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
     accuracy = float((verdicts[verdicts >= 0] > 0).mean())
 
     def measured(outputs: Any, golds: Any) -> Array:
-        return judging.token_f1([data.clean(output) for output in outputs], [data.clean(gold) for gold in golds])
+        return judging.token_f1(
+            [data.clean(output) for output in outputs], [data.clean(gold) for gold in golds]
+        )
 
     pairs = {}
     for part in PARTS:
@@ -453,10 +606,17 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         # All mistakes, and so many right ones that about the share ``accuracy`` is right
         wrong, right = np.flatnonzero(~collected.correct), np.flatnonzero(collected.correct)
         count = round(len(wrong) * accuracy / (1 - accuracy)) if accuracy < 1 else len(right)
-        drawn = np.random.default_rng(config.seed).choice(right, size=min(count, len(right)), replace=False)
+        drawn = np.random.default_rng(config.seed).choice(
+            right, size=min(count, len(right)), replace=False
+        )
         chosen = np.sort(np.concatenate([wrong, drawn])).tolist()
-        inputs, outputs = ([texts[row] for row in chosen] for texts in (collected.inputs, collected.outputs))
-        pairs[part] = (*data.seen(inputs, outputs), measured(outputs, [gold[text] for text in inputs]).tolist())
+        inputs, outputs = (
+            [texts[row] for row in chosen] for texts in (collected.inputs, collected.outputs)
+        )
+        pairs[part] = (
+            *data.seen(inputs, outputs),
+            measured(outputs, [gold[text] for text in inputs]).tolist(),
+        )
     training = TrainingConfig(**{**config.judge_plan, "seed": config.seed})
     judge = judging.RegressionDiscriminator(**located(config.metric_judge), training=training)
     with passing(workspace, "metric") as checkpoint:
@@ -466,7 +626,9 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         record = read_judged(workspace.folder, name)
         outputs = present(record.output).tolist()
         true = measured(outputs, record.columns["gold"].tolist()).astype(float)
-        judged = judge.probabilities(*data.seen(present(record.input).tolist(), outputs)).astype(float)
+        judged = judge.probabilities(*data.seen(present(record.input).tolist(), outputs)).astype(
+            float
+        )
         return true, np.where([bool(output.strip()) for output in outputs], judged, 0.0)
 
     source, sets = _mean(asked("dev")[0]), []
@@ -478,8 +640,16 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         half = np.hypot(first.upper - first.lower, source.upper - source.lower) / 2
         far = Interval(value, max(value - half, -1.0), min(value + half, 1.0), LEVEL, "asymptotic")
         both = np.std(true) > 0 and np.std(judged) > 0
-        row: dict[str, Any] = {"name": test.name, "title": test.title, "rows": len(true), "true": first.to_dict()}
-        row |= {"predicted": _mean(judged).to_dict(), "error": absolute(_gap(true - judged)).to_dict()}
+        row: dict[str, Any] = {
+            "name": test.name,
+            "title": test.title,
+            "rows": len(true),
+            "true": first.to_dict(),
+        }
+        row |= {
+            "predicted": _mean(judged).to_dict(),
+            "error": absolute(_gap(true - judged)).to_dict(),
+        }
         row |= {"source": source.to_dict(), "source_error": absolute(far).to_dict()}
         sets.append(row | {"correlation": float(np.corrcoef(true, judged)[0, 1]) if both else 0.0})
     workspace.write_json("metric.json", rounded({"metric": data.task.metric, "sets": sets}))
@@ -514,7 +684,9 @@ def self_train(data: TaskData, workspace: Workspace, progress: Progress) -> None
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     plain = accepted.to_dict()
     result: dict[str, Any] = {"set": name, "pool": len(learn)}
-    result |= {key: plain[key] for key in ("kept", "accepted", "precision", "accuracy", "agree", "ladder")}
+    result |= {
+        key: plain[key] for key in ("kept", "accepted", "precision", "accuracy", "agree", "ladder")
+    }
     result |= {"sets": []}
     if len(accepted):
         if (folder / "finished").is_file():  # before an interruption
@@ -531,9 +703,13 @@ def self_train(data: TaskData, workspace: Workspace, progress: Progress) -> None
             before, rows = read_judged(workspace.folder, test.name), data.set(test.name)
             chosen = judge if test.name == name else np.arange(len(rows))
             part = rows.take(chosen.tolist())
-            record = parser.predict(part.inputs, gold=part.targets, beams=config.beams, clean=data.clean)
+            record = parser.predict(
+                part.inputs, gold=part.targets, beams=config.beams, clean=data.clean
+            )
             right = {"old": before.verdicts[chosen] > 0, "new": record.verdicts > 0}
-            row = {key: _share(int(verdicts.sum()), len(verdicts)) for key, verdicts in right.items()}
+            row = {
+                key: _share(int(verdicts.sum()), len(verdicts)) for key, verdicts in right.items()
+            }
             gain = _gap(right["new"].astype(float) - right["old"]).to_dict()
             result["sets"].append({"name": test.name, "rows": len(chosen), **row, "new_gain": gain})
     workspace.write_json("self_training.json", rounded(result))

@@ -98,14 +98,29 @@ _SIZES = sizes_of(__file__)
 
 
 def _task(
-    names: str, family: str, read: Callable[..., Dataset], *tests: TestSet, scale: str, train: Any = (), **own: Any
+    names: str,
+    family: str,
+    read: Callable[..., Dataset],
+    *tests: TestSet,
+    scale: str,
+    train: Any = (),
+    **own: Any,
 ) -> Task:
     """A task whose reader takes the part, and ``train`` more for training; ``names`` are its name and title."""
     name, _, title = names.partition(": ")
     layers = [_SIZES[layer] for layer in (["small", "tiny"] if scale == "tiny" else [scale])]
     parts = [some.get(part, {}) for some in layers for part in ("usual", name)]
     config = built(RunConfig, {key: value for part in parts for key, value in part.items()})
-    return Task(name, title, family, partial(read, "train", **dict(train)), partial(read, "dev"), tests, config, **own)
+    return Task(
+        name,
+        title,
+        family,
+        partial(read, "train", **dict(train)),
+        partial(read, "dev"),
+        tests,
+        config,
+        **own,
+    )
 
 
 def tasks_of(scale: str) -> tuple[Task, ...]:
@@ -120,24 +135,53 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     self_trained: dict[str, Any] = {"brackets": True, "pseudo_labels": "gen"}
     if scale == "paper":
         mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
-        amr, top, penn, trees = sequences.news_amr, sequences.topv2, sequences.penn_tags, sequences.penn_trees
+        amr, top, penn, trees = (
+            sequences.news_amr,
+            sequences.topv2,
+            sequences.penn_tags,
+            sequences.penn_trees,
+        )
         of_amr = TestSet("test", "AMR", "in", partial(amr, "test"), "AMR")
 
         def brown_and_wsj(read: Callable[..., Dataset], title: str) -> tuple[TestSet, TestSet]:
-            far = TestSet("brown", f"{title}-Brown", "out", partial(read, "brown"), f"{title}-Brown")
+            far = TestSet(
+                "brown", f"{title}-Brown", "out", partial(read, "brown"), f"{title}-Brown"
+            )
             return far, TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), f"{title}-WSJ")
 
         return (
-            task("cfq-mcd1: CFQ MCD1", "semantic", mcd1, TestSet("test", "MCD1", "out", partial(mcd1, "test"), "MCD1")),
-            task("cfq-mcd2: CFQ MCD2", "semantic", mcd2, TestSet("test", "MCD2", "out", partial(mcd2, "test"), "MCD2")),
+            task(
+                "cfq-mcd1: CFQ MCD1",
+                "semantic",
+                mcd1,
+                TestSet("test", "MCD1", "out", partial(mcd1, "test"), "MCD1"),
+            ),
+            task(
+                "cfq-mcd2: CFQ MCD2",
+                "semantic",
+                mcd2,
+                TestSet("test", "MCD2", "out", partial(mcd2, "test"), "MCD2"),
+            ),
             task("cogs: COGS", "semantic", cogs, gen, **self_trained),
-            task("topv2: TOPv2", "semantic", top, TestSet("test", "TOP", "out", partial(top, "test"), "TOP")),
+            task(
+                "topv2: TOPv2",
+                "semantic",
+                top,
+                TestSet("test", "TOP", "out", partial(top, "test"), "TOP"),
+            ),
             task("amr-2.0: AMR 2.0", "semantic", amr, of_amr, brackets=True, metric="token_f1"),
             task("pos-cogs: POS-COGS", "tagging", pos, of_pos),
             task("ptb-pos: PTB tags", "tagging", penn, *brown_and_wsj(penn, "POS")),
-            task("ptb-syn: PTB trees", "parsing", trees, *brown_and_wsj(trees, "Syn"), brackets=True),
+            task(
+                "ptb-syn: PTB trees", "parsing", trees, *brown_and_wsj(trees, "Syn"), brackets=True
+            ),
         )
-    ud, wsj, amr, gum = sequences.ud_tags, sequences.wsj_tags, sequences.little_prince, sequences.gum_trees
+    ud, wsj, amr, gum = (
+        sequences.ud_tags,
+        sequences.wsj_tags,
+        sequences.little_prince,
+        sequences.gum_trees,
+    )
     read = partial(sequences.wsj_trees, words=False)
     near = TestSet("test", "COGS in distribution", "in", partial(cogs, "test"))
     of_ud = (
@@ -164,22 +208,40 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
         task("pos-wsj: POS-WSJ", "tagging", wsj, *of_wsj),
         task("syn-gum: Syn-GUM", "parsing", read, *of_gum, train={"clauses": True}, brackets=True),
     )
-    return tasks if scale == "small" else tuple(task for task in tasks if task.name in _SIZES[scale])
+    return (
+        tasks if scale == "small" else tuple(task for task in tasks if task.name in _SIZES[scale])
+    )
 
 
 def replicates_of(task: Task) -> tuple[Task, ...]:
     """The task trained again from other seeds, on the same rows; a judge of another metric is trained once."""
     runs = []
     for seed in REPLICATES:
-        names: dict[str, Any] = {"name": f"{task.name}-seed-{seed}", "title": f"{task.title}, seed {seed}"}
-        runs.append(replace(task, config=replace(task.config, seed=seed), metric=None, replicate_of=task.name, **names))
+        names: dict[str, Any] = {
+            "name": f"{task.name}-seed-{seed}",
+            "title": f"{task.title}, seed {seed}",
+        }
+        runs.append(
+            replace(
+                task,
+                config=replace(task.config, seed=seed),
+                metric=None,
+                replicate_of=task.name,
+                **names,
+            )
+        )
     return tuple(runs)
 
 
 def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:
     """A check for the pretrained model that a step of the task starts from, by the model's name; none from scratch."""
     config = task.config
-    models = {"parser": config.parser, "self-training": config.parser, "half": config.parser, "judge": config.judge}
+    models = {
+        "parser": config.parser,
+        "self-training": config.parser,
+        "half": config.parser,
+        "judge": config.judge,
+    }
     models |= {"metric": config.metric_judge}
     source = models.get(step, models.get(step.rpartition("-")[0], {})).get("source")
     return {} if source is None else {str(source): partial(check_pretrained, str(source))}

@@ -56,7 +56,9 @@ def chosen_elsewhere(rows: Rows) -> dict[str, str]:
         choices = dict.fromkeys(name for row in others for name in row["choices"])
         worths = {name: worth for name in choices if (worth := Worth.of_rows(others, name))}
         if len({row["task"] for row in others}) > 1 and worths:
-            chosen[task] = max((min(w.inside, enough(w.of)), -w.width, name) for name, w in worths.items())[2]
+            chosen[task] = max(
+                (min(w.inside, enough(w.of)), -w.width, name) for name, w in worths.items()
+            )[2]
     return chosen
 
 
@@ -72,14 +74,31 @@ def bounds_of_choice(study: Mapping[str, Any], name: str | None) -> dict[str, An
 
     def cell(value: float, error: float) -> dict[str, Any]:
         half = normal_quantile(LEVEL) * error
-        return {"value": value, "lower": value - half, "upper": value + half, "level": LEVEL, "kind": "asymptotic"}
+        return {
+            "value": value,
+            "lower": value - half,
+            "upper": value + half,
+            "level": LEVEL,
+            "kind": "asymptotic",
+        }
 
     middle, error = (low + high) / 2, (below + above) / 2
     mean = {"value": cell(middle, error), "error": cell(abs(middle - gold), error + true)}
-    both = (("lower", {"value": cell(low, below)}), ("upper", {"value": cell(high, above)}), ("mean", mean))
-    apart = {"above_lower": cell(gold - low, below + true), "below_upper": cell(high - gold, above + true)}
+    both = (
+        ("lower", {"value": cell(low, below)}),
+        ("upper", {"value": cell(high, above)}),
+        ("mean", mean),
+    )
+    apart = {
+        "above_lower": cell(gold - low, below + true),
+        "below_upper": cell(high - gold, above + true),
+    }
     methods = [{"method": name, **numbers} for name, numbers in both]
-    more = {"inside": choice["inside"], "width": cell(high - low, below + above), "judges": choice["of"]}
+    more = {
+        "inside": choice["inside"],
+        "width": cell(high - low, below + above),
+        "judges": choice["of"],
+    }
     return {**more, "methods": methods, "bounds": [{"agree": choice["agree"], **apart}]}
 
 
@@ -94,14 +113,31 @@ def intervals(result: Mapping[str, Any]) -> list[dict[str, Any]]:
             for study in run["sets"].values():
                 by = {_named(row): (row["lower"], row["upper"]) for row in study["choices"]}
                 about = {"task": task, "seed": seed, "title": study["title"], "choices": tuple(by)}
-                for at, own in (("half", study["at_half"]), ("thresholds", study), ("mixed", study.get("mixed"))):
+                for at, own in (
+                    ("half", study["at_half"]),
+                    ("thresholds", study),
+                    ("mixed", study.get("mixed")),
+                ):
                     if own is not None:
                         ends = {row["method"]: row["value"]["value"] for row in own["methods"]}
                         by[at] = ends["lower"], ends["upper"]
                 by["coins"] = coins(run["dev_accuracy"]["value"], study["judges"])
-                about["atc"] = next((row["value"]["value"] for row in study["methods"] if row["method"] == "atc"), None)
-                rows.append({**about, "near": study["domain"] == "in", "gold": study["gold"]["value"], "by": by})
-    chosen, constants = chosen_elsewhere(rows), {task: constant(rows, task) for task in result["tasks"]}
+                about["atc"] = next(
+                    (row["value"]["value"] for row in study["methods"] if row["method"] == "atc"),
+                    None,
+                )
+                rows.append(
+                    {
+                        **about,
+                        "near": study["domain"] == "in",
+                        "gold": study["gold"]["value"],
+                        "by": by,
+                    }
+                )
+    chosen, constants = (
+        chosen_elsewhere(rows),
+        {task: constant(rows, task) for task in result["tasks"]},
+    )
     for row in rows:
         if (choice := chosen.get(row["task"])) in row["by"]:
             row["by"]["chosen"] = row["by"][choice]
@@ -119,7 +155,9 @@ def constant(rows: Rows, task: str) -> float | None:
     """The smallest c for which ATC plus and minus c holds enough of the other tasks' sets, those out of distribution
     alone; None where there is none.
     """
-    others = [row for row in rows if row["task"] != task and not row["near"] and row["atc"] is not None]
+    others = [
+        row for row in rows if row["task"] != task and not row["near"] and row["atc"] is not None
+    ]
     errors = sorted(abs(row["atc"] - row["gold"]) for row in others)
     return errors[enough(len(errors)) - 1] if errors else None
 
@@ -142,7 +180,12 @@ class Worth(NamedTuple):
         known = [(*row["by"][name], row["gold"]) for row in rows if name in row["by"]]
         if not known:
             return None
-        means = [[upper - lower for lower, upper, _ in known], [abs((a + b) / 2 - gold) for a, b, gold in known]]
-        means += [[interval_score(a, b, gold, level) for a, b, gold in known] for level in (LEVEL, PAPERS)]
+        means = [
+            [upper - lower for lower, upper, _ in known],
+            [abs((a + b) / 2 - gold) for a, b, gold in known],
+        ]
+        means += [
+            [interval_score(a, b, gold, level) for a, b, gold in known] for level in (LEVEL, PAPERS)
+        ]
         inside = sum(lower <= gold <= upper for lower, upper, gold in known)
         return cls(inside, len(known), *(sum(values) / len(known) for values in means))

@@ -20,12 +20,20 @@ _NO_GAIN = 0.01  # of R@1, that dropout may at most bring, to be called "equal o
 _FEWEST = 3
 Cell = Mapping[str, Any]
 NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
-_SHIFTS = {"uw": "more unknown words", "ic": "more deleted turns", "importance": "more important words"}
+_SHIFTS = {
+    "uw": "more unknown words",
+    "ic": "more deleted turns",
+    "importance": "more important words",
+}
 
 
-PAGE = Page.beside(__file__,
-    spread=lambda c: "-" if c is None else f"{c['mean']:.3f}" + ("" if c["sd"] is None else f" ± {c['sd']:.3f}"),
-    counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}")  # fmt: skip
+PAGE = Page.beside(
+    __file__,
+    spread=lambda c: (
+        "-" if c is None else f"{c['mean']:.3f}" + ("" if c["sd"] is None else f" ± {c['sd']:.3f}")
+    ),
+    counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}",
+)
 
 
 def claims_of(result: Cell) -> list[Claim]:
@@ -55,15 +63,35 @@ class _Tests:
             looks.append(positive([margin + sign * value for value in difference["by_model"]]))
         return replace(all_of(looks), refutes=max(look.refutes for look in looks))
 
-    def _above(self, name: str, differences: Sequence[Cell], sign: float = 1.0, words: str = "", **fields: Any) -> Row:
+    def _above(
+        self,
+        name: str,
+        differences: Sequence[Cell],
+        sign: float = 1.0,
+        words: str = "",
+        **fields: Any,
+    ) -> Row:
         """All of some differences, or their negatives, are above 0."""
-        looks, better = [self._look(d, sign) for d in differences], sum(sign * d["value"] > 0 for d in differences)
-        return Row(name, _test(differences), looks, {"better": better, "of": len(differences), **fields}, words=words)
+        looks, better = (
+            [self._look(d, sign) for d in differences],
+            sum(sign * d["value"] > 0 for d in differences),
+        )
+        return Row(
+            name,
+            _test(differences),
+            looks,
+            {"better": better, "of": len(differences), **fields},
+            words=words,
+        )
 
     def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
         """Differences between two methods by condition, of some groups or of all."""
-        every = [(c, self._of.get(f"{methods}/{c['condition']}/{metric}")) for c in self._conditions]
-        return {c["condition"]: row for c, row in every if row and (not groups or c["group"] in groups)}
+        every = [
+            (c, self._of.get(f"{methods}/{c['condition']}/{metric}")) for c in self._conditions
+        ]
+        return {
+            c["condition"]: row for c, row in every if row and (not groups or c["group"] in groups)
+        }
 
     def _named(self, group: str) -> list[str]:
         return [c["condition"] for c in self._conditions if c["group"] == group and c["kept"]]
@@ -71,7 +99,12 @@ class _Tests:
     def _ends(self, group: str, metric: str) -> dict[str, str]:
         """The mildest and the strongest condition of a group, and what was seen there."""
         first, *_, last = (*self._named(group), *self._named(group))
-        return {"first": first, "last": last, "before": self._seen(first, metric), "after": self._seen(last, metric)}
+        return {
+            "first": first,
+            "last": last,
+            "before": self._seen(first, metric),
+            "after": self._seen(last, metric),
+        }
 
     def _seen(self, condition: str, metric: str, method: str = "vanilla") -> str:
         row = self._rows.get((condition, method))
@@ -79,16 +112,31 @@ class _Tests:
 
     def falls(self, group: str) -> Iterator[Row]:
         """From the mildest to the strongest severity R@1 falls, Brier score and ECE rise (1, 2, 8)."""
-        for metric, verb, sign in (("accuracy", "falls", -1.0), ("brier", "rises", 1.0), ("ece", "rises", 1.0)):
+        for metric, verb, sign in (
+            ("accuracy", "falls", -1.0),
+            ("brier", "rises", 1.0),
+            ("ece", "rises", 1.0),
+        ):
             if change := self._of.get(f"change/{group}/{metric}"):
-                fields = {"metric": NAMES[metric], "verb": verb, "shift": _SHIFTS[group], **self._ends(group, metric)}
+                fields = {
+                    "metric": NAMES[metric],
+                    "verb": verb,
+                    "shift": _SHIFTS[group],
+                    **self._ends(group, metric),
+                }
                 yield self._above(f"{group}_{metric}", [change], sign, "fall", **change, **fields)
 
     def steps(self, group: str) -> Row:
         """R@1 falls from every severity to the next."""
-        steps = {name: self._of[key] for name in self._named(group) if (key := f"step/{name}/accuracy") in self._of}
+        steps = {
+            name: self._of[key]
+            for name in self._named(group)
+            if (key := f"step/{name}/accuracy") in self._of
+        }
         text = "; ".join(f"to {name}: {step['value']:+.3f}" for name, step in steps.items())
-        return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
+        return self._above(
+            f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text
+        )
 
     def between_methods(self) -> Iterator[Row]:
         """Which method is best in accuracy and Brier (3), in ECE (4, 5); known words and short contexts (6, 7)."""
@@ -96,34 +144,76 @@ class _Tests:
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("temperature", "dropout")),
         ):
-            every = {(o, c): row for o in others for c, row in self._between(f"ensemble-{o}", metric).items()}
-            name, fields = f"ensemble_{metric}", {"metric": NAMES[metric], "others": " and ".join(others)}
+            every = {
+                (o, c): row
+                for o in others
+                for c, row in self._between(f"ensemble-{o}", metric).items()
+            }
+            name, fields = (
+                f"ensemble_{metric}",
+                {"metric": NAMES[metric], "others": " and ".join(others)},
+            )
             yield self._above(name, list(every.values()), sign, "ensemble", **fields)
             last = self._named("uw")[-1:]
             strongest = {other: row for (other, c), row in every.items() if c in last}
-            text = ", ".join(f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest))
+            text = ", ".join(
+                f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest)
+            )
             rows = list(strongest.values())
-            yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", **fields, seen=text)
+            yield self._above(
+                f"{name}_strongest", rows, sign, "ensemble_strongest", **fields, seen=text
+            )
         shifted = "on every condition of unknown words, deleted turns and importance"
         for name, other, methods, sign, groups, where in (
             ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), "on every condition"),
-            ("ensemble", "the ensemble", "ensemble-temperature", 1.0, ("uw", "ic", "importance"), shifted),
+            (
+                "ensemble",
+                "the ensemble",
+                "ensemble-temperature",
+                1.0,
+                ("uw", "ic", "importance"),
+                shifted,
+            ),
         ):
             rows = list(self._between(methods, "ece", groups).values())
             mean = _mean(rows, -sign)
-            yield self._above(f"temperature_{name}", rows, sign, "temperature", other=other, where=where, mean=mean)
+            yield self._above(
+                f"temperature_{name}",
+                rows,
+                sign,
+                "temperature",
+                other=other,
+                where=where,
+                mean=mean,
+            )
         if rises := self._of.get("change/uw/ece/temperature"):
-            first, last = (PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1))
+            first, last = (
+                PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1)
+            )
             size = [self._look(rises, 1.0, -(last - first))]  # above the paper's rise
             yield self._above("temperature_rises", [rises], **rises)._replace(size=size)
-        rows = list(self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())
+        rows = list(
+            self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values()
+        )
         yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
-        rows = [row for name, row in self._between("dropout-vanilla", "accuracy").items() if name != "sr-1"]
-        seen = {"better": sum(row["value"] <= 0 for row in rows), "of": len(rows), "mean": _mean(rows)}
+        rows = [
+            row
+            for name, row in self._between("dropout-vanilla", "accuracy").items()
+            if name != "sr-1"
+        ]
+        seen = {
+            "better": sum(row["value"] <= 0 for row in rows),
+            "of": len(rows),
+            "mean": _mean(rows),
+        }
         looks = [self._look(row, -1.0, _NO_GAIN) for row in rows]
         yield Row("dropout_accuracy", _test(rows), looks, {**seen, "margin": _NO_GAIN})
-        pairs = {key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")}
-        text = "; ".join(f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items())
+        pairs = {
+            key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")
+        }
+        text = "; ".join(
+            f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items()
+        )
         yield self._above("known_words", list(pairs.values()), seen=text)
         yield from self.flat("short_flat")
         if control := self._of.get("control/accuracy"):
@@ -149,7 +239,13 @@ def _mean(rows: Sequence[Cell], sign: float = 1.0) -> float:
 
 def _chart(across: str) -> dict[str, Any]:
     """A line with its band for each of ``what``, the severities in their order."""
-    x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
+    x = {
+        "field": "severity",
+        "type": "ordinal",
+        "title": across,
+        "sort": {"field": "order"},
+        "axis": {"labelAngle": 0},
+    }
     up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
     colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
     colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
@@ -162,10 +258,16 @@ def _chart(across: str) -> dict[str, Any]:
 def _curves(result: Cell, group: str, across: str) -> list[Panel]:
     """A panel for each metric; the unshifted test instances stand first where that is the mildest severity."""
     first = ["test"] if group in ("uw", "kw", "importance") else []
-    labels = first + [condition["condition"] for condition in result["conditions"] if condition["group"] == group]
-    shown = [row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels]
+    labels = first + [
+        condition["condition"] for condition in result["conditions"] if condition["group"] == group
+    ]
+    shown = [
+        row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels
+    ]
     drawn = [(row, labels.index(row["condition"])) for row in shown if len(labels) > len(first)]
-    points = {m: [_point(row["label"], i, row["method"], row[m]) for row, i in drawn] for m in METRICS}
+    points = {
+        m: [_point(row["label"], i, row["method"], row[m]) for row, i in drawn] for m in METRICS
+    }
     return [Panel(m, NAMES[m], _chart(across), points[m]) for m in METRICS]
 
 
@@ -175,16 +277,22 @@ def _point(label: Any, order: int, what: str, cell: Cell) -> dict[str, Any]:
     return {"what": what, "severity": str(label), "order": order, "value": cell["mean"], **ends}
 
 
-_DRAWN = {"figure-2-unknown-words": ("uw", "ratio of exchanged words"),
-    "figure-2-deleted-turns": ("ic", "share of deleted turns"), "known-words": ("kw", "ratio of exchanged words"),
-    "short-contexts": ("sr", "turns"), "figure-d1-importance": ("importance", "fifth by importance")}  # fmt: skip
+_DRAWN = {
+    "figure-2-unknown-words": ("uw", "ratio of exchanged words"),
+    "figure-2-deleted-turns": ("ic", "share of deleted turns"),
+    "known-words": ("kw", "ratio of exchanged words"),
+    "short-contexts": ("sr", "turns"),
+    "figure-d1-importance": ("importance", "fifth by importance"),
+}
 
 
 def _estimates_drawn(result: Cell) -> list[Panel]:
     panels = []
     for name, (group, across) in _DRAWN.items():
         rows = []
-        for i, one in enumerate(row for row in result["estimators"]["conditions"] if row["group"] == group):
+        for i, one in enumerate(
+            row for row in result["estimators"]["conditions"] if row["group"] == group
+        ):
             rows.append(_point(one["label"], i, "truth", one["truth"]))
             headline = _point(one["label"], i, "estimate", one["methods"]["headline"]["said"])
             rows.append({**headline, "lower": one["lower"], "upper": one["upper"]})
@@ -192,7 +300,9 @@ def _estimates_drawn(result: Cell) -> list[Panel]:
     return panels
 
 
-_CURVES = {name: partial(_curves, group=group, across=across) for name, (group, across) in _DRAWN.items()}
+_CURVES = {
+    name: partial(_curves, group=group, across=across) for name, (group, across) in _DRAWN.items()
+}
 FIGURES = Figures(PAGE, _CURVES | {"estimate-beside-truth": _estimates_drawn})
 
 
@@ -200,14 +310,26 @@ def markdown(result: Cell) -> str:
     """All tables of a result, one after the other."""
     counts, printed, every = result["counts"], PAGE.paper, result["rows"]
     ours, paper = both = counts["shifts"], printed["counts"]
-    ratios = [(ratio, *({k: by.get(ratio) for k, by in some.items()} for some in both)) for ratio in ours["uw"]]
-    fifths = [(fifth, count, paper["importance"].get(fifth)) for fifth, count in ours["importance"].items()]
+    ratios = [
+        (ratio, *({k: by.get(ratio) for k, by in some.items()} for some in both))
+        for ratio in ours["uw"]
+    ]
+    fifths = [
+        (fifth, count, paper["importance"].get(fifth))
+        for fifth, count in ours["importance"].items()
+    ]
     turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
     more = {**counts, "turns": turns, "most": max(map(int, counts["turns"]))}
-    out = [_run(result), PAGE.table("shifted", ratios, **counts), PAGE.table("importance", fifths, **more)]
+    out = [
+        _run(result),
+        PAGE.table("shifted", ratios, **counts),
+        PAGE.table("importance", fifths, **more),
+    ]
     for group, title in PAGE.words["titles"].items():
         rows = [row for row in every if row["group"] == group]
-        pairs = [(row, printed["rows"].get(row["condition"], {}).get(row["method"])) for row in rows]
+        pairs = [
+            (row, printed["rows"].get(row["condition"], {}).get(row["method"])) for row in rows
+        ]
         out.append(PAGE.table("group", pairs, title=title))
     claims = claims_table(result["claims"], PAGE.words["page"]["over"])
     return tables_page([*out, _estimates(result["estimators"]), claims])
@@ -217,21 +339,38 @@ def _run(result: Cell) -> str:
     sizes = result["sizes"]
     rows = {(row["condition"], row["method"]): row for row in result["rows"]}
     of_all = [
-        (row, rows[c, "temperature"], rows[c, "ensemble"]) for (c, method), row in rows.items() if method == METHODS[0]
+        (row, rows[c, "temperature"], rows[c, "ensemble"])
+        for (c, method), row in rows.items()
+        if method == METHODS[0]
     ]
-    both = [(plain["accuracy"]["by_model"], scaled["accuracy"]["by_model"]) for plain, scaled, _ in of_all]
-    fields = {"rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}", "bins": BINS}
-    fields["conversations"] = f"{sizes['train_conversations'] or result['data']['train']['conversations']:,}"
+    both = [
+        (plain["accuracy"]["by_model"], scaled["accuracy"]["by_model"])
+        for plain, scaled, _ in of_all
+    ]
+    fields = {
+        "rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}",
+        "bins": BINS,
+    }
+    fields["conversations"] = (
+        f"{sizes['train_conversations'] or result['data']['train']['conversations']:,}"
+    )
     fields["dropout_members"] = min(sizes["dropout_members"], sizes["members"])
     fields |= {
         "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
         "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
-        "jensen": max((whole["brier"]["mean"] - plain["brier"]["mean"] for plain, _, whole in of_all), default=0.0),
-        "apart": max((abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0),
+        "jensen": max(
+            (whole["brier"]["mean"] - plain["brier"]["mean"] for plain, _, whole in of_all),
+            default=0.0,
+        ),
+        "apart": max(
+            (abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0
+        ),
     }
     text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
     test = {condition["condition"]: condition for condition in result["conditions"]}.get("test")
-    return text + (PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else "")
+    return text + (
+        PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else ""
+    )
 
 
 def _estimates(estimators: Cell) -> str:
@@ -239,12 +378,25 @@ def _estimates(estimators: Cell) -> str:
     conditions = estimators["conditions"]
     if not conditions:
         return ""
-    names = [name for name in conditions[0]["methods"] if all(name in condition["methods"] for condition in conditions)]
-    errors = {name: [float(condition["methods"][name]["error"]["mean"]) for condition in conditions] for name in names}
+    names = [
+        name
+        for name in conditions[0]["methods"]
+        if all(name in condition["methods"] for condition in conditions)
+    ]
+    errors = {
+        name: [float(condition["methods"][name]["error"]["mean"]) for condition in conditions]
+        for name in names
+    }
     means = {name: sum(errors[name]) / len(conditions) for name in names}
     order = sorted(names, key=means.__getitem__)
     cells = [" | ".join(f"{errors[name][i]:.3f}" for name in order) for i in range(len(conditions))]
-    rows = [({**row, "width": row["upper"] - row["lower"]}, some) for row, some in zip(conditions, cells, strict=True)]
+    rows = [
+        ({**row, "width": row["upper"] - row["lower"]}, some)
+        for row, some in zip(conditions, cells, strict=True)
+    ]
     last = " | ".join(["mean | - | - | - | -", *(f"{means[name]:.3f}" for name in order)])
-    lines, methods = [*PAGE.rows("estimates", rows), last], " | ".join(f"`{name}`" for name in order)
+    lines, methods = (
+        [*PAGE.rows("estimates", rows), last],
+        " | ".join(f"`{name}`" for name in order),
+    )
     return PAGE.table("estimates", lines, methods=methods, level=estimators["level"])

@@ -31,7 +31,15 @@ from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary, find_wor
 from ...verbs.estimate import estimate
 from ..base import Progress, Workspace, part_of
 from ..kit.publish import facts
-from ..kit.sources import Place, load_answers, located, passing, read_sizes, source_of, store_answers
+from ..kit.sources import (
+    Place,
+    load_answers,
+    located,
+    passing,
+    read_sizes,
+    source_of,
+    store_answers,
+)
 from ..kit.tables import mean_and_spread, rounded
 
 PAPER_RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -71,8 +79,13 @@ class RunConfig:
 
 
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
-_SHIFTS = {"uw": "unknown-words", "kw": "known-words", "importance": "important-words", "ic": "insufficient-context",
-    "sr": "short-context"}  # fmt: skip
+_SHIFTS = {
+    "uw": "unknown-words",
+    "kw": "known-words",
+    "importance": "important-words",
+    "ic": "insufficient-context",
+    "sr": "short-context",
+}
 GROUPS = ("source", *_SHIFTS)
 WORDS = ("uw", "kw", "importance")  # whose contexts hold sentences that no conversation has
 Importance = Callable[[Sequence[str]], Array]
@@ -90,15 +103,27 @@ class Condition:
     @property
     def name(self) -> str:
         """Such as ``uw-0.3`` or ``ic-1``."""
-        return self.label if self.group == "source" else f"{self.group}-{self.label.partition('/')[0]}"
+        return (
+            self.label if self.group == "source" else f"{self.group}-{self.label.partition('/')[0]}"
+        )
 
 
 def conditions_of(config: RunConfig) -> tuple[Condition, ...]:
     """All conditions, in the order of the tables."""
     ratios = [f"{ratio:g}" for ratio in config.ratios]
     gone = [f"{turn}/{config.turns}" for turn in config.deleted]
-    severities = {"uw": ratios, "kw": ratios, "importance": config.importance, "ic": gone, "sr": config.lengths}
-    shifted = (Condition(group, str(severity), severity) for group, some in severities.items() for severity in some)
+    severities = {
+        "uw": ratios,
+        "kw": ratios,
+        "importance": config.importance,
+        "ic": gone,
+        "sr": config.lengths,
+    }
+    shifted = (
+        Condition(group, str(severity), severity)
+        for group, some in severities.items()
+        for severity in some
+    )
     return (Condition("source", "dev"), Condition("source", "test"), *shifted)
 
 
@@ -121,7 +146,9 @@ class RunData:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """Words of all training conversations, of which a ranker may have seen only a part."""
-        return Vocabulary.of(chain.from_iterable(turns for _, turns in self._conversations("train")))
+        return Vocabulary.of(
+            chain.from_iterable(turns for _, turns in self._conversations("train"))
+        )
 
     @property
     def test(self) -> Dataset:
@@ -135,7 +162,9 @@ class RunData:
             data = self._split("train")
         else:
             some = [every[i] for i in self._drawn(range(len(every)), config.train_conversations)]
-            data = replies(some, "DailyDialog train", candidates=config.train_candidates, seed=config.seed)
+            data = replies(
+                some, "DailyDialog train", candidates=config.train_candidates, seed=config.seed
+            )
         return data.take(self._drawn(range(len(data)), self.config.train_rows))
 
     def _sentences(self, name: str, folder: Path) -> list[str]:
@@ -146,7 +175,11 @@ class RunData:
         if name == "train":
             return ranker.texts(self.train().inputs)
         if name == "turns":
-            plain = (condition for condition in conditions_of(self.config) if condition.group not in WORDS)
+            plain = (
+                condition
+                for condition in conditions_of(self.config)
+                if condition.group not in WORDS
+            )
             return ranker.texts([d for c in plain for d in self.base(c).take(self.asked(c)).inputs])
         contexts, known = (
             Workspace(folder).read_json(f"conditions/{name}.json")["contexts"],
@@ -161,7 +194,11 @@ class RunData:
 
     def vectors(self, workspace: Workspace, *names: str) -> dict[str, Array]:
         """Vectors by text, of files that `encode` left."""
-        return {text: vector for name in names for text, vector in self._vectors(name, workspace.folder).items()}
+        return {
+            text: vector
+            for name in names
+            for text, vector in self._vectors(name, workspace.folder).items()
+        }
 
     def base(self, condition: Condition) -> Dataset:
         """The split that a condition takes its instances, candidates and targets from."""
@@ -174,12 +211,21 @@ class RunData:
 
     def asked(self, condition: Condition) -> list[int]:
         """Rows of the split that a condition tries: the same ones at every severity, but for really short contexts."""
-        config, turns = self.config, [len(dialogue.context) for dialogue in self.base(condition).inputs]
+        config, turns = (
+            self.config,
+            [len(dialogue.context) for dialogue in self.base(condition).inputs],
+        )
         if condition.group == "ic":
-            return self._drawn([i for i, n in enumerate(turns) if n >= config.turns], config.turns_rows)
+            return self._drawn(
+                [i for i, n in enumerate(turns) if n >= config.turns], config.turns_rows
+            )
         if condition.group == "sr":
-            return self._drawn([i for i, n in enumerate(turns) if n == condition.severity], config.length_rows)
-        return self._drawn(range(len(turns)), config.dev_rows if condition.name == "dev" else config.rows)
+            return self._drawn(
+                [i for i, n in enumerate(turns) if n == condition.severity], config.length_rows
+            )
+        return self._drawn(
+            range(len(turns)), config.dev_rows if condition.name == "dev" else config.rows
+        )
 
     def shift(self, group: str, importance: Importance | None = None, **options: Any) -> TextShift:
         """The shift of a group of conditions, with the options that fit the paper's counts best."""
@@ -201,27 +247,41 @@ class RunData:
         for row in rows:
             text: ShiftedText | Dropped = ShiftedText(inputs[row].context, 0, 0)
             if shift is not None:
-                text = shift.apply(inputs[row].context, condition.severity, seed=self.config.seed, row=row)
+                text = shift.apply(
+                    inputs[row].context, condition.severity, seed=self.config.seed, row=row
+                )
             if isinstance(text, ShiftedText):
                 texts[row] = text
         out: dict[str, Any] = {"condition": condition.name, "asked": len(rows), "rows": list(texts)}
         out["contexts"] = [list(text.turns) for text in texts.values()]
-        return out | {name: [getattr(text, name) for text in texts.values()] for name in ("words", "targets")}
+        return out | {
+            name: [getattr(text, name) for text in texts.values()] for name in ("words", "targets")
+        }
 
     def instances(self, condition: Condition, shifted: Any) -> Dataset:
         """The instances of a condition from what `shifted` gave: other contexts, the same candidates and targets."""
         data = self.base(condition).take(shifted["rows"])
         pairs = zip(data.inputs, shifted["contexts"], strict=True)
-        return replace(data, inputs=tuple(Dialogue(tuple(context), dialogue.candidates) for dialogue, context in pairs))
+        return replace(
+            data,
+            inputs=tuple(
+                Dialogue(tuple(context), dialogue.candidates) for dialogue, context in pairs
+            ),
+        )
 
     def counts(self, group: str, severity: Any, **options: Any) -> tuple[int, float]:
         """Contexts of the whole test split that can be shifted, and the mean number of words that are exchanged."""
         if group == "importance":  # how many words a fifth has does not depend on which they are
             from ...shifts.text.words import words_of
 
-            options["importance"] = lambda turns: np.arange(float(sum(len(words_of(turn)) for turn in turns)))
+            options["importance"] = lambda turns: np.arange(
+                float(sum(len(words_of(turn)) for turn in turns))
+            )
         shift = self.shift(group, **options) if options else self._plain(group)
-        contexts, seed = enumerate(dialogue.context for dialogue in self.test.inputs), self.config.seed
+        contexts, seed = (
+            enumerate(dialogue.context for dialogue in self.test.inputs),
+            self.config.seed,
+        )
         texts = (shift.apply(context, severity, seed=seed, row=row) for row, context in contexts)
         targets = [text.targets for text in texts if isinstance(text, ShiftedText)]
         return len(targets), float(np.mean(targets)) if targets else 0.0
@@ -229,11 +289,21 @@ class RunData:
     def fingerprints(self) -> dict[str, Any]:
         """Conversations and digest of each split."""
         splits = {split: self._conversations(split) for split in ("train", "validation", "test")}
-        digests = {split: hashlib.sha256(repr(some).encode()).hexdigest()[:16] for split, some in splits.items()}
-        return {s: {"conversations": len(some), "fingerprint": digests[s]} for s, some in splits.items()}
+        digests = {
+            split: hashlib.sha256(repr(some).encode()).hexdigest()[:16]
+            for split, some in splits.items()
+        }
+        return {
+            s: {"conversations": len(some), "fingerprint": digests[s]} for s, some in splits.items()
+        }
 
 
-MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
+MODEL_FILES = (
+    "oodometer_model.json",
+    "config.json",
+    "weights.safetensors",
+    "tokenizer/tokenizer.json",
+)
 HEAD_FILES = MODEL_FILES[:1] + MODEL_FILES[2:3]
 ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -249,7 +319,9 @@ def check(config: RunConfig) -> None:
 def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Contexts of the whole test split and words exchanged at every ratio of the paper; writes ``counts.json``."""
     ratios = [f"{ratio:g}" for ratio in PAPER_RATIOS]
-    parts: list[tuple[str, Any, dict[str, Any]]] = [(group, ratio, {}) for group in ("uw", "kw") for ratio in ratios]
+    parts: list[tuple[str, Any, dict[str, Any]]] = [
+        (group, ratio, {}) for group in ("uw", "kw") for ratio in ratios
+    ]
     parts += [("importance", fifth, {}) for fifth in range(1, 6)]
     parts += [("kw-5000", ratio, {"least": 5_001}) for ratio in (ratios[0], ratios[-1])]
     out: dict[str, Any] = {"contexts": len(data.test), "shifts": {}}
@@ -267,9 +339,16 @@ def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
 def encode(data: RunData, name: str, place: Place) -> None:
     """Sentences of a name as vectors of the frozen encoder, one file; it goes on behind the last batch."""
     use_threads()
-    ranker, texts = FrozenRanker(**located(data.config.network)), data.sentences(name, place.workspace.folder)
+    ranker, texts = (
+        FrozenRanker(**located(data.config.network)),
+        data.sentences(name, place.workspace.folder),
+    )
     with passing(place.workspace, f"{place.folder}/{name}") as checkpoint:
-        vectors = ranker.vectors(texts, checkpoint=checkpoint, progress=place.progress) if texts else np.zeros((0, 1))
+        vectors = (
+            ranker.vectors(texts, checkpoint=checkpoint, progress=place.progress)
+            if texts
+            else np.zeros((0, 1))
+        )
         store_answers(place, name, {"vectors": vectors.astype(np.float16)})
 
 
@@ -277,13 +356,22 @@ def weigh(data: RunData, member: int, place: Place) -> None:
     """Weights of all words of the test contexts to a ranker; writes ``importance.npz``."""
     use_threads()
     ranker: Any = load_model(place.workspace.folder / f"models/{member}")
-    ranker.memory, rows = data.vectors(place.workspace, "turns"), data.asked(Condition("source", "test"))
+    ranker.memory, rows = (
+        data.vectors(place.workspace, "turns"),
+        data.asked(Condition("source", "test")),
+    )
     weights = ranker.word_weights(data.test.take(rows), place.progress)
     ends = np.cumsum([len(each) for each in weights])
-    store_answers(place, "importance", {"rows": np.array(rows), "ends": ends, "weights": np.concatenate(weights)})
+    store_answers(
+        place,
+        "importance",
+        {"rows": np.array(rows), "ends": ends, "weights": np.concatenate(weights)},
+    )
 
 
-def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, by: str | None = None) -> None:
+def write_sets(
+    data: RunData, conditions: Sequence[Condition], place: Place, by: str | None = None
+) -> None:
     """The contexts of each condition, one file each; words by importance need what `weigh` left, or an encoder."""
     importance: Importance | None = None
     if by is not None and data.config.frozen:
@@ -294,7 +382,9 @@ def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, by:
     elif by is not None:
         importance = AttentionImportance(place.workspace.folder / by)
     for done, condition in enumerate(conditions, 1):
-        place.workspace.write_json(f"{place.folder}/{condition.name}.json", data.shifted(condition, importance))
+        place.workspace.write_json(
+            f"{place.folder}/{condition.name}.json", data.shifted(condition, importance)
+        )
         place.progress(done, len(conditions))
 
 
@@ -315,13 +405,23 @@ def train(data: RunData, member: int, place: Place, encoder: str | None = None) 
             model.tokenizer.save_pretrained(place.workspace / encoder)
 
 
-def ask(data: RunData, conditions: Sequence[Condition], members: Sequence[int], place: Place, passes: int = 0) -> None:
+def ask(
+    data: RunData,
+    conditions: Sequence[Condition],
+    members: Sequence[int],
+    place: Place,
+    passes: int = 0,
+) -> None:
     """Ask rankers about every condition; an NPZ file each: logits, or mean and variance of passes with dropout."""
     use_threads()
-    rankers: list[Any] = [load_model(place.workspace.folder / f"models/{member}") for member in members]
+    rankers: list[Any] = [
+        load_model(place.workspace.folder / f"models/{member}") for member in members
+    ]
     names, kind = (("mean", "variance"), "dropout-") if passes else (("logits",), "")
     for done, condition in enumerate(conditions):
-        instances = data.instances(condition, place.workspace.read_json(f"conditions/{condition.name}.json"))
+        instances = data.instances(
+            condition, place.workspace.read_json(f"conditions/{condition.name}.json")
+        )
         inputs: Any = instances.inputs
         if data.config.frozen and inputs:
             changed = [condition.name] if condition.group in WORDS else []
@@ -330,13 +430,28 @@ def ask(data: RunData, conditions: Sequence[Condition], members: Sequence[int], 
         for at, (member, ranker) in enumerate(zip(members, rankers, strict=True)):
             values: list[Any] = [np.zeros((0, data.config.candidates))] * len(names)
             if len(instances):  # at a strong severity there may be none
-                part = part_of(place.progress, done * len(members) + at, len(conditions) * len(members))
-                answers = ranker.ask(inputs, Request(dropout=passes, seed=data.config.seed), progress=part)
-                values = [answers.distribution, answers.variance] if passes else [answers.logits_of(ranker.kind)]
-            arrays: dict[str, Any] = {n: np.asarray(v, dtype=np.float32) for n, v in zip(names, values, strict=True)}
-            arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}
+                part = part_of(
+                    place.progress, done * len(members) + at, len(conditions) * len(members)
+                )
+                answers = ranker.ask(
+                    inputs, Request(dropout=passes, seed=data.config.seed), progress=part
+                )
+                values = (
+                    [answers.distribution, answers.variance]
+                    if passes
+                    else [answers.logits_of(ranker.kind)]
+                )
+            arrays: dict[str, Any] = {
+                n: np.asarray(v, dtype=np.float32) for n, v in zip(names, values, strict=True)
+            }
+            arrays |= {
+                "target": np.array(instances.targets, dtype=np.int64),
+                "ids": np.array(instances.ids, dtype=str),
+            }
             arrays["truncated"] = np.int64(ranker.truncated if len(instances) else 0)
-            store_answers(replace(place, folder=f"{place.folder}/{kind}{member}"), condition.name, arrays)
+            store_answers(
+                replace(place, folder=f"{place.folder}/{kind}{member}"), condition.name, arrays
+            )
 
 
 METHODS = ("vanilla", "temperature", "dropout", "ensemble")
@@ -380,7 +495,9 @@ class Answers:
     def metrics(self) -> dict[str, Any]:
         """All metrics, mean and spread over the models."""
         models = range(len(self.probabilities))
-        return {m: mean_and_spread([self.value(m, i) for i in models]) for m in (*METRICS, "ece_all")}
+        return {
+            m: mean_and_spread([self.value(m, i) for i in models]) for m in (*METRICS, "ece_all")
+        }
 
     def sums(self, metric: str) -> Array:
         """What is added up over samples, shape (model, sample, part): one part, or for the ECE one a bin."""
@@ -406,17 +523,25 @@ class Bootstrap:
     def __init__(self, conversations: Sequence[str], replicates: int, seed: int) -> None:
         self._index = {name: i for i, name in enumerate(sorted(set(conversations)))}
         many, rng = len(self._index), np.random.default_rng(seed)
-        self._draws = rng.multinomial(many, np.full(many, 1 / many), size=replicates).astype(np.float32)
+        self._draws = rng.multinomial(many, np.full(many, 1 / many), size=replicates).astype(
+            np.float32
+        )
 
     def metric(self, answers: Answers, metric: str) -> tuple[Array, Array]:
         """A metric as it was seen, shape (model,), and in every replicate, shape (replicate, model)."""
         parts = answers.sums(metric)
         seen = np.abs(parts.sum(1)).sum(-1) / max(parts.shape[1], 1)
         at = np.array([self._index[name] for name in answers.conversation], dtype=np.int64)
-        sums = np.zeros((self._draws.shape[1], len(parts), parts.shape[2]))  # of whole conversations
+        sums = np.zeros(
+            (self._draws.shape[1], len(parts), parts.shape[2])
+        )  # of whole conversations
         np.add.at(sums, at, parts.transpose(1, 0, 2))
-        drawn = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(-1, *sums.shape[1:])
-        rows = np.maximum(self._draws @ np.bincount(at, minlength=len(sums)).astype(np.float32), 1)[:, None]
+        drawn = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(
+            -1, *sums.shape[1:]
+        )
+        rows = np.maximum(self._draws @ np.bincount(at, minlength=len(sums)).astype(np.float32), 1)[
+            :, None
+        ]
         return seen, np.abs(drawn).sum(-1) / rows
 
     def apart(self, *terms: Term) -> dict[str, Any]:
@@ -430,10 +555,16 @@ class Bootstrap:
         turned = 2 * value - drawn
         equal = np.abs(turned) < _ROUNDING
         units = min(len(seen) for _, seen, _ in metrics)
-        grouped = [sign * seen[: len(seen) // units * units].reshape(units, -1).mean(1) for sign, seen, _ in metrics]
+        grouped = [
+            sign * seen[: len(seen) // units * units].reshape(units, -1).mean(1)
+            for sign, seen, _ in metrics
+        ]
         by_model = np.sum(grouped, axis=0).tolist()
         out: dict[str, Any] = {"value": value, "error": float(drawn.std(ddof=1))}
-        out |= {"above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2), "by_model": by_model}
+        out |= {
+            "above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2),
+            "by_model": by_model,
+        }
         return out | {"rows": [len(answers.target) for _, answers, _ in terms]}
 
 
@@ -448,7 +579,9 @@ class Study:
     def __init__(self, config: RunConfig, workspace: Workspace) -> None:
         self.config, every = config, conditions_of(config)
         folders = [f"answers/{i}" for i in range(config.members)]
-        members = [{c.name: load_answers(workspace, folder, c.name) for c in every} for folder in folders]
+        members = [
+            {c.name: load_answers(workspace, folder, c.name) for c in every} for folder in folders
+        ]
         self._first = members[0]
         self.conditions = [c for c in every if len(self._first[c.name]["ids"])]
         self.ids = {name: answers["ids"] for name, answers in self._first.items()}
@@ -458,13 +591,19 @@ class Study:
             name: np.array([splits[name] + id_.rpartition("-")[0] for id_ in ids.tolist()])
             for name, ids in self.ids.items()
         }
-        self._logits = {name: np.stack([member[name]["logits"] for member in members]) for name in self._first}
-        self.temperatures = [fit_temperature(member["dev"]["logits"], member["dev"]["target"]) for member in members]
+        self._logits = {
+            name: np.stack([member[name]["logits"] for member in members]) for name in self._first
+        }
+        self.temperatures = [
+            fit_temperature(member["dev"]["logits"], member["dev"]["target"]) for member in members
+        ]
         self._dropout: dict[str, Array] = {}
         folders = [f"answers/dropout-{i}" for i in range(config.dropout_members)]
         for name in (condition.name for condition in self.conditions if folders):
             if config.dropout_conditions is None or name in config.dropout_conditions:
-                self._dropout[name] = np.stack([load_answers(workspace, folder, name)["mean"] for folder in folders])
+                self._dropout[name] = np.stack(
+                    [load_answers(workspace, folder, name)["mean"] for folder in folders]
+                )
         everyone = [name for names in self._conversation.values() for name in names]
         self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
 
@@ -475,12 +614,18 @@ class Study:
             p = self._dropout.get(name)
         else:
             logits = self._logits[name].astype(np.float64)
-            scale = np.asarray(self.temperatures, dtype=np.float64)[:, None, None] if method == "temperature" else 1.0
+            scale = (
+                np.asarray(self.temperatures, dtype=np.float64)[:, None, None]
+                if method == "temperature"
+                else 1.0
+            )
             p = softmax(logits / scale)
             if method == "ensemble":
                 size = min(self.config.ensemble, len(p))
                 p = p[: len(p) // size * size].reshape(-1, size, *p.shape[1:]).mean(1)
-        return None if p is None else Answers(p, self._first[name]["target"], self._conversation[name])
+        return (
+            None if p is None else Answers(p, self._first[name]["target"], self._conversation[name])
+        )
 
     def group(self, group: str) -> list[Condition]:
         """The conditions of a group, the mildest first, as in the config."""
@@ -488,28 +633,49 @@ class Study:
 
     def common(self, conditions: Sequence[Condition]) -> set[str]:
         """Ids of the instances that stand in all of them."""
-        return set.intersection(*(set(self.ids[c.name].tolist()) for c in conditions)) if conditions else set()
+        return (
+            set.intersection(*(set(self.ids[c.name].tolist()) for c in conditions))
+            if conditions
+            else set()
+        )
 
-    def vanilla(self, condition: Condition, ids: set[str] | None = None, method: str = "vanilla") -> Answers:
+    def vanilla(
+        self, condition: Condition, ids: set[str] | None = None, method: str = "vanilla"
+    ) -> Answers:
         """What the members, or another method, said of the instances with some ids."""
         answers = present(self.answers(method, condition))
-        return answers if ids is None else answers.take(np.isin(self.ids[condition.name], sorted(ids)))
+        return (
+            answers if ids is None else answers.take(np.isin(self.ids[condition.name], sorted(ids)))
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each method on each condition."""
         for condition in self.conditions:
             for method in METHODS:
                 if answers := self.answers(method, condition):
-                    about = {"condition": condition.name, "group": condition.group, "label": condition.label}
-                    yield {**about, "method": method, "rows": len(answers.target), **answers.metrics()}
+                    about = {
+                        "condition": condition.name,
+                        "group": condition.group,
+                        "label": condition.label,
+                    }
+                    yield {
+                        **about,
+                        "method": method,
+                        "rows": len(answers.target),
+                        **answers.metrics(),
+                    }
 
     def differences(self) -> dict[str, Any]:
         """Every difference that a claim is about, by name."""
         terms = (*self._changes(), *self._between_methods(), *self._controls())
         return {name: self.bootstrap.apart(*some) for name, some in terms}
 
-    def _change(self, last: Condition, first: Condition, metric: str, ids: Any, method: str = "vanilla") -> list[Term]:
-        return [(sign, self.vanilla(c, ids, method), metric) for sign, c in ((1.0, last), (-1.0, first))]
+    def _change(
+        self, last: Condition, first: Condition, metric: str, ids: Any, method: str = "vanilla"
+    ) -> list[Term]:
+        return [
+            (sign, self.vanilla(c, ids, method), metric) for sign, c in ((1.0, last), (-1.0, first))
+        ]
 
     def _changes(self) -> Iterator[tuple[str, list[Term]]]:
         """From the mildest to the strongest severity, and from each to the next, on the same instances."""
@@ -519,7 +685,10 @@ class Study:
             if len(conditions) < 2 or (ids is not None and not ids):
                 continue
             for metric in METRICS:
-                yield f"change/{group}/{metric}", self._change(conditions[-1], conditions[0], metric, ids)
+                yield (
+                    f"change/{group}/{metric}",
+                    self._change(conditions[-1], conditions[0], metric, ids),
+                )
             for before, after in pairwise(conditions):
                 yield f"step/{after.name}/accuracy", self._change(after, before, "accuracy", ids)
             if group == "uw":
@@ -530,7 +699,11 @@ class Study:
         """One method less another on the same condition: both of the same models, or against the whole ensemble."""
         for condition in self.conditions:
             for first, second, metrics in (
-                ("ensemble", "vanilla", ("accuracy",)),  # its Brier score is never above the mean of its members'
+                (
+                    "ensemble",
+                    "vanilla",
+                    ("accuracy",),
+                ),  # its Brier score is never above the mean of its members'
                 ("ensemble", "dropout", ("accuracy", "brier")),
                 ("ensemble", "temperature", ("brier", "ece")),
                 ("temperature", "vanilla", ("ece",)),
@@ -540,9 +713,14 @@ class Study:
                 if left is None or right is None:
                     continue
                 if first == "dropout":
-                    right = replace(right, probabilities=right.probabilities[: len(left.probabilities)])
+                    right = replace(
+                        right, probabilities=right.probabilities[: len(left.probabilities)]
+                    )
                 for metric in metrics:
-                    yield f"{first}-{second}/{condition.name}/{metric}", [(1.0, left, metric), (-1.0, right, metric)]
+                    yield (
+                        f"{first}-{second}/{condition.name}/{metric}",
+                        [(1.0, left, metric), (-1.0, right, metric)],
+                    )
 
     def _controls(self) -> Iterator[tuple[str, list[Term]]]:
         """Known words less unknown ones; deleted turns less short contexts; the middle fifth less the least."""
@@ -550,13 +728,18 @@ class Study:
         for unknown in self.group("uw"):
             known = others.get(unknown.label)
             if known is not None and (ids := self.common([unknown, known])):
-                yield f"kw-uw/{unknown.label}/accuracy", self._change(known, unknown, "accuracy", ids)
+                yield (
+                    f"kw-uw/{unknown.label}/accuracy",
+                    self._change(known, unknown, "accuracy", ids),
+                )
         deleted, short, fifths = self.group("ic"), self.group("sr"), self.group("importance")
         if len(deleted) > 1 and len(short) > 1:
             signed = [(1.0, deleted[0]), (-1.0, deleted[-1]), (-1.0, short[0]), (1.0, short[-1])]
             yield "control/accuracy", [(sign, self.vanilla(c), "accuracy") for sign, c in signed]
         if len(fifths) > 2:
-            change = self._change(fifths[len(fifths) // 2], fifths[0], "accuracy", self.common(fifths))
+            change = self._change(
+                fifths[len(fifths) // 2], fifths[0], "accuracy", self.common(fifths)
+            )
             yield "flat/importance/accuracy", change
 
 
@@ -564,14 +747,25 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     """Judge all answers; writes ``study.json``."""
     study = Study(config, workspace)
     progress(1, 3)
-    result = {**facts(FORM, config), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
+    result = {
+        **facts(FORM, config),
+        "data": data.fingerprints(),
+        "counts": workspace.read_json("counts.json"),
+    }
     result["conditions"] = []
     for condition in conditions_of(config):
         shifted = workspace.read_json(f"conditions/{condition.name}.json")
         targets = float(np.mean(shifted["targets"])) if shifted["targets"] else 0.0
         about: dict[str, Any] = {"condition": condition.name, "group": condition.group}
-        about |= {"label": condition.label, "asked": shifted["asked"], "kept": len(shifted["rows"]), "targets": targets}
-        result["conditions"].append({**about, "truncated": int(study._first[condition.name]["truncated"])})
+        about |= {
+            "label": condition.label,
+            "asked": shifted["asked"],
+            "kept": len(shifted["rows"]),
+            "targets": targets,
+        }
+        result["conditions"].append(
+            {**about, "truncated": int(study._first[condition.name]["truncated"])}
+        )
     result |= {"temperatures": study.temperatures, "rows": list(study.rows())}
     progress(2, 3)
     result |= {"replicates": REPLICATES, "differences": study.differences()}
@@ -590,8 +784,12 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
 
     members, rows = range(min(config.members, config.ensemble)), []
     dev = [answers_of(i, "dev") for i in members]
-    references = [Predictions.from_candidates(answers["logits"], label=answers["target"]) for answers in dev]
-    targets = [c for c in conditions_of(config) if c.name != "dev" and len(answers_of(0, c.name)["ids"])]
+    references = [
+        Predictions.from_candidates(answers["logits"], label=answers["target"]) for answers in dev
+    ]
+    targets = [
+        c for c in conditions_of(config) if c.name != "dev" and len(answers_of(0, c.name)["ids"])
+    ]
     for done, target in enumerate(targets, 1):
         values: dict[str, list[float]] = defaultdict(list)
         truth, inside, ends = [], [], []
@@ -601,7 +799,10 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
             given = references[i], Predictions.from_candidates(answers["logits"])
             estimation = estimate(*given, level=_LEVEL, target_accuracies=(), seed=config.seed)
             head = estimation.headline.interval
-            for method, value in {"headline": head.value, **{e.method: e.value for e in estimation.estimates}}.items():
+            for method, value in {
+                "headline": head.value,
+                **{e.method: e.value for e in estimation.estimates},
+            }.items():
                 values[method].append(value)
             inside.append(float(head.lower <= truth[-1] <= head.upper))
             ends.append((head.lower, head.upper))
@@ -610,9 +811,23 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
             if len(some) == len(truth):
                 errors = [abs(a - b) for a, b in zip(some, truth, strict=True)]
                 methods[method] = {"said": mean_and_spread(some), "error": mean_and_spread(errors)}
-        about: dict[str, Any] = {"condition": target.name, "group": target.group, "label": target.label}
+        about: dict[str, Any] = {
+            "condition": target.name,
+            "group": target.group,
+            "label": target.label,
+        }
         about["truth"] = mean_and_spread(truth)
         lower, upper = np.mean(ends, axis=0).tolist()
-        rows.append({**about, "inside": sum(inside) / len(inside), "lower": lower, "upper": upper, "methods": methods})
+        rows.append(
+            {
+                **about,
+                "inside": sum(inside) / len(inside),
+                "lower": lower,
+                "upper": upper,
+                "methods": methods,
+            }
+        )
         progress(done, len(targets))
-    workspace.write_json("estimators.json", rounded({"form": FORM, "level": _LEVEL, "conditions": rows}))
+    workspace.write_json(
+        "estimators.json", rounded({"form": FORM, "level": _LEVEL, "conditions": rows})
+    )

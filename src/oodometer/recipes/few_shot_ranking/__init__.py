@@ -12,7 +12,18 @@ from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from . import findings as found
 from . import study as work
-from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, ranked_of, suites_of, training_of
+from .lineup import (
+    FAMILIES,
+    RUN_CONFIGS,
+    SUITES,
+    Plan,
+    RunConfig,
+    Suite,
+    lineup,
+    ranked_of,
+    suites_of,
+    training_of,
+)
 from .study import FORM, MODEL_FILES, RunData, cut_folder
 
 __all__ = ["RECIPE", "FewShotRanking"]
@@ -26,7 +37,9 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     """All steps but the tables, each behind those that it needs."""
     marks = {family: data.fingerprints(family) for family in FAMILIES}
     out: list[Step] = []
-    folders = sorted({folder for network in config.networks.values() if (folder := cut_folder(network))})
+    folders = sorted(
+        {folder for network in config.networks.values() if (folder := cut_folder(network))}
+    )
     if folders:
         cuts = sorted(f"{folder}/{file}" for folder in folders for file in work.CUT_FILES)
         cut = partial(work.cut, folders)
@@ -37,18 +50,46 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
         settings: dict[str, Any] = {"plan": plan.to_dict(), "network": dict(network), "seed": seed}
         settings |= {"training": training_of(config, plan), "data": marks[plan.family]}
         settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
-        needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if cut_folder(network) else ()
+        needs = (
+            (f"train-{seed}-{plan.start}",)
+            if plan.start
+            else ("cut",)
+            if cut_folder(network)
+            else ()
+        )
         steps = plan.further if plan.start else plan.steps
         longer = {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0)
-        about, step = f"training {plan.name} (seed {seed})", placed(folder, work.train, data, plan, seed)
+        about, step = (
+            f"training {plan.name} (seed {seed})",
+            placed(folder, work.train, data, plan, seed),
+        )
         files = tuple(f"{folder}/{file}" for file in (*MODEL_FILES, "classes.json"))
-        return Step(f"train-{seed}-{plan.name}", about, files, step, settings, needs, 1 + _STEP * steps * longer)
+        return Step(
+            f"train-{seed}-{plan.name}",
+            about,
+            files,
+            step,
+            settings,
+            needs,
+            1 + _STEP * steps * longer,
+        )
 
     def grade_step(plans: Sequence[Plan], seed: int) -> Step:
         start, end = plans[0].start, plans[0].toward
-        files = [f"models/{seed}/{plan.name}/{file}" for plan in plans for file in (*MODEL_FILES, "classes.json")]
-        settings = {"plans": [plan.to_dict() for plan in plans], "rows": config.grading_rows, "seed": seed}
-        about, step = f"grading between {start} and {end} (seed {seed})", partial(work.grade, data, plans, seed)
+        files = [
+            f"models/{seed}/{plan.name}/{file}"
+            for plan in plans
+            for file in (*MODEL_FILES, "classes.json")
+        ]
+        settings = {
+            "plans": [plan.to_dict() for plan in plans],
+            "rows": config.grading_rows,
+            "seed": seed,
+        }
+        about, step = (
+            f"grading between {start} and {end} (seed {seed})",
+            partial(work.grade, data, plans, seed),
+        )
         needs = (f"train-{seed}-{start}", f"train-{seed}-{end}")
         return Step(f"grade-{seed}-{start}", about, tuple(files), step, settings, needs, 20.0)
 
@@ -58,15 +99,38 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     def ask_step(plan: Plan, seed: int) -> Step:
         suites, folder = suites_of(plan.family), f"answers/{seed}/{plan.name}"
         step, needs = placed(folder, work.ask, data, plan, suites, seed), behind(plan, seed)
-        settings = {"rows": [config.truth_rows, config.grading_rows], "near": config.in_domain_rows, "seed": seed}
-        files = tuple(f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites)))
-        return Step(f"ask-{seed}-{plan.name}", f"asking {plan.name} (seed {seed})", files, step, settings, needs, 7.0)
+        settings = {
+            "rows": [config.truth_rows, config.grading_rows],
+            "near": config.in_domain_rows,
+            "seed": seed,
+        }
+        files = tuple(
+            f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites))
+        )
+        return Step(
+            f"ask-{seed}-{plan.name}",
+            f"asking {plan.name} (seed {seed})",
+            files,
+            step,
+            settings,
+            needs,
+            7.0,
+        )
 
     def explain_step(plan: Plan, suite: Suite, method: str, seed: int) -> Step:
-        folder, gradients, pool = f"attributions/{seed}/{suite.name}", method == "token-ig", config.pool
+        folder, gradients, pool = (
+            f"attributions/{seed}/{suite.name}",
+            method == "token-ig",
+            config.pool,
+        )
         step = placed(folder, work.explain, data, plan, suite, method, seed)
         samples, second = (config.ig_steps, _GRADIENT) if gradients else (config.samples, _SAMPLE)
-        settings = {"pool": pool, "samples": samples, "rows": [config.truth_rows, config.grading_rows], "seed": seed}
+        settings = {
+            "pool": pool,
+            "samples": samples,
+            "rows": [config.truth_rows, config.grading_rows],
+            "seed": seed,
+        }
         about = f"explaining {plan.name} on {suite.name} by {method} (seed {seed})"
         name, needs = f"explain-{seed}-{suite.name}-{plan.name}-{method}", behind(plan, seed)
         files = (f"{folder}/{plan.name}.{method}.npz",)
@@ -74,17 +138,29 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
 
     those = lineup(config)
     for seed in range(config.seeds):
-        between = {plan.start: [p for p in those if p.toward == plan.toward] for plan in those if plan.toward}
+        between = {
+            plan.start: [p for p in those if p.toward == plan.toward]
+            for plan in those
+            if plan.toward
+        }
         out += [train_step(plan, seed) for plan in those if not plan.toward]
         out += [grade_step(graded, seed) for graded in between.values()]
         out += [ask_step(plan, seed) for plan in those if plan.ranked]
         for suite in SUITES:
             ranked = ranked_of(config, suite.family)
             methods = work.methods_of(config, seed)
-            out += [explain_step(plan, suite, method, seed) for plan in ranked for method in methods]
+            out += [
+                explain_step(plan, suite, method, seed) for plan in ranked for method in methods
+            ]
     needs = tuple(step.name for step in out if step.name.startswith(("ask-", "explain-")))
-    settings, step = {"form": FORM, "draws": config.draws, "size": config.size}, partial(work.judge, config, data)
-    return [*out, Step("study", "judging the rankings", ("study.json",), step, settings, needs, 60.0)]
+    settings, step = (
+        {"form": FORM, "draws": config.draws, "size": config.size},
+        partial(work.judge, config, data),
+    )
+    return [
+        *out,
+        Step("study", "judging the rankings", ("study.json",), step, settings, needs, 60.0),
+    ]
 
 
 @final
@@ -103,7 +179,10 @@ class FewShotRanking(Recipe):
         config = self.config[scale]
         data = RunData(config)
         check_all(work.needs_of(config, data))
-        return [*steps_of(config, data), *last_steps(self, partial(of_study, paper=self.name, scale=scale), ("study",))]
+        return [
+            *steps_of(config, data),
+            *last_steps(self, partial(of_study, paper=self.name, scale=scale), ("study",)),
+        ]
 
 
 RECIPE = FewShotRanking()

@@ -45,8 +45,14 @@ class RunConfig:
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
 FAMILIES = ("MORPH", "VERB", "ADJECT", "nli", "paraphrase")
 """Sources of in-domain data, each with its target data."""
-_DOSES: Mapping[str, Mapping[str, int]] = {"No-inoc": {}, "2L": {"L": 2}, "2S": {"S": 2}, "2L 1S": {"L": 2, "S": 1},
-    "1L 2S": {"L": 1, "S": 2}, "2L 2S": {"L": 2, "S": 2}}  # fmt: skip
+_DOSES: Mapping[str, Mapping[str, int]] = {
+    "No-inoc": {},
+    "2L": {"L": 2},
+    "2S": {"S": 2},
+    "2L 1S": {"L": 2, "S": 1},
+    "1L 2S": {"L": 1, "S": 2},
+    "2L 2S": {"L": 2, "S": 2},
+}
 """The paper's names of the doses of MSGS: which target sets in the first or the second of the config's shares."""
 GRADES = (0.0, 0.2, 0.45, 0.7, 0.95, 1.0)
 """How far the models of a graded suite stand from the worst accuracy to the best; the last two are near each other."""
@@ -83,7 +89,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {name: value for name, value in asdict(self).items() if name not in ("family", "start", "toward")}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("family", "start", "toward")
+        }
 
 
 @final
@@ -99,10 +109,19 @@ class Suite:
 
 
 _GENERAL = ("index-diff", "max-diff", "sum-diff", "first-tok")
-SUITES = (Suite("MORPH", "MORPH", ("irreg",), ("irreg",), True), Suite("VERB", "VERB", ("verb",), ("verb",), True),
+SUITES = (
+    Suite("MORPH", "MORPH", ("irreg",), ("irreg",), True),
+    Suite("VERB", "VERB", ("verb",), ("verb",), True),
     Suite("ADJECT", "ADJECT", ("adj",), ("adj",), True),
-    Suite("PAWS", "paraphrase", ("swap-avg", "swap-max-diff", *_GENERAL), ("swap-avg", "swap-max-diff")),
-    Suite("SUB", "nli", _GENERAL, ("index-diff",)), Suite("CON", "nli", ("const", *_GENERAL), ("const",)))  # fmt: skip
+    Suite(
+        "PAWS",
+        "paraphrase",
+        ("swap-avg", "swap-max-diff", *_GENERAL),
+        ("swap-avg", "swap-max-diff"),
+    ),
+    Suite("SUB", "nli", _GENERAL, ("index-diff",)),
+    Suite("CON", "nli", ("const", *_GENERAL), ("const",)),
+)
 
 
 def suites_of(family: str) -> tuple[Suite, ...]:
@@ -125,10 +144,23 @@ def _of_family(config: RunConfig, family: str) -> list[Plan]:
         out = []
         for place, network in enumerate((base.network, *others)):
             slug = f"-{network.lower()}" if place else ""
-            start = replace(base, name=f"{named}{slug}-base", label="start", network=network, inoculated=not place)
+            start = replace(
+                base,
+                name=f"{named}{slug}-base",
+                label="start",
+                network=network,
+                inoculated=not place,
+            )
             start = replace(start, shares=how.get("shares", {}), ranked=False)
             further = {"further": how["further"], "mixture": how.get("mixture", 1.0)}
-            end = replace(start, name=f"{named}{slug}-end", label="end", start=start.name, shares={}, **further)
+            end = replace(
+                start,
+                name=f"{named}{slug}-end",
+                label="end",
+                start=start.name,
+                shares={},
+                **further,
+            )
             graded = replace(start, start=start.name, toward=end.name, ranked=True, **further)
             out += [start, end]
             if place:
@@ -137,19 +169,31 @@ def _of_family(config: RunConfig, family: str) -> list[Plan]:
             else:
                 for i, grade in enumerate(GRADES, 1):
                     label = f"grade {100 * grade:g} %"
-                    out.append(replace(graded, name=f"{named}-grade-{i}", label=label, grades=(grade,)))
+                    out.append(
+                        replace(graded, name=f"{named}-grade-{i}", label=label, grades=(grade,))
+                    )
         return out
     if family == "paraphrase":
         return _paraphrase(config, replace(base, label="base"))
     if family == "nli":
         on = replace(base, start=base.name)
-        inoculated = [replace(on, name=f"nli-{n}", label=f"{n} steps", further=n) for n in config.nli_further]
+        inoculated = [
+            replace(on, name=f"nli-{n}", label=f"{n} steps", further=n) for n in config.nli_further
+        ]
         other = replace(base, inoculated=False)
-        return [base, *inoculated, *(replace(other, name=f"nli-{n.lower()}", label=n, network=n) for n in others)]
+        return [
+            base,
+            *inoculated,
+            *(replace(other, name=f"nli-{n.lower()}", label=n, network=n) for n in others),
+        ]
     out = []
     for label, doses in _DOSES.items():
         shares = {target: config.doses[family][size - 1] for target, size in doses.items()}
-        out.append(replace(base, name=f"{named}-{label.replace(' ', '')}".lower(), label=label, shares=shares))
+        out.append(
+            replace(
+                base, name=f"{named}-{label.replace(' ', '')}".lower(), label=label, shares=shares
+            )
+        )
     return out
 
 
@@ -162,16 +206,30 @@ def beside_others(plans: Sequence[Plan], seed: int) -> list[Plan]:
     """The inoculated models that stand beside those of other architectures, the second one in Table 4 alone."""
     if any(plan.grades for plan in plans):
         wanted = [ACROSS[(seed + i) % len(ACROSS)] for i in (0, 1)]
-        return [plan for grade in wanted for plan in plans if plan.inoculated and plan.grades == (grade,)]
-    return [plan for name in ("nli-base", "paws-pure", "paws-mixed-1") for plan in plans if plan.name == name]
+        return [
+            plan
+            for grade in wanted
+            for plan in plans
+            if plan.inoculated and plan.grades == (grade,)
+        ]
+    return [
+        plan
+        for name in ("nli-base", "paws-pure", "paws-mixed-1")
+        for plan in plans
+        if plan.name == name
+    ]
 
 
 def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
     """How a model is trained, from its network or from the model that it goes on from."""
     pure = plan.start and plan.mixture == 1
-    usual, rates = (config.further, config.further_rates) if pure else (config.training, config.rates)
+    usual, rates = (
+        (config.further, config.further_rates) if pure else (config.training, config.rates)
+    )
     own = None if pure else config.networks[plan.network].get("learning_rate")
-    return replace(usual, learning_rate=own or rates.get(plan.family, usual.learning_rate), epochs=1)
+    return replace(
+        usual, learning_rate=own or rates.get(plan.family, usual.learning_rate), epochs=1
+    )
 
 
 def _paraphrase(config: RunConfig, base: Plan) -> list[Plan]:
@@ -180,11 +238,18 @@ def _paraphrase(config: RunConfig, base: Plan) -> list[Plan]:
     out = [base, replace(on, name="paws-pure", label=f"{many} target steps", further=many)]
     for place, (share, many) in enumerate(config.paws_mixed, 1):
         label = f"{many} steps with {100 * share:g} %"
-        out.append(replace(on, name=f"paws-mixed-{place}", label=label, further=many, mixture=share))
+        out.append(
+            replace(on, name=f"paws-mixed-{place}", label=label, further=many, mixture=share)
+        )
     for other in config.roles["paraphrase_others"]:
         slug, many = f"paws-{other.lower()}", config.paws_further[other]
-        start = replace(base, name=f"{slug}-base", label=f"{other}, base", network=other, inoculated=False)
+        start = replace(
+            base, name=f"{slug}-base", label=f"{other}, base", network=other, inoculated=False
+        )
         start = replace(start, ranked=False)
         label = f"{other}, {many} target steps"
-        out += [start, replace(start, name=slug, label=label, start=start.name, further=many, ranked=True)]
+        out += [
+            start,
+            replace(start, name=slug, label=label, start=start.name, further=many, ranked=True),
+        ]
     return out

@@ -31,11 +31,33 @@ from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
 from ..base import Progress, Workspace
 from ..kit.publish import facts
-from ..kit.sources import Place, load_answers, located, packaged_minilm, passing, source_of, store_answers
+from ..kit.sources import (
+    Place,
+    load_answers,
+    located,
+    packaged_minilm,
+    passing,
+    source_of,
+    store_answers,
+)
 from ..kit.tables import mean_and_spread, rounded
-from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, beside_others, lineup, ranked_of, suites_of, training_of
+from .lineup import (
+    FAMILIES,
+    SUITES,
+    Plan,
+    RunConfig,
+    Suite,
+    beside_others,
+    lineup,
+    ranked_of,
+    suites_of,
+    training_of,
+)
 
-STAND_INS = {"nli": "SICK + RTE, binary, stands in for MNLI", "paraphrase": "MRPC stands in for QQP"}
+STAND_INS = {
+    "nli": "SICK + RTE, binary, stands in for MNLI",
+    "paraphrase": "MRPC stands in for QQP",
+}
 _HANS = {"SUB": "subsequence", "CON": "constituent"}
 
 
@@ -74,7 +96,9 @@ class RunData:
         self.config = config
         self._sources = cache(self._read_source)
         self.rows = cache(self._rows)
-        self.in_domain = cache(lambda family, seed: self._sources(family).test.sample(config.in_domain_rows, seed))
+        self.in_domain = cache(
+            lambda family, seed: self._sources(family).test.sample(config.in_domain_rows, seed)
+        )
 
     def fingerprints(self, family: str) -> dict[str, str]:
         """Names of the contents of all data of a family."""
@@ -86,7 +110,10 @@ class RunData:
 
     def training(self, plan: Plan, seed: int) -> Dataset:
         """The rows that a model is trained on, from its network; all rows come once before any comes again."""
-        source, rows = self._sources(plan.family), plan.steps * training_of(self.config, plan).batch_size
+        source, rows = (
+            self._sources(plan.family),
+            plan.steps * training_of(self.config, plan).batch_size,
+        )
         parts = [(source.targets(seed)[name], share) for name, share in plan.shares.items()]
         return mixed(source.train, parts, rows=rows, seed=seed)
 
@@ -101,7 +128,10 @@ class RunData:
 
     def graded_on(self, family: str, seed: int) -> list[Dataset]:
         """The rows out of domain by which the models between two are graded: none of those that they are ranked on."""
-        sets = [self._sources(family).out(suite.name, seed).sample(None, seed) for suite in suites_of(family)]
+        sets = [
+            self._sources(family).out(suite.name, seed).sample(None, seed)
+            for suite in suites_of(family)
+        ]
         return [data.take(range(len(data) - self.config.grading_rows, len(data))) for data in sets]
 
     def _rows(self, suite: Suite, seed: int) -> Rows:
@@ -109,34 +139,58 @@ class RunData:
         whole, marks = source.out(suite.name, seed), source.marks
         many = len(whole) - (config.grading_rows if suite.family in config.graded else 0)
         data = whole.sample(None, seed).take(range(min(many, config.truth_rows or many)))
-        marked = [i for i, name in enumerate(data.ids) if name in marks] if suite.feature else list(range(len(data)))
+        marked = (
+            [i for i, name in enumerate(data.ids) if name in marks]
+            if suite.feature
+            else list(range(len(data)))
+        )
         explained = marked[: config.pool]
         pool, words = explained[-1] + 1, []
         for text, name in ((data.inputs[i], data.ids[i]) for i in explained):
             # The place among the words of the one that starts at a character
-            at = [begin for begin, _ in Words(text).spans].index(marks[name]) if suite.feature else None
+            at = (
+                [begin for begin, _ in Words(text).spans].index(marks[name])
+                if suite.feature
+                else None
+            )
             words.append(Words(text, at))
-        counts = {"rows": len(whole), "judged": len(data), "pool": pool, "explained": len(explained), **source.counts}
-        return Rows(data, pool, tuple(explained), tuple(words), {**counts, "positive": sum(data.targets)})
+        counts = {
+            "rows": len(whole),
+            "judged": len(data),
+            "pool": pool,
+            "explained": len(explained),
+            **source.counts,
+        }
+        return Rows(
+            data, pool, tuple(explained), tuple(words), {**counts, "positive": sum(data.targets)}
+        )
 
     def _read_source(self, family: str) -> _Source:
         if family in MSGS_SETS:
-            train, near, dose, test = (msgs(family, part) for part in ("train", "in-domain", "inoculation", "test"))
+            train, near, dose, test = (
+                msgs(family, part) for part in ("train", "in-domain", "inoculation", "test")
+            )
             targets = {"L": dose.data, "S": replace(dose.data, targets=dose.surface)}
             starts = zip(test.data.ids, test.features, strict=True)
             marks = {name: start for name, start in starts if start is not None}
             counts = {"too long": test.dropped, "unmarked": test.unmarked}
-            return _Source(train.data, near.data, lambda _: targets, lambda *_: test.data, marks, counts)
+            return _Source(
+                train.data, near.data, lambda _: targets, lambda *_: test.data, marks, counts
+            )
         if family == "nli":
             own = {"target": hans("train", "subsequence") + hans("train", "constituent")}
             out = {name: hans("eval", heuristic) for name, heuristic in _HANS.items()}
             # Two thirds are no entailment; small networks that learn this alone say it of all HANS, where the classes
             # are even.
             even = _even(binary_entailment("train"))
-            return _Source(even, binary_entailment("test"), lambda _: own, lambda name, _: out[name])
+            return _Source(
+                even, binary_entailment("test"), lambda _: own, lambda name, _: out[name]
+            )
         many, whole = self.config.paws_inoculation, paws_qqp()
         if not 0 < many < len(whole):
-            raise WorkError(f"expected fewer than {len(whole)} rows of PAWS-QQP to train on, got {many}")
+            raise WorkError(
+                f"expected fewer than {len(whole)} rows of PAWS-QQP to train on, got {many}"
+            )
 
         def left(_: str, seed: int | None) -> Dataset:
             return whole if seed is None else whole.sample(None, seed).take(range(many, len(whole)))
@@ -144,7 +198,9 @@ class RunData:
         def target(seed: int) -> dict[str, Dataset]:
             return {"target": whole.sample(None, seed).take(range(many))}
 
-        return _Source(_even(mrpc("train")), mrpc("test"), target, left, counts={"trained on": many})
+        return _Source(
+            _even(mrpc("train")), mrpc("test"), target, left, counts={"trained on": many}
+        )
 
 
 def _even(data: Dataset) -> Dataset:
@@ -167,10 +223,17 @@ def accuracies(positive: Array, label: Array) -> Array:
 def balanced(positive: Array, label: Array) -> Array:
     """Mean of the accuracies on both classes, shape (model,); on those that there are."""
     right = (positive > 0.5) == label
-    return np.asarray(np.mean([right[:, label == value].mean(axis=1) for value in np.unique(label)], axis=0))
+    return np.asarray(
+        np.mean([right[:, label == value].mean(axis=1) for value in np.unique(label)], axis=0)
+    )
 
 
-MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
+MODEL_FILES = (
+    "oodometer_model.json",
+    "config.json",
+    "weights.safetensors",
+    "tokenizer/tokenizer.json",
+)
 METHODS = {"lime": "lime", "shap": "kernel-shap", "token-ig": "token-ig"}
 """The paper's name of a method of attribution -> the registered one."""
 
@@ -198,7 +261,9 @@ def cut(folders: Sequence[str], workspace: Workspace, progress: Progress) -> Non
     """Write a copy of MiniLM for each number of its first layers that a network starts from."""
     for done, folder in enumerate(folders, 1):
         layers, path = int(folder.rpartition("-")[2]), workspace / folder
-        load_pretrained("AutoModel", packaged_minilm(), num_hidden_layers=layers).save_pretrained(path)
+        load_pretrained("AutoModel", packaged_minilm(), num_hidden_layers=layers).save_pretrained(
+            path
+        )
         load_pretrained("AutoTokenizer", packaged_minilm()).save_pretrained(path)
         progress(done, len(folders))
 
@@ -208,30 +273,46 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     use_threads()
     config, workspace = data.config, place.workspace
     network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
-    options = {name: value for name, value in located(network).items() if name not in ("ready", "learning_rate")}
+    options = {
+        name: value
+        for name, value in located(network).items()
+        if name not in ("ready", "learning_rate")
+    }
     if folder := cut_folder(network):
         options["source"] = str(workspace.folder / folder)
     with passing(workspace, place.folder) as checkpoint:
         how: dict[str, Any] = {"checkpoint": checkpoint, "progress": place.progress}
         if plan.start:
-            model = _loaded(workspace.folder, f"models/{seed}/{plan.start}")  # of its own: the training changes it
+            model = _loaded(
+                workspace.folder, f"models/{seed}/{plan.start}"
+            )  # of its own: the training changes it
             roles = workspace.read_json(f"models/{seed}/{plan.start}/classes.json")
             rows = data.further(plan, seed)
-            named = tuple(model.classes[roles["positive" if target else "negative"]] for target in rows.targets)
+            named = tuple(
+                model.classes[roles["positive" if target else "negative"]]
+                for target in rows.targets
+            )
             model.fit_further(replace(rows, targets=named), training=training, **how)
         elif network.get("ready"):
             model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
             # Which output is the positive class, entailment, and which one non-entailment is taught as
             near = data.in_domain(plan.family, seed)
             p, labels = model.ask(near.inputs).distribution, np.array(near.targets)
-            starts = "entail", ("neutral", "not", "non")  # what a class is named counts for more than what it says
+            starts = (
+                "entail",
+                ("neutral", "not", "non"),
+            )  # what a class is named counts for more than what it says
             by_name = [
-                np.array([3.0 * str(name).lower().startswith(some) for name in model.classes]) for some in starts
+                np.array([3.0 * str(name).lower().startswith(some) for name in model.classes])
+                for some in starts
             ]
             of_negative = p[labels == 0].mean(0)
             positive = int((by_name[0] + p[labels == 1].mean(0) - of_negative).argmax())
             others = [i for i in range(len(of_negative)) if i != positive]
-            roles = {"positive": positive, "negative": max(others, key=lambda i: float(by_name[1][i] + of_negative[i]))}
+            roles = {
+                "positive": positive,
+                "negative": max(others, key=lambda i: float(by_name[1][i] + of_negative[i])),
+            }
         else:
             model, roles = Encoder(**options, training=training), {"positive": 1, "negative": 0}
             model.fit(data.training(plan, seed), classes=(0, 1), **how)
@@ -242,7 +323,9 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
 _STEPS = 17  # of the way between two models, on which their accuracy is looked up
 
 
-def grade(data: RunData, plans: Sequence[Plan], seed: int, workspace: Workspace, progress: Progress) -> None:
+def grade(
+    data: RunData, plans: Sequence[Plan], seed: int, workspace: Workspace, progress: Progress
+) -> None:
     """Write the models between two: weights (1 - a) w_start + a w_end, a such that the accuracy on rows to grade by is
     the grade of each, from the worst accuracy, or 0.1, to the best, or 0.9. Accuracies between the places that were
     tried are interpolated, and one below an earlier place's is taken for that.
@@ -250,10 +333,15 @@ def grade(data: RunData, plans: Sequence[Plan], seed: int, workspace: Workspace,
     use_threads()
     family, names = plans[0].family, (plans[0].start, plans[0].toward)
     model, end = (_loaded(workspace.folder, f"models/{seed}/{name}") for name in names)
-    first, last = ({key: value.clone() for key, value in one.net.state_dict().items()} for one in (model, end))
+    first, last = (
+        {key: value.clone() for key, value in one.net.state_dict().items()} for one in (model, end)
+    )
 
     def go(share: float) -> None:
-        mixed = {key: v.lerp(last[key], share) if v.is_floating_point() else v for key, v in first.items()}
+        mixed = {
+            key: v.lerp(last[key], share) if v.is_floating_point() else v
+            for key, v in first.items()
+        }
         model.net.load_state_dict(mixed)
 
     places, sets, found = np.linspace(0, 1, _STEPS), data.graded_on(family, seed), []
@@ -261,7 +349,10 @@ def grade(data: RunData, plans: Sequence[Plan], seed: int, workspace: Workspace,
     for done, place in enumerate(places, 1):
         go(float(place))
         p = [model.ask(rows.inputs).distribution[:, roles["positive"]] for rows in sets]
-        right = [accuracies(one[None], np.array(rows.targets))[0] for one, rows in zip(p, sets, strict=True)]
+        right = [
+            accuracies(one[None], np.array(rows.targets))[0]
+            for one, rows in zip(p, sets, strict=True)
+        ]
         found.append(float(np.mean(right)))
         progress(done, len(places) + 1)
     rising = np.maximum.accumulate(found)
@@ -277,17 +368,23 @@ def grade(data: RunData, plans: Sequence[Plan], seed: int, workspace: Workspace,
 def _opened(workspace: Workspace, folder: str) -> tuple[Encoder, int]:
     """The model in a folder, and which of its classes is the positive one."""
     positive: int = workspace.read_json(f"{folder}/classes.json")["positive"]
-    return _open(workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS)), positive
+    return _open(
+        workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS)
+    ), positive
 
 
 def _loaded(root: Path, folder: str, weights: str = "") -> Encoder:
     model = load_model(root / folder)
     if not isinstance(model, Encoder):
-        raise WorkError(f"expected an encoder in {folder}, got {model.kind}; remove the folder and run again")
+        raise WorkError(
+            f"expected an encoder in {folder}, got {model.kind}; remove the folder and run again"
+        )
     return model
 
 
-_open = lru_cache(maxsize=1)(_loaded)  # kept for the next step, which often explains the same one by another method
+_open = lru_cache(maxsize=1)(
+    _loaded
+)  # kept for the next step, which often explains the same one by another method
 
 
 def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Place) -> None:
@@ -299,7 +396,10 @@ def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Pl
     for done, (name, rows) in enumerate(sets.items(), 1):
         p = model.ask(rows.inputs).distribution[:, positive]
         arrays: dict[str, Any] = {"positive": np.asarray(p, dtype=np.float64)}
-        arrays |= {"label": np.array(rows.targets, dtype=np.int64), "ids": np.array(rows.ids, dtype=str)}
+        arrays |= {
+            "label": np.array(rows.targets, dtype=np.int64),
+            "ids": np.array(rows.ids, dtype=str),
+        }
         store_answers(place, name, {**arrays, "truncated": np.int64(model.truncated)})
         place.progress(done, len(sets))
 
@@ -312,29 +412,53 @@ def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, pla
     use_threads()
     workspace, config, words = place.workspace, data.config, data.rows(suite, seed).words
     model, positive = _opened(workspace, f"models/{seed}/{plan.name}")
-    options = {"steps": config.ig_steps} if method == "token-ig" else {"seed": seed, "samples": config.samples}
+    options = (
+        {"steps": config.ig_steps}
+        if method == "token-ig"
+        else {"seed": seed, "samples": config.samples}
+    )
     parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
-    weights = checksum_of_files(workspace.folder, [f"models/{seed}/{plan.name}/weights.safetensors"])
+    weights = checksum_of_files(
+        workspace.folder, [f"models/{seed}/{plan.name}/weights.safetensors"]
+    )
     attributions = explain_in(
-        parts, create("attribution", METHODS[method], **options), model, words,
-        name=f"{plan.name} {sorted(weights.items())}", targets=[positive] * len(words), progress=place.progress,
-    ).attributions  # fmt: skip
+        parts,
+        create("attribution", METHODS[method], **options),
+        model,
+        words,
+        name=f"{plan.name} {sorted(weights.items())}",
+        targets=[positive] * len(words),
+        progress=place.progress,
+    ).attributions
     arrays = {"values": np.concatenate([attribution.values for attribution in attributions])}
-    arrays |= {"words": np.array([len(attribution.values) for attribution in attributions], dtype=np.int64)}
-    arrays |= {name: np.array([getattr(a, name) for a in attributions], dtype=np.float64) for name in _NUMBERS}
+    arrays |= {
+        "words": np.array([len(attribution.values) for attribution in attributions], dtype=np.int64)
+    }
+    arrays |= {
+        name: np.array([getattr(a, name) for a in attributions], dtype=np.float64)
+        for name in _NUMBERS
+    }
     store_answers(place, f"{plan.name}.{method}", arrays)
     shutil.rmtree(parts, ignore_errors=True)
 
 
-def explained(workspace: Workspace, folder: str, name: str, words: Sequence[Words]) -> list[WordAttributions]:
+def explained(
+    workspace: Workspace, folder: str, name: str, words: Sequence[Words]
+) -> list[WordAttributions]:
     """Attributions of a file, of the predicted class of each example."""
     arrays, attributions = load_answers(workspace, folder, name), []
     values = np.split(arrays["values"], np.cumsum(arrays["words"])[:-1])
     for i, example in enumerate(words):
         if len(values[i]) != len(example.words):
-            raise WorkError(f"the attributions {folder}/{name} are of other texts; remove the file and run again")
+            raise WorkError(
+                f"the attributions {folder}/{name} are of other texts; remove the file and run again"
+            )
         separator, p, base, fit = (float(arrays[number][i]) for number in _NUMBERS)
-        own = (values[i], separator, 1, p, base) if p > 0.5 else (-values[i], -separator, 0, 1 - p, 1 - base)
+        own = (
+            (values[i], separator, 1, p, base)
+            if p > 0.5
+            else (-values[i], -separator, 0, 1 - p, 1 - base)
+        )
         attributions.append(WordAttributions(example, *own, fit))
     return attributions
 
@@ -359,7 +483,9 @@ def powered_accuracy(correct: Array, score: Array, pool_score: Array) -> ranking
         away = f - f.mean(axis=1, keepdims=True)
         along, spread = np.einsum("dnm,dnm->d", away, y), np.einsum("dnm,dnm->d", away, away)
         varies = spread > 1e-12 * drawn.shape[1]
-        slope = np.where(varies, along / ((1 + drawn.shape[1] / rows) * np.where(varies, spread, 1.0)), 0.0)
+        slope = np.where(
+            varies, along / ((1 + drawn.shape[1] / rows) * np.where(varies, spread, 1.0)), 0.0
+        )
         return np.asarray(y.mean(axis=1) + slope[:, None] * (means - f.mean(axis=1)))
 
     return rule
@@ -376,8 +502,13 @@ def labels_first(correct: Array, pieces: Mapping[str, ranking.Method]) -> rankin
         high = np.nanmax(np.where(some, scores, 0.0), axis=-1, keepdims=True)
         low = np.nanmin(np.where(some, scores, 0.0), axis=-1, keepdims=True)
         apart = high - low > ranking.ROUNDING * np.maximum(np.abs(high), np.abs(low))
-        evidence = np.nan_to_num((scores - (high + low) / 2) / np.where(apart, high - low, 1.0)) * apart
-        return np.asarray(ranking.drawn_scores(correct, drawn) + (1 - 1e-6) * evidence.mean(axis=0) / drawn.shape[1])
+        evidence = (
+            np.nan_to_num((scores - (high + low) / 2) / np.where(apart, high - low, 1.0)) * apart
+        )
+        return np.asarray(
+            ranking.drawn_scores(correct, drawn)
+            + (1 - 1e-6) * evidence.mean(axis=0) / drawn.shape[1]
+        )
 
     return rule
 
@@ -386,20 +517,31 @@ def labels_first(correct: Array, pieces: Mapping[str, ranking.Method]) -> rankin
 class Evaluation:
     """What the models of a suite said, (model, row), and what each method makes of the first ``pool`` rows."""
 
-    def __init__(self, workspace: Workspace, data: RunData, suite: Suite, seed: int, plans: Sequence[Plan]) -> None:
+    def __init__(
+        self, workspace: Workspace, data: RunData, suite: Suite, seed: int, plans: Sequence[Plan]
+    ) -> None:
         self.suite, self.seed, self.plans, self.config = suite, seed, tuple(plans), data.config
         folders, rows = [f"answers/{seed}/{plan.name}" for plan in plans], data.rows(suite, seed)
         far = [load_answers(workspace, folder, suite.name) for folder in folders]
         near = [load_answers(workspace, folder, "in-domain") for folder in folders]
-        self.label, self.probabilities = far[0]["label"], np.stack([arrays["positive"] for arrays in far])
-        self.near_label, self.near = near[0]["label"], np.stack([arrays["positive"] for arrays in near])
+        self.label, self.probabilities = (
+            far[0]["label"],
+            np.stack([arrays["positive"] for arrays in far]),
+        )
+        self.near_label, self.near = (
+            near[0]["label"],
+            np.stack([arrays["positive"] for arrays in near]),
+        )
         self.truth, self.pool = accuracies(self.probabilities, self.label), rows.pool
         # Factors, shape (factor, model, example), nan where words do not occur or an example is not explained
         self._factors, self.explained = dict[str, Array](), methods_of(self.config, seed)
         self._with_words = np.array(rows.explained)
         for method in self.explained:
             names = [f"{plan.name}.{method}" for plan in plans]
-            files = [explained(workspace, f"attributions/{seed}/{suite.name}", name, rows.words) for name in names]
+            files = [
+                explained(workspace, f"attributions/{seed}/{suite.name}", name, rows.words)
+                for name in names
+            ]
             values = np.stack([factor_values(file, suite.factors) for file in files], axis=1)
             self._factors[method] = np.full((*values.shape[:2], rows.pool), np.nan)
             self._factors[method][:, :, self._with_words] = values
@@ -418,20 +560,35 @@ class Evaluation:
 
     def methods(self, models: Sequence[int]) -> dict[str, ranking.Method]:
         """Every method for some of the models; a factor enters as minus its value, and labels come first."""
-        records = {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
+        records = {
+            str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool])
+            for i in models
+        }
         labelled = ranking.suite_of(records)
         out = ranking.baseline_methods(labelled, seed=self.seed)
         for method, values in self._factors.items():
-            each = {f"{method}/{name}": -values[i][list(models)] for i, name in enumerate(self.suite.factors)}
-            out |= {name: self._of_words(own) for name, own in each.items()} if self.suite.feature else each
+            each = {
+                f"{method}/{name}": -values[i][list(models)]
+                for i, name in enumerate(self.suite.factors)
+            }
+            out |= (
+                {name: self._of_words(own) for name, own in each.items()}
+                if self.suite.feature
+                else each
+            )
         pools = {str(i): record_of(self.probabilities[i], None) for i in models}
-        evidence = pool_evidence(pools, {str(i): record_of(self.near[i], self.near_label) for i in models})
+        evidence = pool_evidence(
+            pools, {str(i): record_of(self.near[i], self.near_label) for i in models}
+        )
         out |= {f"pool/{name}": ranking.fixed(scores) for name, scores in evidence.scores.items()}
         whole, right = ranking.suite_of(pools), labelled.correct
         scores = (present(suite.probabilities).max(axis=2) for suite in (labelled, whole))
         powered = powered_accuracy(right, *scores)
         pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
-        own = {name: out[name] for name in (f"{method}/{self.suite.own[0]}" for method in ("lime", "shap"))}
+        own = {
+            name: out[name]
+            for name in (f"{method}/{self.suite.own[0]}" for method in ("lime", "shap"))
+        }
         truth, out[POWERED] = {"CONF-GT": out["CONF-GT"]}, powered
         pieces = dict(zip(COMBINED, ({**pool, **own, **truth}, pool, own, truth), strict=False))
         return out | {name: labels_first(right, own) for name, own in pieces.items()}
@@ -440,7 +597,9 @@ class Evaluation:
         """A factor of marked words: it draws as many examples as there are labels, from those that have the word."""
 
         def rule(drawn: Array) -> Array:
-            places = np.random.default_rng([self.seed, 0xFA]).integers(0, len(self._with_words), drawn.shape)
+            places = np.random.default_rng([self.seed, 0xFA]).integers(
+                0, len(self._with_words), drawn.shape
+            )
             return ranking.drawn_scores(values, self._with_words[places])
 
         return rule
@@ -449,22 +608,48 @@ class Evaluation:
         """A row for each group of models, over the pool."""
         for group, models in self.groups():
             methods, labels = self.methods(models), [self.plans[i].label for i in models]
-            how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
-            study = ranking.few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
+            how: dict[str, Any] = {
+                "draws": self.config.draws,
+                "size": min(self.config.size, self.pool),
+            }
+            study = ranking.few_shot_evaluation(
+                methods, self.truth[models], models=labels, seed=self.seed, **how
+            )
             others, test = [name for name in study.methods if name != BASELINE], ranking.draws_test
-            p = {n: test(study.of(n), study.of(BASELINE), resamples=999, seed=self.seed).p_value for n in others}
+            p = {
+                n: test(study.of(n), study.of(BASELINE), resamples=999, seed=self.seed).p_value
+                for n in others
+            }
             gaps = [float(study.truth[a] - study.truth[b]) for a, b in study.pairs]
             pairs = [{"pair": study.pair_name(k), "gap": gap} for k, gap in enumerate(gaps)]
-            row: dict[str, Any] = {"suite": self.suite.name, "seed": self.seed, "group": group, "models": labels}
+            row: dict[str, Any] = {
+                "suite": self.suite.name,
+                "seed": self.seed,
+                "group": group,
+                "models": labels,
+            }
             row |= {"accuracy": self.truth[models].tolist(), "equal": study.equal, "pairs": pairs}
-            by_method = (("few_shot", study.few_shot), ("ties", study.ties), ("pairwise", study.pairwise))
-            row |= {name: dict(zip(study.methods, values.tolist(), strict=True)) for name, values in by_method}
+            by_method = (
+                ("few_shot", study.few_shot),
+                ("ties", study.ties),
+                ("pairwise", study.pairwise),
+            )
+            row |= {
+                name: dict(zip(study.methods, values.tolist(), strict=True))
+                for name, values in by_method
+            }
             yield row | {"p_draws": p}
 
     def absent(self) -> dict[str, int]:
         """Factor -> examples of the pool in which its words do not occur."""
-        values = [np.isnan(own[:, 0, self._with_words]).sum(axis=1) for own in self._factors.values()][:1]
-        return {name: int(n) for absent in values for name, n in zip(self.suite.factors, absent, strict=True)}
+        values = [
+            np.isnan(own[:, 0, self._with_words]).sum(axis=1) for own in self._factors.values()
+        ][:1]
+        return {
+            name: int(n)
+            for absent in values
+            for name, n in zip(self.suite.factors, absent, strict=True)
+        }
 
 
 def methods_of(config: RunConfig, seed: int) -> list[str]:
@@ -493,10 +678,17 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
         # GUESS for each architecture that could be named best in every set
         guesses += [ranking.guess_accuracy(across)] if across else []
     by_model = np.array(guesses).T if guesses else ()
-    result = {**facts(FORM, config), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
+    result = {
+        **facts(FORM, config),
+        "stand_ins": STAND_INS,
+        "baseline": BASELINE,
+        "combined": list(COMBINED),
+    }
     result["data"] = {family: data.fingerprints(family) for family in FAMILIES}
     result |= {"sets": sets, "models": models(config, workspace), "rows": rows}
-    result["guess"] = [{"model": i, "few_shot": spread_over(values.tolist())} for i, values in enumerate(by_model)]
+    result["guess"] = [
+        {"model": i, "few_shot": spread_over(values.tolist())} for i, values in enumerate(by_model)
+    ]
     workspace.write_json("study.json", rounded(result))
     progress(1, 1)
 
@@ -505,7 +697,12 @@ def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
     """Every model with its accuracy in-domain and on each suite (Tables 5 and 6), over the seeds."""
     out = []
     for plan in (plan for plan in lineup(config) if plan.ranked):
-        row: dict[str, Any] = {**plan.to_dict(), "family": plan.family, "accuracy": {}, "balanced": {}}
+        row: dict[str, Any] = {
+            **plan.to_dict(),
+            "family": plan.family,
+            "accuracy": {},
+            "balanced": {},
+        }
         if plan.toward:
             files = [f"models/{seed}/{plan.name}/classes.json" for seed in range(config.seeds)]
             row["share"] = spread_over([workspace.read_json(file)["share"] for file in files])
@@ -513,7 +710,10 @@ def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
             folders = (f"answers/{seed}/{plan.name}" for seed in range(config.seeds))
             by_seed = [load_answers(workspace, folder, name) for folder in folders]
             for key, measure in (("accuracy", accuracies), ("balanced", balanced)):
-                values = [float(measure(arrays["positive"][None], arrays["label"])[0]) for arrays in by_seed]
+                values = [
+                    float(measure(arrays["positive"][None], arrays["label"])[0])
+                    for arrays in by_seed
+                ]
                 row[key][name] = spread_over(values)
         out.append(row)
     return out

@@ -21,7 +21,9 @@ MOST_FLIPS = 20
 Sees = Callable[[float, float], float]
 
 
-def smallest_effect(error: float, freedom: float = math.inf, level: float = LEVEL, power: float = POWER) -> float:
+def smallest_effect(
+    error: float, freedom: float = math.inf, level: float = LEVEL, power: float = POWER
+) -> float:
     """The smallest true effect that a one-sided t test at ``level`` would see with ``power``: error * nc, where a
     noncentral t with nc is above its critical value with this power; with endless degrees of ``freedom`` the normal
     test, nc = z(1 - level) + z(power). The ``error`` that was seen is taken for the true one.
@@ -56,7 +58,10 @@ def share(value: float, replicates: int = REPLICATES, error: float | None = None
     With the ``error`` of the number that is resampled, the standard deviation of its replicates, the look also says
     which effect it would see, by the normal distribution.
     """
-    with_it, sees = round(replicates * value), Look.sees if error is None else partial(smallest_effect, error, math.inf)
+    with_it, sees = (
+        round(replicates * value),
+        Look.sees if error is None else partial(smallest_effect, error, math.inf),
+    )
     p = (1 + replicates - with_it) / (1 + replicates), (1 + with_it) / (1 + replicates)
     return Look(*p, _from(1 / (1 + replicates), sees))
 
@@ -99,7 +104,9 @@ def binomial(successes: int, trials: int, chance: float) -> Look:
 
     def sees(level: float, power: float) -> float:
         fewest = 1 + int(law.isf(level))  # successes with a p-value of at most the level
-        return float(betaincinv(fewest, trials - fewest + 1, power)) if fewest <= trials else math.inf
+        return (
+            float(betaincinv(fewest, trials - fewest + 1, power)) if fewest <= trials else math.inf
+        )
 
     return Look(float(law.sf(successes - 1)), float(law.cdf(successes)), sees)
 
@@ -120,7 +127,9 @@ def sign_flips(differences: Sequence[float]) -> Look:
     for difference in differences:
         sums = np.concatenate([sums + difference, sums - difference])
     seen, rounding, sees = sum(differences), 1e-12, _from(1 / len(sums), positive(differences).sees)
-    return Look(float(np.mean(sums >= seen - rounding)), float(np.mean(sums <= seen + rounding)), sees)
+    return Look(
+        float(np.mean(sums >= seen - rounding)), float(np.mean(sums <= seen + rounding)), sees
+    )
 
 
 def contrast(samples: Sequence[Sequence[float]], weights: Sequence[float]) -> Look:
@@ -129,11 +138,17 @@ def contrast(samples: Sequence[Sequence[float]], weights: Sequence[float]) -> Lo
     """
     if not samples or min(map(len, samples)) < 2:
         return Look()
-    apart = sum(weight * sum(values) / len(values) for weight, values in zip(weights, samples, strict=True))
-    parts = [w * w * float(np.var(x, ddof=1)) / len(x) for w, x in zip(weights, samples, strict=True)]
+    apart = sum(
+        weight * sum(values) / len(values) for weight, values in zip(weights, samples, strict=True)
+    )
+    parts = [
+        w * w * float(np.var(x, ddof=1)) / len(x) for w, x in zip(weights, samples, strict=True)
+    ]
     if sum(parts) <= 0:
         return gap(apart, 0.0)
-    freedom = sum(parts) ** 2 / sum(v**2 / (len(x) - 1) for v, x in zip(parts, samples, strict=True))
+    freedom = sum(parts) ** 2 / sum(
+        v**2 / (len(x) - 1) for v, x in zip(parts, samples, strict=True)
+    )
     return gap(apart, sum(parts) ** 0.5, freedom)
 
 
@@ -169,7 +184,9 @@ def at_least(count: int, looks: Sequence[Look]) -> Look:
 
 
 def _together(looks: Sequence[Look], count: int, level: float, power: float) -> float:
-    return sorted(look.sees(level / (len(looks) - count + 1), power ** (1 / count)) for look in looks)[count - 1]
+    return sorted(
+        look.sees(level / (len(looks) - count + 1), power ** (1 / count)) for look in looks
+    )[count - 1]
 
 
 def partial_conjunction(p_values: Sequence[float], count: int) -> float:
@@ -206,7 +223,11 @@ class Claim:
         """The smallest effect that its looks would see with power 0.8, to three digits, in its unit: a share where
         that is points or %, times 100. None where it is not known, or the claim is decided.
         """
-        if self.verdict != "undecided" or not self.test or not math.isfinite(effect := self.look.sees(LEVEL, POWER)):
+        if (
+            self.verdict != "undecided"
+            or not self.test
+            or not math.isfinite(effect := self.look.sees(LEVEL, POWER))
+        ):
             return None
         return float(f"{effect * (100 if self.unit.startswith(('points', '%')) else 1):.3g}")
 
@@ -256,7 +277,9 @@ def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
             needed = many // 2 + 1 if row.needed == "most" else many
             smaller = at_least(needed, row.size).refutes if row.size else None
             whole = at_least(needed, looks)
-            claims.append(Claim(row.name, claim, evidence, row.test, whole, many, needed, unit, smaller))
+            claims.append(
+                Claim(row.name, claim, evidence, row.test, whole, many, needed, unit, smaller)
+            )
     return claims
 
 
@@ -294,7 +317,13 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
             words += f"; {needed} of {looks} looks" if looks > 1 else ""
         smaller = ", but smaller than in the paper" if is_smaller(claim) else ""
         rows.append({**claim, "tested": words, "shown": visible_words(claim), "smaller": smaller})
-    fields = {"level": LEVEL, "power": POWER, "over": over, "tested": tested, "decided": len(decided)}
+    fields = {
+        "level": LEVEL,
+        "power": POWER,
+        "over": over,
+        "tested": tested,
+        "decided": len(decided),
+    }
     firm = sum(claim["p_all"] <= LEVEL for claim in decided)
     table = {"tables": {"claims": {"row": _ROW}}}
     page = Page(table, p=lambda p: "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}")

@@ -38,8 +38,13 @@ class Figures:
     def drawings(self, result: Mapping[str, Any]) -> list[Drawing]:
         """All of them."""
         words, captions = self.page.words["figures"], self.captions(result)
-        words = {name: {**words[name], "caption": captions.get(name, words[name]["caption"])} for name in self.panels}
-        return [Drawing(name, panels=make(result), **words[name]) for name, make in self.panels.items()]
+        words = {
+            name: {**words[name], "caption": captions.get(name, words[name]["caption"])}
+            for name in self.panels
+        }
+        return [
+            Drawing(name, panels=make(result), **words[name]) for name, make in self.panels.items()
+        ]
 
     def draw(self, workspace: Workspace, progress: Progress) -> None:
         """Write each drawing as a Vega-Lite specification, and all of them on one page where reports can draw."""
@@ -79,20 +84,41 @@ def finished(workspace: Workspace, name: str, form: int) -> dict[str, Any] | Non
 
 def facts(form: int, config: Any) -> dict[str, Any]:
     """What every study says first: the form of its result, versions, and how large the run was."""
-    return {"form": form, "version": __version__, "python": platform.python_version(), "sizes": asdict(config)}
+    return {
+        "form": form,
+        "version": __version__,
+        "python": platform.python_version(),
+        "sizes": asdict(config),
+    }
 
 
-def of_tasks(workspace: Workspace, paper: str, scale: str, form: int, names: Sequence[str]) -> dict[str, Any]:
+def of_tasks(
+    workspace: Workspace, paper: str, scale: str, form: int, names: Sequence[str]
+) -> dict[str, Any]:
     """One result of the tasks that have one of this form, in the order given."""
-    done = {name: one for name in names if (one := finished(workspace, f"{name}/result.json", form))}
-    about = {"form": form, "paper": paper, "scale": scale, "version": __version__, "cores": os.cpu_count()}
+    done = {
+        name: one for name in names if (one := finished(workspace, f"{name}/result.json", form))
+    }
+    about = {
+        "form": form,
+        "paper": paper,
+        "scale": scale,
+        "version": __version__,
+        "cores": os.cpu_count(),
+    }
     return {**about, "tasks": done, "missing": [name for name in names if name not in done]}
 
 
 def of_study(workspace: Workspace, paper: str, scale: str) -> dict[str, Any]:
     """The result of a recipe without tasks, which its study left."""
     study: dict[str, Any] = workspace.read_json("study.json")
-    return {"form": study["form"], "paper": paper, "scale": scale, "cpus": cores() or os.cpu_count(), **study}
+    return {
+        "form": study["form"],
+        "paper": paper,
+        "scale": scale,
+        "cpus": cores() or os.cpu_count(),
+        **study,
+    }
 
 
 def write_result(recipe: Recipe, workspace: Workspace, result: Mapping[str, Any]) -> None:

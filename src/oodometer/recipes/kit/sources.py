@@ -25,7 +25,10 @@ T = TypeVar("T")
 def read_sizes(module: str, config: type[T]) -> dict[str, T]:
     """The run config of each scale from ``sizes.toml`` in the folder of a module; what tiny leaves out is small's."""
     sizes = sizes_of(module)
-    return {scale: built(config, sizes["small"] | own if scale == "tiny" else own) for scale, own in sizes.items()}
+    return {
+        scale: built(config, sizes["small"] | own if scale == "tiny" else own)
+        for scale, own in sizes.items()
+    }
 
 
 def sizes_of(module: str) -> dict[str, Any]:
@@ -36,7 +39,10 @@ def sizes_of(module: str) -> dict[str, Any]:
 def built(config: type[T], values: Mapping[str, Any]) -> T:
     """A dataclass from values as TOML has them: its lists are tuples, its tables may be dataclasses."""
     hints = get_type_hints(config)
-    fields = {name: built(hints[name], v) if is_dataclass(hints[name]) else _frozen(v) for name, v in values.items()}
+    fields = {
+        name: built(hints[name], v) if is_dataclass(hints[name]) else _frozen(v)
+        for name, v in values.items()
+    }
     return config(**fields)
 
 
@@ -58,9 +64,13 @@ class Place:
     progress: Progress
 
 
-def placed(folder: str, work: Callable[..., Any], *given: Any, **more: Any) -> Callable[[Workspace, Progress], Any]:
+def placed(
+    folder: str, work: Callable[..., Any], *given: Any, **more: Any
+) -> Callable[[Workspace, Progress], Any]:
     """The work of a step, which gets its ``place``."""
-    return lambda workspace, progress: work(*given, place=Place(workspace, folder, progress), **more)
+    return lambda workspace, progress: work(
+        *given, place=Place(workspace, folder, progress), **more
+    )
 
 
 @contextmanager
@@ -73,7 +83,9 @@ def passing(workspace: Workspace, name: str) -> Iterator[Path]:
 
 def store_answers(place: Place, name: str, arrays: Mapping[str, Any]) -> None:
     """Write named arrays to ``<folder>/<name>.npz``, whole or not at all."""
-    write_atomic(place.workspace / f"{place.folder}/{name}.npz", lambda file: np.savez(file, **arrays))
+    write_atomic(
+        place.workspace / f"{place.folder}/{name}.npz", lambda file: np.savez(file, **arrays)
+    )
 
 
 def load_answers(workspace: Workspace, folder: str, name: str) -> dict[str, Array]:
@@ -101,7 +113,9 @@ def source_of(named: str) -> str:
 
 def located(made: Mapping[str, Any]) -> dict[str, Any]:
     """What a model is made of, its ``source`` a folder where the model lies beside the data."""
-    return {name: source_of(str(value)) if name == "source" else value for name, value in made.items()}
+    return {
+        name: source_of(str(value)) if name == "source" else value for name, value in made.items()
+    }
 
 
 def check_pretrained(source: str) -> None:
@@ -117,7 +131,9 @@ def check_pretrained(source: str) -> None:
         name, file = source.rpartition("/")[2], path if is_folder else None
         got = "a folder that is not whole" if is_folder else "none on the hub or downloaded before"
         remedy = f"save its config.json, weights and tokenizer as the folder {name} in the folder of OODOMETER_DATA"
-        raise InputError(f"the pretrained model {source}", got=got, remedy=remedy, file=file) from error
+        raise InputError(
+            f"the pretrained model {source}", got=got, remedy=remedy, file=file
+        ) from error
 
 
 def packaged_minilm() -> str:

@@ -29,7 +29,9 @@ def bare(cell: Cell) -> str:
 
 def number(cell: Cell) -> str:
     """A number that is no share, with its interval."""
-    return "-" if cell is None else f"{cell['value']:.2f} [{cell['lower']:.2f}, {cell['upper']:.2f}]"
+    return (
+        "-" if cell is None else f"{cell['value']:.2f} [{cell['lower']:.2f}, {cell['upper']:.2f}]"
+    )
 
 
 def dash(value: float | None, form: str = ".1f") -> str:
@@ -56,10 +58,16 @@ class _Rows(Formatter):
             return self._named[format_spec](value)
         if value is None:
             return "-"
-        return format(100 * value, format_spec[:-1]) if format_spec.endswith("%") else format(value, format_spec)
+        return (
+            format(100 * value, format_spec[:-1])
+            if format_spec.endswith("%")
+            else format(value, format_spec)
+        )
 
 
-def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequence[str]], after: str = "") -> str:
+def section(
+    words: str, heads: str | Sequence[str], rows: Iterable[str | Sequence[str]], after: str = ""
+) -> str:
     """A table of Markdown below the words that say what it shows; heads and rows are cells, or joined by ``|``."""
     lines = [f"| {row if isinstance(row, str) else ' | '.join(row)} |" for row in (heads, *rows)]
     many = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
@@ -81,13 +89,18 @@ class Page:
     ['A | 50.0 | 25', '- | - | -']
     """
 
-    def __init__(self, words: Mapping[str, Any], paper: Any = None, **formats: Callable[[Any], str]) -> None:
+    def __init__(
+        self, words: Mapping[str, Any], paper: Any = None, **formats: Callable[[Any], str]
+    ) -> None:
         self.words, self.paper, self._format = words, paper, _Rows(formats)
 
     @classmethod
     def beside(cls, module: str, **formats: Callable[[Any], str]) -> Page:
         """That of ``page.toml`` and ``paper_tables.json`` in the folder of a module, named by its file."""
-        words, paper = (Path(module).with_name(name).read_text("utf-8") for name in ("page.toml", "paper_tables.json"))
+        words, paper = (
+            Path(module).with_name(name).read_text("utf-8")
+            for name in ("page.toml", "paper_tables.json")
+        )
         return cls(tomllib.loads(words), json.loads(paper), **formats)
 
     def fill(self, text: str, fields: Mapping[str, Any]) -> str:
@@ -100,13 +113,17 @@ class Page:
         filled = []
         for item in of:
             given = (item, {}) if isinstance(item, tuple) else ((), item)
-            filled.append(item if isinstance(item, str | list) else self._format.vformat(row, *given))
+            filled.append(
+                item if isinstance(item, str | list) else self._format.vformat(row, *given)
+            )
         return filled
 
     def table(self, name: str, of: Iterable[Any], /, **fields: Any) -> str:
         """A table of such rows, its words filled with ``fields``; empty where there are none."""
         words, rows = self.words["tables"][name], self.rows(name, of)
-        heads, above, below = (self.fill(words.get(key, ""), fields) for key in ("heads", "words", "after"))
+        heads, above, below = (
+            self.fill(words.get(key, ""), fields) for key in ("heads", "words", "after")
+        )
         return section(above, heads, rows, below) if rows else ""
 
 
@@ -115,7 +132,9 @@ def tables_page(sections: Iterable[str]) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def mean_and_spread(values: Any, of: str = "by_model", alone: float | None = None) -> dict[str, Any]:
+def mean_and_spread(
+    values: Any, of: str = "by_model", alone: float | None = None
+) -> dict[str, Any]:
     """Mean and standard deviation over models or seeds (of a single one ``alone``), and their own values."""
     array = np.asarray(values, dtype=float)
     spread = float(array.std(ddof=1)) if len(array) > 1 else alone

@@ -15,7 +15,10 @@ from ..kit.tables import Page, dash, tables_page
 from .study import FORM
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
-PAIRED, TWO = "t test over images and trainings, paired in both", "t test over images, paired, and trainings"
+PAIRED, TWO = (
+    "t test over images and trainings, paired in both",
+    "t test over images, paired, and trainings",
+)
 _FAR, _NEAR = "stl10", "cifar10.1"  # of the paper
 _SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
 Shifts = Mapping[str, Mapping[str, Any]]
@@ -43,7 +46,9 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim that the tasks at hand let one check, in the paper's order."""
     tasks = result["tasks"]
     rows = [*_of_clean(tasks["clean"]), *_of_training_data(tasks)] if "clean" in tasks else []
-    return claims_from(PAGE, [*rows, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else rows)
+    return claims_from(
+        PAGE, [*rows, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else rows
+    )
 
 
 def _cell(shift: Mapping[str, Any], score: str, threshold: str = "grid") -> dict[str, Any]:
@@ -62,7 +67,11 @@ def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
 
     def without(weight: float, cell: Mapping[str, Any]) -> Any:
         own = np.asarray(cell["by_model"])
-        left = cell["by_training"] if "by_training" in cell else (own.sum() - own) / max(len(own) - 1, 1)
+        left = (
+            cell["by_training"]
+            if "by_training" in cell
+            else (own.sum() - own) / max(len(own) - 1, 1)
+        )
         return weight * np.asarray(left)
 
     cells, left = [pair for part in parts for pair in part], []
@@ -75,7 +84,9 @@ def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
         left.append(np.sum([weight * np.asarray(cell["by_images"]) for weight, cell in cells], 0))
     shares = [(len(own) - 1) * float(np.var(own)) for own in left]
     value, variance = sum(weight * np.mean(cell["by_model"]) for weight, cell in cells), sum(shares)
-    parts_of_freedom = sum(share**2 / (len(own) - 1) for share, own in zip(shares, left, strict=True))
+    parts_of_freedom = sum(
+        share**2 / (len(own) - 1) for share, own in zip(shares, left, strict=True)
+    )
     return gap(value, variance**0.5, variance**2 / parts_of_freedom if variance else np.inf)
 
 
@@ -86,18 +97,29 @@ def _mean(values: Sequence[float]) -> str:
 Pair = tuple[Mapping[str, Any], Mapping[str, Any], Sequence[float]]
 
 
-def falls(name: str, pairs: Sequence[Pair], fields: Mapping[str, Any], words: str = "", apart: bool = False) -> Row:
+def falls(
+    name: str,
+    pairs: Sequence[Pair],
+    fields: Mapping[str, Any],
+    words: str = "",
+    apart: bool = False,
+) -> Row:
     """Of each pair the second error is below the first; and it is at most as large a share of it as in the paper, where
     both of the paper's are given. They are of the same models, or of trainings ``apart``.
     """
 
     def looks(shares: Sequence[float]) -> list[Look]:
-        both = [([(share, high), (-1.0, low)]) for share, (high, low, _) in zip(shares, pairs, strict=True)]
+        both = [
+            ([(share, high), (-1.0, low)])
+            for share, (high, low, _) in zip(shares, pairs, strict=True)
+        ]
         return [jackknife(*([one] for one in pair)) if apart else jackknife(pair) for pair in both]
 
     shares = [paper[1] / paper[0] for _, _, paper in pairs if paper]
     size = looks(shares) if len(shares) == len(pairs) else []
-    return Row(name, TWO if apart else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size)
+    return Row(
+        name, TWO if apart else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size
+    )
 
 
 def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str, Any]) -> Row:
@@ -106,13 +128,22 @@ def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str
     for shift, cells in shifts.items():
         both = [_cell(cells, score) for score in (small, large)]
         if "lms" in (small, large):  # smoothness is known of some models and images
-            few = {"by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]}
+            few = {
+                "by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]
+            }
             both[0] = _cell(cells, "conf-few") if "conf-few" in cells else few
-        pairs[shift] = both[1], both[0], [paper[score][shift] for score in (large, small)] if paper else ()
+        pairs[shift] = (
+            both[1],
+            both[0],
+            [paper[score][shift] for score in (large, small)] if paper else (),
+        )
     shown = (
-        f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}" for shift, (high, low, _) in pairs.items()
+        f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}"
+        for shift, (high, low, _) in pairs.items()
     )
-    return falls(name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"})
+    return falls(
+        name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"}
+    )
 
 
 def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
@@ -124,7 +155,9 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     for score in ("ma", "conf", "lms") if len(grades) > 2 else ():
         cells = [_cell(shifts[grade], score) for grade in grades]
         steps = np.arange(len(grades)) - (len(grades) - 1) / 2
-        slope = [(float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)]
+        slope = [
+            (float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)
+        ]
         errors = [np.mean(cell["by_model"]) for cell in cells]
         fields = {"score": NAMES[score], "errors": " ".join(f"{error:.4f}" for error in errors)}
         fields["slope"] = f"{float(steps @ errors / (steps @ steps)):.4f}"
@@ -134,9 +167,14 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     if most < 6:
         return
     gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[most])]
-    fields = {"most": most, "errors": ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most))}
+    fields = {
+        "most": most,
+        "errors": ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most)),
+    }
     yield Row("saturates", PAIRED, [jackknife(gains)], fields)
-    spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
+    spreads = {
+        size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None
+    }
     seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
     known = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
     last = max(known, default=4)
@@ -149,7 +187,9 @@ def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
     ensemble, models = task["ma"], task["ma-diverse"]["models"]
     if ensemble["models"] == models:
         return list(_cell(ensemble["shifts"][shift], "ma", "exact")["by_model"])
-    return list(next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"])
+    return list(
+        next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
+    )
 
 
 def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
@@ -157,7 +197,9 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
     table = PAGE.paper["table2"]
     for name, task in tasks.items():
         diverse = task.get("ma-diverse", {}).get("shifts", {})
-        for where, how, shift_of in (("far", "less", far_of), ("near", "more", near_of)) if diverse else ():
+        for where, how, shift_of in (
+            (("far", "less", far_of), ("near", "more", near_of)) if diverse else ()
+        ):
             if where == "near" and name != "clean":
                 continue
             shift = shift_of(diverse)
@@ -170,7 +212,10 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             paper = [table[name][variant][_FAR if where == "far" else _NEAR] for variant in order]
             pair = (cells[order[0]], cells[order[1]], paper)
             fields = {"how": how, "where": where, "data": name, "shift": shift}
-            fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
+            fields |= {
+                "other": _mean(cells["ma-diverse"]["by_model"]),
+                "plain": _mean(cells["ma"]["by_model"]),
+            }
             yield falls(f"diverse_{where}_{name}", [pair], fields, "diverse", "paired" not in task)
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
@@ -191,54 +236,108 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
     for target, verb in (("randomized", "rises"), ("correlated", "falls")):
         for score in _SCORES:
             cells = [_cell(by_grade[grade][target], score) for grade in grades]
-            seen = ", ".join(f"{grade}: {_mean(cell['by_model'])}" for grade, cell in zip(grades, cells, strict=True))
-            fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
+            seen = ", ".join(
+                f"{grade}: {_mean(cell['by_model'])}"
+                for grade, cell in zip(grades, cells, strict=True)
+            )
+            fields = {
+                "first": grades[0],
+                "last": grades[-1],
+                "score": NAMES[score],
+                "target": target,
+                "verb": verb,
+            }
             high, low = (-1, 0) if verb == "rises" else (0, -1)
             paper = [PAGE.paper["table3"][grades[end]][score][target] for end in (high, low)]
             pair, fields = (cells[high], cells[low], paper), {**fields, "seen": seen}
             yield falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", apart=True)
-    yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()}, {})
+    yield _below(
+        "dominoes_best",
+        "ma",
+        "conf",
+        {grade: by["randomized"] for grade, by in by_grade.items()},
+        {},
+    )
 
 
-def _whole(rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any) -> list[Panel]:
+def _whole(
+    rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any
+) -> list[Panel]:
     marks = {"values": sorted({row[field] for row in rows}), "format": "d"}
     across = plain.axis(field, title, {"nice": False, **scale}, axis=marks)
-    return [Panel("all", "", plain.lines(across, plain.axis("error", "mean absolute error"), by, few=True), rows)]
+    return [
+        Panel(
+            "all",
+            "",
+            plain.lines(across, plain.axis("error", "mean absolute error"), by, few=True),
+            rows,
+        )
+    ]
 
 
 def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
     rows = [
         {"score": name, "severity": grade, "order": grade, "error": _cell(shift, score)["mean"]}
         for variant, scores in (("ma", _SCORES), ("ma-diverse", ("ma",)))
-        for group, shift in result["tasks"].get("clean", {}).get(variant, {"shifts": {}})["shifts"].items()
+        for group, shift in result["tasks"]
+        .get("clean", {})
+        .get(variant, {"shifts": {}})["shifts"]
+        .items()
         if group.startswith("severity")
         for score in scores
-        for name, grade in [(NAMES[variant if variant == "ma-diverse" else score], int(group.rpartition(" ")[2]))]
+        for name, grade in [
+            (NAMES[variant if variant == "ma-diverse" else score], int(group.rpartition(" ")[2]))
+        ]
     ]
     return _whole(rows, "severity", "severity", "score") if "clean" in result["tasks"] else []
 
 
 def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
-    cells = [(group, row) for group, rows in clean["sizes_of_ensemble"].items() for row in rows if row["by_model"]]
+    cells = [
+        (group, row)
+        for group, rows in clean["sizes_of_ensemble"].items()
+        for row in rows
+        if row["by_model"]
+    ]
     drawn = [(group, row["models"], np.mean(row["by_model"])) for group, row in cells]
-    rows = [{"shift": group, "models": many, "order": many, "error": error} for group, many, error in drawn]
-    return _whole(rows, "models", "models of the ensemble", "shift", zero=False) if "clean" in result["tasks"] else []
+    rows = [
+        {"shift": group, "models": many, "order": many, "error": error}
+        for group, many, error in drawn
+    ]
+    return (
+        _whole(rows, "models", "models of the ensemble", "shift", zero=False)
+        if "clean" in result["tasks"]
+        else []
+    )
 
 
 def _dominoes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     panels, by_grade = [], result["tasks"].get("dominoes", {"correlations": {}})["correlations"]
-    across = {"field": "correlation", "type": "ordinal", "title": "correlation in training", "sort": None}
+    across = {
+        "field": "correlation",
+        "type": "ordinal",
+        "title": "correlation in training",
+        "sort": None,
+    }
     up = plain.axis("error", "mean absolute error", {"domain": [0, 1]})
     for score in _SCORES if by_grade else ():
-        cells = [(t, i, grade) for t in _TARGETS for i, grade in enumerate(sorted(by_grade, key=float))]
+        cells = [
+            (t, i, grade) for t in _TARGETS for i, grade in enumerate(sorted(by_grade, key=float))
+        ]
         errors = [_cell(by_grade[grade][t], score)["mean"] for t, _, grade in cells]
-        rows = [{"target": t, "correlation": g, "order": i, "error": errors[k]} for k, (t, i, g) in enumerate(cells)]
+        rows = [
+            {"target": t, "correlation": g, "order": i, "error": errors[k]}
+            for k, (t, i, g) in enumerate(cells)
+        ]
         panels.append(Panel(score, NAMES[score], plain.lines(across, up, "target", few=True), rows))
     return panels
 
 
-FIGURES = Figures(PAGE, {"severity": _severity_drawn, "figure-2-ensemble": _sizes_drawn, "dominoes": _dominoes_drawn})
+FIGURES = Figures(
+    PAGE,
+    {"severity": _severity_drawn, "figure-2-ensemble": _sizes_drawn, "dominoes": _dominoes_drawn},
+)
 
 
 def markdown(result: Mapping[str, Any]) -> str:
@@ -248,11 +347,20 @@ def markdown(result: Mapping[str, Any]) -> str:
         return "No task is finished yet.\n"
     first, words = next(iter(tasks.values())), PAGE.words["page"]
     sizes = first["sizes"]
-    fields: dict[str, Any] = {"network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())}
-    fields |= {"which": "images, the same ones" if sizes["overlap"] else "other images", "today": FORM}
+    fields: dict[str, Any] = {
+        "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())
+    }
+    fields |= {
+        "which": "images, the same ones" if sizes["overlap"] else "other images",
+        "today": FORM,
+    }
     fields["views"] = sizes.get("view_rows") or first["data"]["held"]["rows"]
-    fields |= {key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))}
-    more = [key for key in ("absent", "missing") if fields[key]] + (["older"] if result["form"] != FORM else [])
+    fields |= {
+        key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))
+    }
+    more = [key for key in ("absent", "missing") if fields[key]] + (
+        ["older"] if result["form"] != FORM else []
+    )
     run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
     out = [run, *(_clean_tables(tasks["clean"]) if "clean" in tasks else ())]
     out += _compromised_tables({name: task for name, task in tasks.items() if name != "dominoes"})
@@ -263,11 +371,17 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
     """Table 1, thresholds from other images, our own smoothness, and Figure 2 as a table."""
     paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
-    shifts = [(name, shift, {s: paper[s].get(name) for s in _SCORES}) for name, shift in clean["ma"]["shifts"].items()]
+    shifts = [
+        (name, shift, {s: paper[s].get(name) for s in _SCORES})
+        for name, shift in clean["ma"]["shifts"].items()
+    ]
     yield PAGE.table("scores", shifts)
     if any("apart" in shift["conf"] for _, shift, _ in shifts):
         yield PAGE.table("apart", shifts)
-    means = ([_mean(size["by_model"]) for size in by_shift] for by_shift in zip(*sizes.values(), strict=True))
+    means = (
+        [_mean(size["by_model"]) for size in by_shift]
+        for by_shift in zip(*sizes.values(), strict=True)
+    )
     both = zip(sizes["all"], means, strict=True)
     rows = [[str(row["models"]), *cells, dash(row["spread"], ".4f")] for row, cells in both]
     yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
@@ -289,7 +403,10 @@ def _compromised_tables(tasks: Mapping[str, Any]) -> list[str]:
         for variant in ("ma", "ma-diverse"):
             ours, theirs = task[variant], paper["accuracy"][name]
             ends = (ours["shifts"][shift_of(ours["shifts"])] for shift_of in (far_of, near_of))
-            printed = theirs["one"]["cifar10"] if variant == "ma" else None, theirs[variant]["cifar10"]
+            printed = (
+                theirs["one"]["cifar10"] if variant == "ma" else None,
+                theirs[variant]["cifar10"],
+            )
             accuracies.append((name, NAMES[variant], ours, *ends, *printed))
     return [PAGE.table("compromised", errors), PAGE.table("accuracies", accuracies)]
 
@@ -303,6 +420,13 @@ def _dominoes_tables(task: Mapping[str, Any]) -> list[str]:
         for score in _SCORES:
             ours = (by_target[target][score]["grid"] for target in _TARGETS)
             rows.append((grade, NAMES[score], *ours, paper.get(grade, {}).get(score, {})))
-        alarms += [(grade, t, given, alarm) for t in _TARGETS for given, alarm in by_target[t]["alarms"].items()]
+        alarms += [
+            (grade, t, given, alarm)
+            for t in _TARGETS
+            for given, alarm in by_target[t]["alarms"].items()
+        ]
     labels = task["sizes"]["dominoes"]["labels"]
-    return [PAGE.table("dominoes", rows, far=task["far"]), PAGE.table("alarms", alarms, labels=labels)]
+    return [
+        PAGE.table("dominoes", rows, far=task["far"]),
+        PAGE.table("alarms", alarms, labels=labels),
+    ]

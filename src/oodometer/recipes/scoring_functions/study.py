@@ -14,7 +14,15 @@ import numpy as np
 from ...arrays import Array
 from ...audits.judge import refutes
 from ...datasets import Dataset
-from ...datasets.image_sets import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1, find_stl10, mnist, stl10
+from ...datasets.image_sets import (
+    CIFAR10_CLASSES,
+    cifar10,
+    cifar10_1,
+    find_cifar10_1,
+    find_stl10,
+    mnist,
+    stl10,
+)
 from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from ...inference.betting import SampledRows
 from ...models import Classifier, ResNet, load_model
@@ -113,7 +121,11 @@ class RunData:
         """The held images under every corruption of a severity."""
         images, labels = self.parts["held"].inputs, np.asarray(self.parts["held"].targets)
         for kind in self.kinds:
-            yield f"{kind}-{severity}", find_image_shift(kind).apply(images, severity, seed=self.config.seed), labels
+            yield (
+                f"{kind}-{severity}",
+                find_image_shift(kind).apply(images, severity, seed=self.config.seed),
+                labels,
+            )
 
     def natural(self) -> Iterator[Target]:
         """CIFAR-10.1 and STL10, where they are."""
@@ -125,7 +137,12 @@ class RunData:
         """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``: STL10, or held images corrupted, below."""
         config, seed, below = self.config.dominoes, self.config.seed, self.parts["validation"]
         if part == "train":
-            return dominoes(mnist("train"), self.parts["train"].sample(config.train_rows, seed), correlation, seed)
+            return dominoes(
+                mnist("train"),
+                self.parts["train"].sample(config.train_rows, seed),
+                correlation,
+                seed,
+            )
         if part == "target" and "stl10" in self.present:
             below = stl10()
         elif part == "target":
@@ -133,14 +150,27 @@ class RunData:
             images = shifted.inputs.copy()
             for i, kind in enumerate(self.kinds):
                 rows = slice(i, None, len(self.kinds))
-                images[rows] = find_image_shift(kind).apply(images[rows], config.severity, seed=seed)
-            below = Dataset("cifar10-corrupted", images, shifted.targets, source=shifted.source, modality="image")
-        digits = mnist("test") if self.config.overlap else mnist("test").halves(seed)[part == "target"]
+                images[rows] = find_image_shift(kind).apply(
+                    images[rows], config.severity, seed=seed
+                )
+            below = Dataset(
+                "cifar10-corrupted",
+                images,
+                shifted.targets,
+                source=shifted.source,
+                modality="image",
+            )
+        digits = (
+            mnist("test") if self.config.overlap else mnist("test").halves(seed)[part == "target"]
+        )
         return dominoes(digits, below, correlation, seed + 1, randomized=randomized)
 
     def fingerprints(self) -> dict[str, Any]:
         """Rows and fingerprint of each part."""
-        return {name: {"rows": len(part), "fingerprint": part.fingerprint} for name, part in self.parts.items()}
+        return {
+            name: {"rows": len(part), "fingerprint": part.fingerprint}
+            for name, part in self.parts.items()
+        }
 
 
 MODEL_FILES = ("oodometer_model.json", "pixels.json", "weights.safetensors")
@@ -148,7 +178,9 @@ Answers = Mapping[str, Array]
 """``probabilities`` (model, sample, class), ``label`` (sample,), ``views`` (base, view, sample), ``features``."""
 
 
-def train_member(data: Dataset, config: RunConfig, epochs: int, member: int, place: Place, **network: Any) -> None:
+def train_member(
+    data: Dataset, config: RunConfig, epochs: int, member: int, place: Place, **network: Any
+) -> None:
     """Train one network and save it; interrupted, it goes on from its checkpoint."""
     use_threads()
     training = replace(config.training, epochs=epochs, seed=config.seed + member)
@@ -176,7 +208,9 @@ def ask_all(
     for done, (name, images, label) in enumerate(targets, 1):
         answers = [model.ask(images, Request(features=features)) for model in models]
         arrays: dict[str, Any] = {"label": label}
-        arrays["probabilities"] = np.stack([answer.distribution for answer in answers]).astype(np.float32)
+        arrays["probabilities"] = np.stack([answer.distribution for answer in answers]).astype(
+            np.float32
+        )
         if features:
             arrays["features"] = np.stack([np.asarray(answer.features) for answer in answers])
         # The class that each model gives each copy, shape (model, view, sample)
@@ -199,10 +233,15 @@ def scores_of(answers: Answers, base: int) -> dict[str, Array]:
     """Confidence, smoothness and agreement of one model, each of shape (sample,), those that its answers have; of the
     first images also the confidence where smoothness is known (conf-few), and smoothness by our own policy (lms-own).
     """
-    predicted, confidence = answers["probabilities"].argmax(-1), answers["probabilities"][base].max(-1)
+    predicted, confidence = (
+        answers["probabilities"].argmax(-1),
+        answers["probabilities"][base].max(-1),
+    )
     scores = {"conf": confidence}
     if base < len(answers.get("published", ())):
-        views = answers["published"][base]  # the share that their most frequent class has, as in the published code
+        views = answers["published"][
+            base
+        ]  # the share that their most frequent class has, as in the published code
         scores["lms"] = (views[:, None] == views).mean(1).max(0)
         scores["conf-few"] = confidence[: len(scores["lms"])]
     if base < len(answers.get("views", ())):
@@ -213,7 +252,9 @@ def scores_of(answers: Answers, base: int) -> dict[str, Array]:
     return scores
 
 
-def errors_of(scores: Sequence[Array], right: Sequence[Array], steps: int, groups: int) -> dict[str, Array]:
+def errors_of(
+    scores: Sequence[Array], right: Sequence[Array], steps: int, groups: int
+) -> dict[str, Array]:
     """What thresholds that are fitted on the first set err by on each further set, |estimated - true accuracy|.
 
     ``exact``: ties share. ``grid``: the first of ``steps`` even thresholds that comes nearest. ``apart``: fitted on one
@@ -224,9 +265,18 @@ def errors_of(scores: Sequence[Array], right: Sequence[Array], steps: int, group
     def errors(by: int, fit: Any, ask: Any, grid: int = 0) -> Array:
         on = [np.isin(np.arange(len(own)) % by, ask if i else fit) for i, own in enumerate(scores)]
         ordered, count = np.sort(scores[0][on[0]]), float(right[0][on[0]].sum())
-        cut = find_threshold_on_grid(ordered, count, (0.0, 1.0), grid) if grid else find_threshold(ordered, count)
+        cut = (
+            find_threshold_on_grid(ordered, count, (0.0, 1.0), grid)
+            if grid
+            else find_threshold(ordered, count)
+        )
         sets = zip(scores[1:], right[1:], on[1:], strict=True)
-        return np.abs([total_credit(own[rows], cut) / rows.sum() - true[rows].mean() for own, true, rows in sets])
+        return np.abs(
+            [
+                total_credit(own[rows], cut) / rows.sum() - true[rows].mean()
+                for own, true, rows in sets
+            ]
+        )
 
     rest = (np.delete(np.arange(groups), group) for group in range(groups))
     out = {"exact": errors(1, 0, 0), "grid": errors(1, 0, 0, steps)}
@@ -249,10 +299,20 @@ def agreement_of_subsets(
     for judged, other, label in zip(classes, others, labels, strict=True):
         group = np.arange(len(label)) % groups
         votes = (chosen.astype(np.float32) @ (other == judged)).astype(np.int64)
-        tables = [np.bincount(group * (models + 1) + own, minlength=groups * (models + 1)) for own in votes]
+        tables = [
+            np.bincount(group * (models + 1) + own, minlength=groups * (models + 1))
+            for own in votes
+        ]
         cells = np.reshape(tables, (len(chosen), groups, models + 1))
-        sums = np.stack([np.bincount(group[judged == label], minlength=groups), np.bincount(group, minlength=groups)])
-        right, rows = np.concatenate([sums.sum(1, keepdims=True), sums.sum(1, keepdims=True) - sums], 1)
+        sums = np.stack(
+            [
+                np.bincount(group[judged == label], minlength=groups),
+                np.bincount(group, minlength=groups),
+            ]
+        )
+        right, rows = np.concatenate(
+            [sums.sum(1, keepdims=True), sums.sum(1, keepdims=True) - sums], 1
+        )
         cells = np.concatenate([whole := cells.sum(1, keepdims=True), whole - cells], 1)
         above = np.zeros((*cells.shape[:2], models + 2))  # samples with so many votes or more
         above[..., :-1] = np.cumsum(cells[..., ::-1], -1)[..., ::-1]
@@ -264,12 +324,17 @@ def agreement_of_subsets(
             away = np.where(beyond[:, None], np.inf, np.abs(above[..., :-2] - right[:, None]))
             cuts.append((away.argmin(-1)[..., None], 1.0))
             continue
-        at = [np.take_along_axis(above, k + 1, -1) + share * np.take_along_axis(cells, k, -1) for k, share in cuts]
+        at = [
+            np.take_along_axis(above, k + 1, -1) + share * np.take_along_axis(cells, k, -1)
+            for k, share in cuts
+        ]
         out.append([np.abs(credit[..., 0] - right) / rows for credit in at])
     return chosen, np.stack(out, 2)
 
 
-def of_all_subsets(judged: Sequence[Array], members: Sequence[Array], labels: Sequence[Array], groups: int) -> Any:
+def of_all_subsets(
+    judged: Sequence[Array], members: Sequence[Array], labels: Sequence[Array], groups: int
+) -> Any:
     """`agreement_of_subsets` for each judged model, its classes and those of the members (seed, sample) for each set:
     errors (2, seed, subset, set, 1 + group), and which seeds they rest on, the judged one's too, (seed, subset, seed).
     """
@@ -282,7 +347,9 @@ def of_all_subsets(judged: Sequence[Array], members: Sequence[Array], labels: Se
     return np.stack(errors, 1), np.stack(seeds)
 
 
-def cell_of(errors: Array, seeds: Array, models: int, over: Callable[..., Any] = np.mean) -> dict[str, Any]:
+def cell_of(
+    errors: Array, seeds: Array, models: int, over: Callable[..., Any] = np.mean
+) -> dict[str, Any]:
     """The error over all ensembles of so many models, or their spread: by judged model, without each group of images
     (``by_images``), and without each training (``by_training``; of an ensemble of all, one model fewer is left).
     """
@@ -290,9 +357,15 @@ def cell_of(errors: Array, seeds: Array, models: int, over: Callable[..., Any] =
     each, by_training = over(errors[:, size == models], axis=1), []
     for seed in range(many if many > 2 else 0):
         rest = [(size == min(models, many - 1)) & ~on[:, seed] for on in seeds]
-        left = [over(own[rows, 0], axis=0) for own, rows in zip(errors, rest, strict=True) if rows.any()]
+        left = [
+            over(own[rows, 0], axis=0) for own, rows in zip(errors, rest, strict=True) if rows.any()
+        ]
         by_training.append(float(np.mean(left)))
-    return {**mean_and_spread(each[:, 0]), "by_images": each[:, 1:].mean(0).tolist(), "by_training": by_training}
+    return {
+        **mean_and_spread(each[:, 0]),
+        "by_images": each[:, 1:].mean(0).tolist(),
+        "by_training": by_training,
+    }
 
 
 mean_and_spread = partial(tables.mean_and_spread, alone=0.0)
@@ -310,15 +383,24 @@ def groups_of(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def study_condition(
-    data: RunData, condition: str, names: Mapping[str, Sequence[str]], workspace: Workspace, progress: Progress
+    data: RunData,
+    condition: str,
+    names: Mapping[str, Sequence[str]],
+    workspace: Workspace,
+    progress: Progress,
 ) -> None:
     """Judge every score of both ensembles on the sets that each has; writes ``<condition>/result.json``."""
     config, sets = data.config, dict[str, dict[str, Answers]]()
     result = {**facts(FORM, config), "condition": condition, "data": data.fingerprints()}
-    result |= {"present": list(data.present), "absent": [name for name in _NATURAL if name not in data.present]}
+    result |= {
+        "present": list(data.present),
+        "absent": [name for name in _NATURAL if name not in data.present],
+    }
     for done, variant in enumerate(VARIANTS, 1):
         folder = f"{condition}/answers-{variant}"
-        sets[variant] = {name: load_answers(workspace, folder, name) for name in ("validation", *names[variant])}
+        sets[variant] = {
+            name: load_answers(workspace, folder, name) for name in ("validation", *names[variant])
+        }
         result[variant], subsets = _errors(sets[variant], groups_of(names[variant]), config)
         if condition == "clean" and variant == "ma":
             result["sizes_of_ensemble"] = _sizes(subsets[0][0], subsets[1], names["ma"])
@@ -326,12 +408,20 @@ def study_condition(
     # The same models judged by members of either kind, which differ in the wrong labels alone: paired by seed
     common = [name for name in names["ma"] if name in names["ma-diverse"]]
     seeds = min(len(sets[variant]["validation"]["probabilities"]) for variant in VARIANTS)
-    of = {v: [sets[v][name]["probabilities"][:seeds].argmax(-1) for name in ("validation", *common)] for v in VARIANTS}
+    of = {
+        v: [sets[v][name]["probabilities"][:seeds].argmax(-1) for name in ("validation", *common)]
+        for v in VARIANTS
+    }
     labels = [sets["ma"][name]["label"] for name in ("validation", *common)]
     result["paired"] = defaultdict(dict)
     for variant in VARIANTS if seeds > 1 else ():
-        each = [of_all_subsets(of[judged], of[variant], labels, config.groups) for judged in VARIANTS]
-        errors, on = np.concatenate([own[0] for own, _ in each]), np.concatenate([seeds for _, seeds in each])
+        each = [
+            of_all_subsets(of[judged], of[variant], labels, config.groups) for judged in VARIANTS
+        ]
+        errors, on = (
+            np.concatenate([own[0] for own, _ in each]),
+            np.concatenate([seeds for _, seeds in each]),
+        )
         for shift, members in groups_of(common).items():
             at = [common.index(name) for name in members]
             result["paired"][shift][variant] = cell_of(errors[:, :, at].mean(2), on, seeds)
@@ -339,7 +429,9 @@ def study_condition(
     workspace.write_json(f"{condition}/result.json", rounded(result))
 
 
-def _errors(sets: Mapping[str, Answers], shifts: Mapping[str, Sequence[str]], config: RunConfig) -> Any:
+def _errors(
+    sets: Mapping[str, Answers], shifts: Mapping[str, Sequence[str]], config: RunConfig
+) -> Any:
     """Accuracy, and mean absolute error of every score, by kind of shift; the first set fits the thresholds. Beside it
     what `of_all_subsets` says of the agreement.
     """
@@ -347,7 +439,13 @@ def _errors(sets: Mapping[str, Answers], shifts: Mapping[str, Sequence[str]], co
     labels, p = [own["label"] for own in answers], [own["probabilities"] for own in answers]
     classes, models = [own.argmax(-1) for own in p], len(p[0])
     right = [own == label for own, label in zip(classes, labels, strict=True)]
-    steps = {"conf": _STEPS, "conf-few": _STEPS, "ma": max(models - 1, 1), "lms": config.views, "lms-own": config.views}
+    steps = {
+        "conf": _STEPS,
+        "conf-few": _STEPS,
+        "ma": max(models - 1, 1),
+        "lms": config.views,
+        "lms-own": config.views,
+    }
     errors: dict[str, list[dict[str, Array]]] = defaultdict(list)
     for base in range(models):
         scores = [scores_of(own, base) for own in answers]
@@ -364,10 +462,15 @@ def _errors(sets: Mapping[str, Answers], shifts: Mapping[str, Sequence[str]], co
     out: dict[str, Any] = {}
     for shift, members in shifts.items():
         at = [names.index(name) for name in members]
-        out[shift] = {"sets": len(at), "accuracy": mean_and_spread(np.mean([right[1 + i].mean(1) for i in at], 0))}
+        out[shift] = {
+            "sets": len(at),
+            "accuracy": mean_and_spread(np.mean([right[1 + i].mean(1) for i in at], 0)),
+        }
         for score, own in errors.items():
             means = {how: np.array([by[how][..., at].mean(-1) for by in own]) for how in own[0]}
-            cells: dict[str, Any] = {how: mean_and_spread(means[how]) for how in ("exact", "grid", "apart")}
+            cells: dict[str, Any] = {
+                how: mean_and_spread(means[how]) for how in ("exact", "grid", "apart")
+            }
             cells["grid"]["by_images"] = means["images"].mean(0).tolist()
             if score == "ma" and subsets is not None:
                 left = cell_of(subsets[0][1][:, :, at].mean(2), subsets[1], models)
@@ -404,43 +507,69 @@ def folders_of(correlation: float, members: int) -> list[str]:
     return [f"dominoes/models/{correlation:g}-{member}" for member in range(members)]
 
 
-def train_dominoes(data: RunData, correlation: float, member: int, workspace: Workspace, progress: Progress) -> None:
+def train_dominoes(
+    data: RunData, correlation: float, member: int, workspace: Workspace, progress: Progress
+) -> None:
     """Train one network on dominoes of a correlation."""
     place = Place(workspace, folders_of(correlation, member + 1)[-1], progress)
     rows, epochs = data.dominoes("train", correlation), data.config.dominoes.epochs
     train_member(rows, data.config, epochs, member, place, image_size=_SHAPE)
 
 
-def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progress: Progress) -> None:
+def ask_dominoes(
+    data: RunData, correlation: float, workspace: Workspace, progress: Progress
+) -> None:
     """Ask the networks of a correlation about the images of the threshold and both targets."""
     config, members = data.config, data.config.dominoes.members
     sets = {"validation": data.dominoes("validation", correlation)}
-    sets |= {name: data.dominoes("target", correlation, randomized=name == "randomized") for name in TARGETS}
+    sets |= {
+        name: data.dominoes("target", correlation, randomized=name == "randomized")
+        for name in TARGETS
+    }
     targets = ((name, study.inputs, np.asarray(study.targets)) for name, study in sets.items())
     place = Place(workspace, f"dominoes/answers/{correlation:g}", progress)
     policies = {"published": ("timm", members)}
-    ask_all(folders_of(correlation, members), targets, place, len(sets), config, policies, features=True)
+    ask_all(
+        folders_of(correlation, members), targets, place, len(sets), config, policies, features=True
+    )
 
 
 def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Errors of every score, and the alarms, for each correlation; writes ``dominoes/result.json``."""
     config = data.config.dominoes
-    result = {**facts(FORM, data.config), "condition": "dominoes", "data": data.fingerprints(), "correlations": {}}
-    result["far"] = "stl10" if "stl10" in data.present else f"cifar10 test, corrupted, severity {config.severity}"
+    result = {
+        **facts(FORM, data.config),
+        "condition": "dominoes",
+        "data": data.fingerprints(),
+        "correlations": {},
+    }
+    result["far"] = (
+        "stl10"
+        if "stl10" in data.present
+        else f"cifar10 test, corrupted, severity {config.severity}"
+    )
     for done, correlation in enumerate(config.correlations, 1):
         folder = f"dominoes/answers/{correlation:g}"
         sets = {name: load_answers(workspace, folder, name) for name in ("validation", *TARGETS)}
         errors, _ = _errors(sets, {name: [name] for name in TARGETS}, data.config)
         study: dict[str, Any] = {"validation_accuracy": errors["validation_accuracy"]}
         for name in TARGETS:
-            study[name] = {**errors["shifts"][name], "alarms": _alarms(sets["validation"], sets[name], data)}
+            study[name] = {
+                **errors["shifts"][name],
+                "alarms": _alarms(sets["validation"], sets[name], data),
+            }
         result["correlations"][f"{correlation:g}"] = study
         progress(done, len(config.correlations))
     workspace.write_json("dominoes/result.json", rounded(result))
 
 
 def record_of(
-    answers: Answers, base: int, rows: slice = slice(None), *, features: bool = False, labels: bool = True
+    answers: Answers,
+    base: int,
+    rows: slice = slice(None),
+    *,
+    features: bool = False,
+    labels: bool = True,
 ) -> Predictions:
     """One model's answers on some samples as a record; the other models are its members."""
     p = answers["probabilities"][:, rows]
@@ -463,7 +592,10 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
     # The target shows other images than the reference, and such of which views are known
     many = len(validation["label"])
     half = many // 2 if data.config.overlap else 0
-    known, rows_of_target = slice(half, None), slice(0, min(data.config.view_rows or many, half or many))
+    known, rows_of_target = (
+        slice(half, None),
+        slice(0, min(data.config.view_rows or many, half or many)),
+    )
     for given in ("outputs", "members", "features and members"):
         rows, features = [], given.startswith("features")
         for base in range(min(data.config.bases, len(validation["probabilities"]))):
@@ -471,22 +603,36 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
             both.append(record_of(target, base, rows_of_target, features=features, labels=False))
             if given == "outputs":
                 both = [replace(record, members=None, member_probabilities=None) for record in both]
-            estimation = estimate(both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=())
+            estimation = estimate(
+                both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=()
+            )
             head, diagnosis = estimation.headline, estimation.diagnosis
             value, lower, upper = head.interval.value, head.interval.lower, head.interval.upper
-            truth = (target["probabilities"][base].argmax(-1) == target["label"])[rows_of_target].astype(int)
+            truth = (target["probabilities"][base].argmax(-1) == target["label"])[
+                rows_of_target
+            ].astype(int)
             accuracy, kind = float(truth.mean()), "none" if diagnosis is None else diagnosis.kind
             rng, refuted = np.random.default_rng(data.config.seed + base), 0
             for _ in range(config.draws):  # how often some labels refute it
                 drawn = np.sort(rng.choice(len(truth), config.labels, replace=False))
                 sampled = SampledRows.evenly(drawn, truth[drawn])
-                refuted += refutes(sampled, np.full(len(truth), value), 0.0, lower, upper, _LEVEL) <= 1 - _LEVEL
+                refuted += (
+                    refutes(sampled, np.full(len(truth), value), 0.0, lower, upper, _LEVEL)
+                    <= 1 - _LEVEL
+                )
             row: dict[str, Any] = {"error": abs(value - accuracy), "width": upper - lower}
             row |= {"inside": lower <= accuracy <= upper, "trusted": head.trust == "high"}
             alarm = estimation.fell is not None and estimation.fell.alarm
-            row |= {"change_seen": kind != "none", "alarm": alarm, "refuted": refuted / config.draws, "kind": kind}
+            row |= {
+                "change_seen": kind != "none",
+                "alarm": alarm,
+                "refuted": refuted / config.draws,
+                "kind": kind,
+            }
             rows.append(row)
         kinds = [row.pop("kind") for row in rows]
-        alarms[given] = {name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0]}
+        alarms[given] = {
+            name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0]
+        }
         alarms[given]["kind"] = kinds
     return alarms

@@ -56,25 +56,42 @@ class SelectiveAnswering(Recipe):
         """Vectors, then each model's training and prediction, then what is read off them."""
         torch()  # a missing extra is said before anything is read
         config = self.config[scale]
-        chosen = [entry for entry in entries.lineup(scale, config) if not only or entry.name in only]
+        chosen = [
+            entry for entry in entries.lineup(scale, config) if not only or entry.name in only
+        ]
         data = _Data(config)
         if len(chosen) < 2:
-            raise UsageError(f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only")
+            raise UsageError(
+                f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only"
+            )
         try:
             data.names()
         except LACKS:
             titles = {"IMDb, training set": "train", "IMDb, test set": "imdb", "SST-2": "sst2"}
             loads = {title: partial(data.set, name) for title, name in titles.items()}
-            check_all(entries.needs_of(chosen, config, loads))  # not the first thing that is missing, but all
+            check_all(
+                entries.needs_of(chosen, config, loads)
+            )  # not the first thing that is missing, but all
             raise
-        out = [self._vectors(kind, config, data) for kind in entries.VECTORS if any(e.vectors == kind for e in chosen)]
+        out = [
+            self._vectors(kind, config, data)
+            for kind in entries.VECTORS
+            if any(e.vectors == kind for e in chosen)
+        ]
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
         needs = tuple(f"predict-{entry.name}" for entry in chosen)
-        about = {"models": [e.name for e in chosen], "scale": scale, "sizes": asdict(config), "data": data.names()}
+        about = {
+            "models": [e.name for e in chosen],
+            "scale": scale,
+            "sizes": asdict(config),
+            "data": data.names(),
+        }
 
         def tabulate(workspace: Workspace, progress: Progress) -> None:
-            write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, progress))
+            write_result(
+                self, workspace, tables.tabulate(workspace, scale, chosen, about, progress)
+            )
 
         left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
         out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=100))
@@ -91,19 +108,32 @@ class SelectiveAnswering(Recipe):
             use_threads()
             split = [words(text) for text in data.set("train").inputs]
             if not config.trained_vectors:
-                vectors = read_vectors(entries.vectors_source(kind), only=sorted(set(chain.from_iterable(split))))
+                vectors = read_vectors(
+                    entries.vectors_source(kind), only=sorted(set(chain.from_iterable(split)))
+                )
             else:
                 how: dict[str, Any] = {"dimensions": config.dimensions, "seed": config.seed}
-                glove, word2vec = (train_glove, config.glove_epochs), (train_word2vec, config.word2vec_epochs)
+                glove, word2vec = (
+                    (train_glove, config.glove_epochs),
+                    (train_word2vec, config.word2vec_epochs),
+                )
                 train, epochs = word2vec if kind == "word2vec" else glove
                 with passing(workspace, f"vectors-{kind}") as checkpoint:
-                    vectors = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
+                    vectors = train(
+                        split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how
+                    )
             vectors.save(workspace / f"vectors/{kind}.safetensors")
 
         done = "training" if config.trained_vectors else "reading"
-        checks = {} if config.trained_vectors else {f"{kind} vectors": partial(entries.check_vectors, kind)}
+        checks = (
+            {}
+            if config.trained_vectors
+            else {f"{kind} vectors": partial(entries.check_vectors, kind)}
+        )
         left = (f"vectors/{kind}.safetensors",)
-        return Step(f"vectors-{kind}", f"{done} {kind}", left, work, settings, weight=80, checks=checks)
+        return Step(
+            f"vectors-{kind}", f"{done} {kind}", left, work, settings, weight=80, checks=checks
+        )
 
     def _train(self, entry: Entry, data: _Data) -> Step:
         def work(workspace: Workspace, progress: Progress) -> None:
@@ -114,15 +144,33 @@ class SelectiveAnswering(Recipe):
             if isinstance(model, FrozenEncoder):
                 model.keep_states(workspace / "states")
             with passing(workspace, entry.name) as checkpoint:
-                model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=progress)
+                model.fit(
+                    texts.inputs,
+                    texts.targets,
+                    classes=(0, 1),
+                    checkpoint=checkpoint,
+                    progress=progress,
+                )
                 model.save(workspace / f"models/{entry.name}")
 
-        files = tuple(f"models/{entry.name}/{name}" for name in ("oodometer_model.json", "weights.safetensors"))
+        files = tuple(
+            f"models/{entry.name}/{name}"
+            for name in ("oodometer_model.json", "weights.safetensors")
+        )
         needs = (f"vectors-{entry.vectors}",) if entry.vectors else ()
         settings = {**entry.settings(), "data": data.set("train").fingerprint}
         about = f"training {entry.name}"
         checks = entries.pretrained_of(entry)
-        return Step(f"train-{entry.name}", about, files, work, settings, needs, weight=entry.weight, checks=checks)
+        return Step(
+            f"train-{entry.name}",
+            about,
+            files,
+            work,
+            settings,
+            needs,
+            weight=entry.weight,
+            checks=checks,
+        )
 
     def _predict(self, entry: Entry, data: _Data) -> Step:
         metered = is_metered()
@@ -130,12 +178,22 @@ class SelectiveAnswering(Recipe):
         def work(workspace: Workspace, progress: Progress) -> None:
             threads = use_threads()
             model = load_model(workspace / f"models/{entry.name}")
-            cost: dict[str, Any] = {"parameters": model.parameters, "threads": threads, "energy": None}
+            cost: dict[str, Any] = {
+                "parameters": model.parameters,
+                "threads": threads,
+                "energy": None,
+            }
             for name in SETS:
                 all_texts = texts = data.set(name)
-                if isinstance(model, FrozenEncoder):  # its states are kept: a few texts are timed without
+                if isinstance(
+                    model, FrozenEncoder
+                ):  # its states are kept: a few texts are timed without
                     texts = texts.sample(_TIMED, data.config.seed)
-                fields: dict[str, Any] = {"label": texts.targets, "ids": texts.ids, "progress": progress}
+                fields: dict[str, Any] = {
+                    "label": texts.targets,
+                    "ids": texts.ids,
+                    "progress": progress,
+                }
                 ask, started = partial(model.predict, texts.inputs, **fields), time.monotonic()
                 if metered and name == "imdb":
                     record, joules = _metered(ask)
@@ -151,10 +209,21 @@ class SelectiveAnswering(Recipe):
                 write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
             workspace.write_json(f"costs/{entry.name}.json", cost)
 
-        files = (*(f"predictions/{entry.name}.{name}.parquet" for name in SETS), f"costs/{entry.name}.json")
+        files = (
+            *(f"predictions/{entry.name}.{name}.parquet" for name in SETS),
+            f"costs/{entry.name}.json",
+        )
         settings = {"data": [data.set(name).fingerprint for name in SETS], "metered": metered}
         about = f"asking {entry.name}"
-        return Step(f"predict-{entry.name}", about, files, work, settings, (f"train-{entry.name}",), entry.weight / 5)
+        return Step(
+            f"predict-{entry.name}",
+            about,
+            files,
+            work,
+            settings,
+            (f"train-{entry.name}",),
+            entry.weight / 5,
+        )
 
 
 def is_metered() -> bool:
@@ -170,8 +239,15 @@ def _metered(work: Callable[[], T]) -> tuple[T, float]:
 
         logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
         # The country only weighs emissions, which are not read.
-        options = {"save_to_file": False, "log_level": "critical", "pue": 1.0, "allow_multiple_runs": True}
-        tracker = OfflineEmissionsTracker(country_iso_code="USA", tracking_mode="process", **options)
+        options = {
+            "save_to_file": False,
+            "log_level": "critical",
+            "pue": 1.0,
+            "allow_multiple_runs": True,
+        }
+        tracker = OfflineEmissionsTracker(
+            country_iso_code="USA", tracking_mode="process", **options
+        )
         tracker.start()
         done = work()
         tracker.stop()
@@ -189,16 +265,22 @@ class _Data:
         config = self.config
         if name == "sst2":
             parts = [sst2(split) for split in config.sst2_splits]
-            inputs, targets, ids = (tuple(chain.from_iterable(getattr(p, f) for p in parts)) for f in _FIELDS)
+            inputs, targets, ids = (
+                tuple(chain.from_iterable(getattr(p, f) for p in parts)) for f in _FIELDS
+            )
             whole = replace(parts[0], inputs=inputs, targets=targets, ids=ids)
-            return whole if config.test_rows is None else whole.sample(config.test_rows, config.seed)
+            return (
+                whole if config.test_rows is None else whole.sample(config.test_rows, config.seed)
+            )
         rows = config.train_rows if name == "train" else config.test_rows
         return imdb("train" if name == "train" else "test").sample(rows, config.seed)
 
     def names(self) -> dict[str, Any]:
         """Rows and marks of each set, for the result."""
         sets = {name: self.set(name) for name in ("train", *SETS)}
-        return {name: {"rows": len(texts), "mark": texts.fingerprint} for name, texts in sets.items()}
+        return {
+            name: {"rows": len(texts), "mark": texts.fingerprint} for name, texts in sets.items()
+        }
 
 
 RECIPE = SelectiveAnswering()

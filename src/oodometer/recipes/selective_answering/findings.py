@@ -16,7 +16,18 @@ from ...reports.drawings import Panel
 from ...results import percent
 from ...verbs.compare import SURE as FIRM
 from ..base import Progress, Workspace
-from ..kit.claims import LEVEL, Claim, Look, Row, above, all_of, claims_from, claims_table, gap, share
+from ..kit.claims import (
+    LEVEL,
+    Claim,
+    Look,
+    Row,
+    above,
+    all_of,
+    claims_from,
+    claims_table,
+    gap,
+    share,
+)
 from ..kit.publish import Figures
 from ..kit.tables import Page, tables_page
 from .tables import CASES, EFFECTS, SETS, SIDE, TOLERANCES
@@ -41,7 +52,9 @@ class Replicates:
     def __init__(self, result: Result) -> None:
         self.result, self.many = result, int(result["settings"]["replicates"])
         self.test = f"paired bootstrap ({self.many:,} replicates)"
-        self._pairs = {(pair["set"], frozenset((pair["a"], pair["b"]))): pair for pair in result["pairs"]}
+        self._pairs = {
+            (pair["set"], frozenset((pair["a"], pair["b"]))): pair for pair in result["pairs"]
+        }
 
     def look(self, value: float, error: float | None = None) -> Look:
         """A share of the replicates as p-values, and what a difference with this standard error lets one see."""
@@ -60,7 +73,9 @@ class Replicates:
         error = pair.get("error" if by == "p_a_better" else "error_b")
         return self.look(self.better(name, a, b, by), error)
 
-    def some(self, name: str, looks: Sequence[Look], fields: Mapping[str, Any], words: str = "") -> Row:
+    def some(
+        self, name: str, looks: Sequence[Look], fields: Mapping[str, Any], words: str = ""
+    ) -> Row:
         """A claim that something occurs in at least one of several pairs, corrected for their number (Bonferroni)."""
         least, few = len(looks) / (1 + self.many), ""
         if least > LEVEL:
@@ -70,14 +85,24 @@ class Replicates:
     def apart(self, first: str, second: str, titles: Sequence[str]) -> Row:
         """Two metrics order some pair of models differently."""
         seen, looks = [], []
-        both = [row for row in self.result["disagreements"] if set(row["metrics"]) == {first, second}]
+        both = [
+            row for row in self.result["disagreements"] if set(row["metrics"]) == {first, second}
+        ]
         for name in SETS:
-            orders, parted = self.result["rankings"][name], [row for row in both if row["set"] == name]
+            orders, parted = (
+                self.result["rankings"][name],
+                [row for row in both if row["set"] == name],
+            )
             shares = [pair["share"] or 0.0 for row in parted for pair in row["pairs"]]
             # Pairs that the metrics order alike were looked at as well.
-            looks += [*map(self.look, shares), *[Look()] * (math.comb(len(orders[first]), 2) - len(shares))]
+            looks += [
+                *map(self.look, shares),
+                *[Look()] * (math.comb(len(orders[first]), 2) - len(shares)),
+            ]
             tau = kendall_tau(orders[first], orders[second])
-            seen.append(f"{NAMES[name]}: tau {tau:.2f}, {len(shares)} pairs apart, {beyond(shares)}")
+            seen.append(
+                f"{NAMES[name]}: tau {tau:.2f}, {len(shares)} pairs apart, {beyond(shares)}"
+            )
         fields = {"first": titles[0], "second": titles[1], "seen": "; ".join(seen)}
         return self.some(f"{first}_and_{second}", looks, fields, "apart")
 
@@ -107,13 +132,25 @@ class Parting:
 
 def partings(result: Result) -> list[Parting]:
     """Every pair that AUC and DiSCA order differently, the firmest first, with its coverage at risk."""
-    models, replicates, out = {model["name"]: model for model in result["models"]}, Replicates(result), []
+    models, replicates, out = (
+        {model["name"]: model for model in result["models"]},
+        Replicates(result),
+        [],
+    )
     for disagreement in result["disagreements"]:
-        for pair in disagreement["pairs"] if set(disagreement["metrics"]) == {"auc_coverage", "disca"} else ():
+        for pair in (
+            disagreement["pairs"]
+            if set(disagreement["metrics"]) == {"auc_coverage", "disca"}
+            else ()
+        ):
             a, b = (pair["preferred"][metric] for metric in ("auc_coverage", "disca"))
-            first, second = (float(models[name][disagreement["set"]][SIDE]["value"]) for name in (a, b))
+            first, second = (
+                float(models[name][disagreement["set"]][SIDE]["value"]) for name in (a, b)
+            )
             look = replicates.look(1 - pair["with_first"], pair.get("error"))
-            out.append(Parting(disagreement["set"], a, b, float(pair["share"]), (first, second), look))
+            out.append(
+                Parting(disagreement["set"], a, b, float(pair["share"]), (first, second), look)
+            )
     return sorted(out, key=lambda parting: -parting.share)
 
 
@@ -147,22 +184,47 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     looks = [all_of([look(pair.share), pair.look]) for pair in parted]
     every = sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS)
     looks += [Look()] * (every - len(parted))
-    fields: dict[str, Any] = {"of": len(parted), "disca": _sides(parted)["DiSCA"], "firm": len(firm)}
+    fields: dict[str, Any] = {
+        "of": len(parted),
+        "disca": _sides(parted)["DiSCA"],
+        "firm": len(firm),
+    }
     yield replicates.some("auc_misleads", looks, {**fields, "disca_firm": _sides(firm)["DiSCA"]})
     seen = []
     for name in SETS:
         here = [pair for pair in firm if pair.name == name]
         sides, sure = _sides(here), sum(pair.look.refutes <= LEVEL for pair in here)
-        words = {"where": NAMES[name], "auc": sides["AUC"], "disca": sides["DiSCA"], "of": len(here), "beyond": sure}
-        seen.append(PAGE.fill(PAGE.words["page"]["parting"], words) if here else f"{NAMES[name]}: no firm pair")
+        words = {
+            "where": NAMES[name],
+            "auc": sides["AUC"],
+            "disca": sides["DiSCA"],
+            "of": len(here),
+            "beyond": sure,
+        }
+        seen.append(
+            PAGE.fill(PAGE.words["page"]["parting"], words)
+            if here
+            else f"{NAMES[name]}: no firm pair"
+        )
     contested = sum(finding.get("contested", False) for finding in result["findings"])
     fields = {"seen": "; ".join(seen), "firm": percent(FIRM, 0), "contested": contested}
     yield Row("disca_is_right", replicates.test, [pair.look for pair in firm], fields, "most")
     yield replicates.apart("accuracy", "auc_coverage", ("accuracy", "AUC"))
     home, away = (result["rankings"][name]["disca"] for name in SETS)
-    turns = [(replicates.better("imdb", a, b), replicates.better("sst2", b, a)) for a, b in permutations(home, 2)]
-    fields = {"tau": kendall_tau(home, away), "home": home[0], "away": away[0], "seen": beyond(list(map(min, turns)))}
-    looks = [all_of([replicates.ahead("imdb", a, b), replicates.ahead("sst2", b, a)]) for a, b in permutations(home, 2)]
+    turns = [
+        (replicates.better("imdb", a, b), replicates.better("sst2", b, a))
+        for a, b in permutations(home, 2)
+    ]
+    fields = {
+        "tau": kendall_tau(home, away),
+        "home": home[0],
+        "away": away[0],
+        "seen": beyond(list(map(min, turns))),
+    }
+    looks = [
+        all_of([replicates.ahead("imdb", a, b), replicates.ahead("sst2", b, a)])
+        for a, b in permutations(home, 2)
+    ]
     yield replicates.some("domains", looks, fields)
 
 
@@ -178,17 +240,27 @@ def case_claims(result: Result) -> list[Claim]:
     rows, replicates, many = [], Replicates(result), len(result["models"])
     for case, number in CASES.items():
         if case == "tail":
-            where = [NAMES[finding["set"]] for finding in result["findings"] if finding["name"] == "tail"]
+            where = [
+                NAMES[finding["set"]] for finding in result["findings"] if finding["name"] == "tail"
+            ]
             looks = [Look(replicates.look(tail["share"]).supports) for tail in result["tails"]]
             looks += [Look()] * (len(SETS) * many * (many - 1) // 2 - len(looks))
             test = replicates.test
         else:
             seen = ((model, name) for model in result["models"] for name in SETS)
-            seen = ((model, name) for model, name in seen if any(row["name"] == case for row in model[name]["cases"]))
+            seen = (
+                (model, name)
+                for model, name in seen
+                if any(row["name"] == case for row in model[name]["cases"])
+            )
             where = [f"{model['name']} on {NAMES[name]}" for model, name in seen]
             looks = [Look(row[case]["p"]) for row in result["search"]["observed"]]
             test = f"{result['search']['chance']:,} curves of chance"
-        fields = {"number": number, "name": case, "seen": ", ".join(dict.fromkeys(where)) or "not seen"}
+        fields = {
+            "number": number,
+            "name": case,
+            "seen": ", ".join(dict.fromkeys(where)) or "not seen",
+        }
         rows.append(Row(case, test, looks, fields, "any", "case"))
     return claims_from(PAGE, rows)
 
@@ -201,11 +273,21 @@ def _six_cases(result: Result) -> Row:
         if claim.look.supports <= LEVEL:
             sure.append(f"{title}: {claim.evidence}")
         else:
-            powers = (f"{100 * power_at(result, claim.name, name, EFFECTS[-1])['power']:.0f} %" for name in SETS)
-            short = f" (seen: {claim.evidence}; p {claim.look.supports:.2f} among {claim.looks} looks)"
-            rest.append(f"{title} {' / '.join(powers)}{'' if claim.evidence == 'not seen' else short}")
+            powers = (
+                f"{100 * power_at(result, claim.name, name, EFFECTS[-1])['power']:.0f} %"
+                for name in SETS
+            )
+            short = (
+                f" (seen: {claim.evidence}; p {claim.look.supports:.2f} among {claim.looks} looks)"
+            )
+            rest.append(
+                f"{title} {' / '.join(powers)}{'' if claim.evidence == 'not seen' else short}"
+            )
     text = f"; undecided, with the power at a true inversion of {100 * EFFECTS[-1]:.0f} points on IMDb / SST-2: "
-    fields = {"beyond": "; ".join(sure) or "none", "undecided": text + ", ".join(rest) if rest else ""}
+    fields = {
+        "beyond": "; ".join(sure) or "none",
+        "undecided": text + ", ".join(rest) if rest else "",
+    }
     test = "bootstrap and curves of chance, each case corrected for its looks"
     return Row("six_cases", test, [claim.look for claim in claims], fields)
 
@@ -226,12 +308,22 @@ def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
         for name in SETS if pairs else ():
             leads = [_score(a, name) - _score(b, name) for a, b in pairs]
             shares = [replicates.better(name, a["name"], b["name"]) for a, b in pairs]
-            sure = [lead for lead, value in zip(zip(leads, pairs, strict=True), shares, strict=True) if value >= SURE]
+            sure = [
+                lead
+                for lead, value in zip(zip(leads, pairs, strict=True), shares, strict=True)
+                if value >= SURE
+            ]
             seen = beyond(shares)
             if sure:
                 a, b = max(sure, key=lambda lead: lead[0])[1]
                 seen += f", such as {a['name']} against {b['name']}"
-            fields = {"word": word, "other": other, "where": NAMES[name], "of": len(pairs), "seen": seen}
+            fields = {
+                "word": word,
+                "other": other,
+                "where": NAMES[name],
+                "of": len(pairs),
+                "seen": seen,
+            }
             fields["ahead"] = sum(lead > 0 for lead in leads)
             looks = [replicates.ahead(name, a["name"], b["name"]) for a, b in pairs]
             yield replicates.some(f"{word}_{name}", looks, fields, "not_always_better")
@@ -256,17 +348,33 @@ def _score(model: Mapping[str, Any], name: str) -> float:
 
 def _of_rises(models: Models) -> Iterator[Row]:
     """Who fluctuates more: sums of words, and models out of domain? Errors from the 95 % bootstrap intervals."""
-    home, away = ({name: m[study]["disca"]["fluctuations"] for name, m in models.items()} for study in SETS)
-    ends = {(n, study): m[study]["disca"]["fluctuations_interval"] for n, m in models.items() for study in SETS}
+    home, away = (
+        {name: m[study]["disca"]["fluctuations"] for name, m in models.items()} for study in SETS
+    )
+    ends = {
+        (n, study): m[study]["disca"]["fluctuations_interval"]
+        for n, m in models.items()
+        for study in SETS
+    }
     errors = {key: float(high - low) / (2 * 1.96) for key, (low, high) in ends.items()}
     sums = [name for name in home if name.endswith("-SUM")]
     others = [name for name in home if name not in sums]
     if sums and others:
         many, few = (sum(home[n] for n in group) / len(group) for group in (sums, others))
-        error = math.hypot(*(errors[n, "imdb"] / len(group) for group in (sums, others) for n in group))
-        yield Row("sums_fluctuate", RISES, [gap(many - few, error)], {"many": many, "few": few, "error": error})
+        error = math.hypot(
+            *(errors[n, "imdb"] / len(group) for group in (sums, others) for n in group)
+        )
+        yield Row(
+            "sums_fluctuate",
+            RISES,
+            [gap(many - few, error)],
+            {"many": many, "few": few, "error": error},
+        )
     gaps = {name: away[name] - home[name] for name in home}
-    looks = [gap(value, math.hypot(errors[name, "imdb"], errors[name, "sst2"])) for name, value in gaps.items()]
+    looks = [
+        gap(value, math.hypot(errors[name, "imdb"], errors[name, "sst2"]))
+        for name, value in gaps.items()
+    ]
     fields = {"more": sum(value > 0 for value in gaps.values()), "of": len(gaps)}
     yield Row("more_out_of_domain", RISES, looks, fields, "most")
 
@@ -287,17 +395,38 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
     if "GLOVE-SUM" in models:
         mean = {}
         for one, model in models.items():
-            rows = [row for row in model["imdb"]["disca"]["by_tolerance"] if round(row["tolerance"], 2) in TOLERANCES]
+            rows = [
+                row
+                for row in model["imdb"]["disca"]["by_tolerance"]
+                if round(row["tolerance"], 2) in TOLERANCES
+            ]
             mean[one] = sum(float(row["b"]) for row in rows) / len(rows)
-        best, others = min(mean, key=mean.__getitem__), [name for name in models if name != "GLOVE-SUM"]
+        best, others = (
+            min(mean, key=mean.__getitem__),
+            [name for name in models if name != "GLOVE-SUM"],
+        )
         looks = [replicates.ahead("imdb", name, "GLOVE-SUM", "p_a_larger_b") for name in others]
         fields = {"best": best, "lowest": mean[best], "glove": mean["GLOVE-SUM"]}
-        yield Row("glove_b", replicates.test if "p_a_larger_b" in replicates.result["pairs"][0] else "", looks, fields)
+        yield Row(
+            "glove_b",
+            replicates.test if "p_a_larger_b" in replicates.result["pairs"][0] else "",
+            looks,
+            fields,
+        )
     # Do transformers form plateaus? That none is seen does not say that there is none
-    cases = [(name, where, case) for name, model in models.items() for where in SETS for case in model[where]["cases"]]
-    plateaus = {(name, where): case["share"] for name, where, case in cases if case["name"] == "plateau"}
+    cases = [
+        (name, where, case)
+        for name, model in models.items()
+        for where in SETS
+        for case in model[where]["cases"]
+    ]
+    plateaus = {
+        (name, where): case["share"] for name, where, case in cases if case["name"] == "plateau"
+    }
     large = [name for name, model in models.items() if model["family"] == "transformer"]
-    looks = [Look(share(plateaus.get((name, where), 0.0)).supports) for name in large for where in SETS]
+    looks = [
+        Look(share(plateaus.get((name, where), 0.0)).supports) for name in large for where in SETS
+    ]
     seen = ", ".join(f"{name} ({NAMES[where]})" for name, where in plateaus) or "no model"
     yield Row("plateau", f"bootstrap ({REPLICATES} replicates)", looks, {"seen": seen}, "any")
     by_paper = {model["stands_for"]: name for name, model in models.items()}
@@ -323,22 +452,47 @@ def draw(workspace: Workspace, progress: Progress) -> None:
 
 def _scores(result: Result, name: str) -> dict[str, Any]:
     """DiSCA by model; a model without is left out."""
-    return {model["name"]: model[name]["disca"] for model in result["models"] if model[name]["disca"] is not None}
+    return {
+        model["name"]: model[name]["disca"]
+        for model in result["models"]
+        if model[name]["disca"] is not None
+    }
 
 
-def _of_tolerances(result: Result, y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: Any) -> list[Panel]:
+def _of_tolerances(
+    result: Result, y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: Any
+) -> list[Panel]:
     """A panel for each set, a line for each model over the tolerances."""
     marks = {"values": [tenth / 10 for tenth in range(5, 11)], "format": ".1f"}
-    across, order = plain.axis("tolerance", "accuracy tolerated", _BACK, axis=marks), {"field": "tolerance"}
-    chart = plain.lines(across, plain.axis(y, title, scale, **more), "model", order={**order, "sort": "descending"})
+    across, order = (
+        plain.axis("tolerance", "accuracy tolerated", _BACK, axis=marks),
+        {"field": "tolerance"},
+    )
+    chart = plain.lines(
+        across, plain.axis(y, title, scale, **more), "model", order={**order, "sort": "descending"}
+    )
     panels = []
     for name in SETS:
-        steps = [(model, row) for model, score in _scores(result, name).items() for row in score["by_tolerance"]]
+        steps = [
+            (model, row)
+            for model, score in _scores(result, name).items()
+            for row in score["by_tolerance"]
+        ]
         rows: list[dict[str, Any]] = []
         for model, row in steps:
             if row["tolerance"] in _TOLERANCES:
-                better = sum(o["value"] > row["value"] for _, o in steps if o["tolerance"] == row["tolerance"])
-                rows.append({"model": model, "tolerance": row["tolerance"], y: {**row, "rank": 1 + better}[y]})
+                better = sum(
+                    o["value"] > row["value"]
+                    for _, o in steps
+                    if o["tolerance"] == row["tolerance"]
+                )
+                rows.append(
+                    {
+                        "model": model,
+                        "tolerance": row["tolerance"],
+                        y: {**row, "rank": 1 + better}[y],
+                    }
+                )
         panels.append(Panel(name, NAMES[name], chart, rows))
     return panels
 
@@ -362,7 +516,14 @@ def _of_models(result: Result, chart: Mapping[str, Any], fields: Sequence[str]) 
     panels = []
     for name in SETS:
         scores = _scores(result, name).items()
-        panels.append(Panel(name, NAMES[name], chart, [{"model": m, **{f: s[f] for f in fields}} for m, s in scores]))
+        panels.append(
+            Panel(
+                name,
+                NAMES[name],
+                chart,
+                [{"model": m, **{f: s[f] for f in fields}} for m, s in scores],
+            )
+        )
     return panels
 
 
@@ -370,42 +531,82 @@ _DOTS = plain.dots("model", plain.axis("a", "confidence a", _FREE))
 _RISES = plain.axis("fluctuations", "rises (bars)", {"zero": True})
 _BARS = plain.bars("model", _RISES, plain.axis("penalty", "penalty (marks)"))
 _RANKS: Mapping[str, Any] = {"scale": {"zero": False, "reverse": True}, "axis": {"tickMinStep": 1}}
-FIGURES = Figures(PAGE, {"figure-1-b": partial(_of_tolerances, y="b", title="confidence b"),
-    "figure-2-a": partial(_of_models, chart=_DOTS, fields="a"),
-    "figure-3-fluctuations": partial(_of_models, chart=_BARS, fields=("fluctuations", "penalty")),
-    "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
-    "figure-5-coverage-by-tolerance": partial(_of_tolerances, y="coverage", title="coverage"),
-    "figure-6-confidence-by-accuracy": partial(_of_curves, x="accuracy", y="confidence"),
-    "figure-8-curves": partial(_of_curves, x="coverage", y="accuracy", scale={**_BACK, "reverse": False}),
-    "figure-9-accuracy-by-tolerance": partial(_of_tolerances, y="accuracy", title="accuracy"),
-    "figure-16-rankings": partial(_of_tolerances, y="rank", title="rank by DiSCA", **_RANKS)})  # fmt: skip
+FIGURES = Figures(
+    PAGE,
+    {
+        "figure-1-b": partial(_of_tolerances, y="b", title="confidence b"),
+        "figure-2-a": partial(_of_models, chart=_DOTS, fields="a"),
+        "figure-3-fluctuations": partial(
+            _of_models, chart=_BARS, fields=("fluctuations", "penalty")
+        ),
+        "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
+        "figure-5-coverage-by-tolerance": partial(_of_tolerances, y="coverage", title="coverage"),
+        "figure-6-confidence-by-accuracy": partial(_of_curves, x="accuracy", y="confidence"),
+        "figure-8-curves": partial(
+            _of_curves, x="coverage", y="accuracy", scale={**_BACK, "reverse": False}
+        ),
+        "figure-9-accuracy-by-tolerance": partial(_of_tolerances, y="accuracy", title="accuracy"),
+        "figure-16-rankings": partial(_of_tolerances, y="rank", title="rank by DiSCA", **_RANKS),
+    },
+)
 
 
 def markdown(result: Result) -> str:
     """All tables of a result, one after the other."""
     models, work, data = result["models"], result["work"], result["settings"]["data"]
-    places = ("itself" if model["name"] == model["stands_for"] else model["stands_for"] for model in models)
+    places = (
+        "itself" if model["name"] == model["stands_for"] else model["stands_for"]
+        for model in models
+    )
     named = [{**model, "place_of": place} for model, place in zip(models, places, strict=True)]
-    fields = {"sizes": " and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS), "cores": work["cores"]}
-    fields |= {"minutes": work["seconds"] / 60, "processor": work["cpu_seconds"] / 60, "threads": work["threads"]}
+    fields = {
+        "sizes": " and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS),
+        "cores": work["cores"],
+    }
+    fields |= {
+        "minutes": work["seconds"] / 60,
+        "processor": work["cpu_seconds"] / 60,
+        "threads": work["threads"],
+    }
     out = [PAGE.table("models", named, **fields), *(_tolerances(result, name) for name in SETS)]
     # The score at tolerance 0.95 on each grid: the paper does not state its own; an undefined one counts as 0
     seen = []
     for name in SETS:
         scores = {model: score["by_grid"] for model, score in _scores(result, name).items()}
         grids = ("coverage", "thresholds", "samples")
-        first, *others = (sorted(scores, key=lambda model: -(scores[model].get(grid) or 0.0)) for grid in grids)
+        first, *others = (
+            sorted(scores, key=lambda model: -(scores[model].get(grid) or 0.0)) for grid in grids
+        )
         if len(scores) > 1:
-            seen.append(f"{NAMES[name]} {' and '.join(f'{kendall_tau(first, other):.2f}' for other in others)}")
+            seen.append(
+                f"{NAMES[name]} {' and '.join(f'{kendall_tau(first, other):.2f}' for other in others)}"
+            )
     out.append(PAGE.table("grids", models, seen="; ".join(seen)))
     metrics, rankings = ("accuracy", "auc_coverage", "disca"), result["rankings"]
-    orders = [order for s in SETS for order in (*(rankings[s][m] for m in metrics), list(PAGE.paper[s]))]
+    orders = [
+        order for s in SETS for order in (*(rankings[s][m] for m in metrics), list(PAGE.paper[s]))
+    ]
     ranks = range(len(models))
     rows = [[str(i + 1), *(order[i] if i < len(order) else "-" for order in orders)] for i in ranks]
-    out += [PAGE.table("rankings", rows), _partings(result), PAGE.table("cases", _cases(result), **result["search"])]
+    out += [
+        PAGE.table("rankings", rows),
+        _partings(result),
+        PAGE.table("cases", _cases(result), **result["search"]),
+    ]
     energy = sorted({model["energy"]["words"] for model in models if model["energy"] is not None})
-    after = f"Energy: {energy[0]}." if energy else "Energy was not counted: the extra `energy` is not installed."
-    out.append(PAGE.table("costs", models, after=after, optimal_parameters=result["settings"]["optimal_parameters"]))
+    after = (
+        f"Energy: {energy[0]}."
+        if energy
+        else "Energy was not counted: the extra `energy` is not installed."
+    )
+    out.append(
+        PAGE.table(
+            "costs",
+            models,
+            after=after,
+            optimal_parameters=result["settings"]["optimal_parameters"],
+        )
+    )
     return tables_page([*out, claims_table(result["claims"])])
 
 
@@ -416,15 +617,23 @@ def _tolerances(result: Result, name: str) -> str:
     for model in sorted(scores, key=lambda m: -float(scores[m]["value"])):
         score = {round(row["tolerance"], 2): row for row in scores[model]["by_tolerance"]}
         row = [model]
-        for tolerance, printed in zip(tolerances, theirs.get(model, [None] * len(tolerances)), strict=True):
-            text = f"{score[tolerance]['value']:.2f}" + ("" if printed is None else f" ({printed:.2f})")
+        for tolerance, printed in zip(
+            tolerances, theirs.get(model, [None] * len(tolerances)), strict=True
+        ):
+            text = f"{score[tolerance]['value']:.2f}" + (
+                "" if printed is None else f" ({printed:.2f})"
+            )
             row.append(text if score[tolerance]["never_below"] else f"**{text}**")
         rows.append(row)
     ours = {model["name"] for model in result["models"]}
-    alone = "; ".join(f"{name} {row[0]:.2f} to {row[-1]:.2f}" for name, row in theirs.items() if name not in ours)
+    alone = "; ".join(
+        f"{name} {row[0]:.2f} to {row[-1]:.2f}" for name, row in theirs.items() if name not in ours
+    )
     fields = {"part": "a" if name == "imdb" else "b", "where": NAMES[name]}
     fields |= {"heads": " | ".join(f"<{t:.2f}" for t in tolerances)}
-    return PAGE.table("tolerances", rows, **fields, alone=f"In the paper alone: {alone}" if alone else "")
+    return PAGE.table(
+        "tolerances", rows, **fields, alone=f"In the paper alone: {alone}" if alone else ""
+    )
 
 
 def _partings(result: Result) -> str:
@@ -436,19 +645,36 @@ def _partings(result: Result) -> str:
         counts = ", ".join(f"{side} on {count}" for side, count in _sides(here).items())
         seen.append(f"{NAMES[name]}: {len(here)} pairs, with {counts}")
     sides = _sides(firm)
-    verdict = next((claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"), "undecided")
-    fields = {"of": len(parted), "firm": len(firm), "seen": "; ".join(seen), "auc": sides["AUC"],
-        "disca": sides["DiSCA"]}  # fmt: skip
+    verdict = next(
+        (claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"),
+        "undecided",
+    )
+    fields = {
+        "of": len(parted),
+        "firm": len(firm),
+        "seen": "; ".join(seen),
+        "auc": sides["AUC"],
+        "disca": sides["DiSCA"],
+    }
     fields["verdict"] = "is undecided" if verdict == "undecided" else verdict
-    fields["none"] = ", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else "."
+    fields["none"] = (
+        ", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else "."
+    )
     return PAGE.table("partings", [(pair, NAMES[pair.name]) for pair in firm], **fields)
 
 
 def _cases(result: Result) -> Iterator[list[str]]:
     """Each failure case: where it is seen, whether that is beyond chance, and how often a true one would be seen."""
     for claim in case_claims(result):
-        row = [claim.claim, claim.evidence, f"{claim.look.supports:.3f} ({claim.looks})", claim.verdict]
-        for power in (power_at(result, claim.name, name, effect) for name in SETS for effect in EFFECTS):
+        row = [
+            claim.claim,
+            claim.evidence,
+            f"{claim.look.supports:.3f} ({claim.looks})",
+            claim.verdict,
+        ]
+        for power in (
+            power_at(result, claim.name, name, effect) for name in SETS for effect in EFFECTS
+        ):
             small = "*" if power["rise"] <= LEAST.get(claim.name, 0.0) else ""
             lowest, highest = (100 * end(power["by_model"]) for end in (min, max))
             row.append(f"{100 * power['power']:.0f}{small} ({lowest:.0f} to {highest:.0f})")

@@ -36,10 +36,21 @@ class RunConfig:
     seed: int = 0
 
 
-RUN_CONFIGS = {"small": RunConfig(),
-    "tiny": RunConfig(train_rows=3_000, test_rows=600, sst2_splits=("dev",), encoder_rows=400, dimensions=50,
-        word2vec_epochs=1, glove_epochs=2),
-    "paper": RunConfig(sst2_splits=("test",), encoder_rows=None, dimensions=300, trained_vectors=False)}  # fmt: skip
+RUN_CONFIGS = {
+    "small": RunConfig(),
+    "tiny": RunConfig(
+        train_rows=3_000,
+        test_rows=600,
+        sst2_splits=("dev",),
+        encoder_rows=400,
+        dimensions=50,
+        word2vec_epochs=1,
+        glove_epochs=2,
+    ),
+    "paper": RunConfig(
+        sst2_splits=("test",), encoder_rows=None, dimensions=300, trained_vectors=False
+    ),
+}
 
 
 @final
@@ -64,7 +75,11 @@ class Entry:
         if self.training is not None:
             usual = TrainingConfig()
             training = {k: v for k, v in asdict(self.training).items() if v != getattr(usual, k)}
-        out: dict[str, Any] = {"kind": self.kind, "options": dict(self.options), "vectors": self.vectors}
+        out: dict[str, Any] = {
+            "kind": self.kind,
+            "options": dict(self.options),
+            "vectors": self.vectors,
+        }
         return out | {"training": training, "rows": self.rows}
 
 
@@ -96,7 +111,10 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
 
 _GOOGLE, _GLOVE = "GoogleNews-vectors-negative300", "glove.840B.300d"
 VECTORS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "word2vec": ((f"{_GOOGLE}.bin", f"{_GOOGLE}.bin.gz"), f"hub:LoganKilpatrick/{_GOOGLE}/{_GOOGLE}.bin.gz"),
+    "word2vec": (
+        (f"{_GOOGLE}.bin", f"{_GOOGLE}.bin.gz"),
+        f"hub:LoganKilpatrick/{_GOOGLE}/{_GOOGLE}.bin.gz",
+    ),
     "glove": ((f"{_GLOVE}.txt", f"{_GLOVE}.zip"), f"hub:stanfordnlp/glove/{_GLOVE}.zip"),
 }
 """Downloaded vectors of the paper's scale: a file in the folder of OODOMETER_DATA, else a file on the hub."""
@@ -115,7 +133,11 @@ def check_vectors(kind: str) -> None:
     if vectors_source(kind).startswith("hub:") and not hub_answers():
         files = " or ".join(VECTORS[kind][0])
         got = "none beside the data, and the hub does not answer"
-        raise InputError(f"the word vectors {files}", got=got, remedy="put the file into the folder of OODOMETER_DATA")
+        raise InputError(
+            f"the word vectors {files}",
+            got=got,
+            remedy="put the file into the folder of OODOMETER_DATA",
+        )
 
 
 def pretrained_of(entry: Entry) -> dict[str, Callable[[], Any]]:

@@ -41,7 +41,9 @@ class Steps:
     def __init__(self, curve: Mapping[str, Any], rows: int) -> None:
         answered = np.ceil(rows * COVERAGES - 1e-9)
         self.rows = np.diff(answered, prepend=0.0)
-        right = np.diff(np.asarray(curve["y"]) * answered, prepend=0.0)  # errors of a tie are shares of rows
+        right = np.diff(
+            np.asarray(curve["y"]) * answered, prepend=0.0
+        )  # errors of a tie are shares of rows
         self.falling = _falling(np.clip(right, 0, self.rows), self.rows)
 
 
@@ -54,7 +56,10 @@ def _falling(right: Array, rows: Array) -> Array:
 
 
 def search_of(
-    models: Sequence[Mapping[str, Any]], sets: Sequence[str], seed: int, progress: Progress | None = None
+    models: Sequence[Mapping[str, Any]],
+    sets: Sequence[str],
+    seed: int,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """p-values of cases 2 to 6 for each model and set, from 2,000 curves of chance (``observed``), and how often
     `compare` would see a case that is truly there by an inversion of each size (``power``), and the curve's ``rise``.
@@ -63,18 +68,31 @@ def search_of(
     for name in sets:
         steps = [Steps(model[name]["curve"], int(model[name]["rows"])) for model in models]
         for model, one in zip(models, steps, strict=True):
-            observed.append({"model": model["name"], "set": name, **_observed(model[name]["curve"], one, seed)})
+            observed.append(
+                {"model": model["name"], "set": name, **_observed(model[name]["curve"], one, seed)}
+            )
         done += 1
         for case, effect in product(CASES, EFFECTS):
-            pairs = [power_of(case, step.rows, step.falling, effect, seed, _SAMPLES) for step in steps]
+            pairs = [
+                power_of(case, step.rows, step.falling, effect, seed, _SAMPLES) for step in steps
+            ]
             shares, rises = ([pair[i] for pair in pairs] for i in (0, 1))
             row = {"name": case, "case": CASES[case], "set": name, "effect": effect}
-            row |= {"power": float(np.mean(shares)), "by_model": shares, "rise": float(np.mean(rises))}
+            row |= {
+                "power": float(np.mean(shares)),
+                "by_model": shares,
+                "rise": float(np.mean(rises)),
+            }
             power.append(row)
             done += 1
             if progress is not None:
                 progress(done, total)
-    return {"chance": _CHANCE, "samples": _SAMPLES, "observed": rounded(observed), "power": rounded(power)}
+    return {
+        "chance": _CHANCE,
+        "samples": _SAMPLES,
+        "observed": rounded(observed),
+        "power": rounded(power),
+    }
 
 
 def _observed(curve: Mapping[str, Any], steps: Steps, seed: int) -> dict[str, Any]:
@@ -83,7 +101,10 @@ def _observed(curve: Mapping[str, Any], steps: Steps, seed: int) -> dict[str, An
     cases = {}
     for case, size in seen.items():
         reached = 1 + int((chance[case] >= size[0] - 1e-9).sum())
-        cases[case] = {"size": float(size[0]), "p": reached / (1 + _CHANCE) if size[0] > LEAST[case] else 1.0}
+        cases[case] = {
+            "size": float(size[0]),
+            "p": reached / (1 + _CHANCE) if size[0] > LEAST[case] else 1.0,
+        }
     return cases
 
 
@@ -110,7 +131,9 @@ def inverted(case: str, rows: Array, accuracy: Array, effect: float) -> Array:
     return np.clip(out, 0, 1)
 
 
-def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, samples: int) -> tuple[float, float]:
+def power_of(
+    case: str, rows: Array, accuracy: Array, effect: float, seed: int, samples: int
+) -> tuple[float, float]:
     """How often a case that is there is seen, beyond 200 curves of chance fitted anew, and how large it truly is."""
     rng, seen = generator(seed, f"{case} {effect:g}"), 0
     if case == "tail":
@@ -127,7 +150,9 @@ def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, 
             share = float(((_mean(*b, first) > _mean(*a, first)) & (_mean(*a) > _mean(*b))).mean())
             gap = float(_mean(right[1], rows, first) - _mean(right[0], rows, first))
             seen += bool(gap >= _TAIL_LEAST and share >= SURE)
-        return seen / samples, float(_mean(better * rows, rows, first) - _mean(worse * rows, rows, first))
+        return seen / samples, float(
+            _mean(better * rows, rows, first) - _mean(worse * rows, rows, first)
+        )
     truth = inverted(case, rows, accuracy, effect)
     expected = case_sizes((np.cumsum(truth * rows) / np.cumsum(rows))[None])[case]
     curves = _curves(rows, truth, samples, rng)
@@ -153,7 +178,9 @@ def _mean(right: Array, rows: Array, steps: Array | slice = slice(None)) -> Arra
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""
-TOLERANCES = tuple(percent / 100 for percent in range(55, 100, 5))  # the paper's, over which b is averaged
+TOLERANCES = tuple(
+    percent / 100 for percent in range(55, 100, 5)
+)  # the paper's, over which b is averaged
 _ROUNDS = 50  # of 200 replicates each: 10,000, so that one among ninety looks can be beyond chance
 _OPTIONS = ("tolerance", "weights", "grid", "steps", "risk", "coverage")
 
@@ -177,39 +204,62 @@ class Shares:
         """The share in which two metrics part so, and in which the third measure sides with the first of them."""
         (one, a), (other, b) = preferred.items()
         pair = self.models.index(a), self.models.index(b)
-        share = {"share": float(self.parted[one, other][pair]), "with_first": float(self.better[SIDE][pair])}
+        share = {
+            "share": float(self.parted[one, other][pair]),
+            "with_first": float(self.better[SIDE][pair]),
+        }
         return {"preferred": preferred, **share, "error": float(self.error[SIDE][pair])}
 
 
 def shares_of(
-    workspace: Workspace, models: Sequence[str], name: str, settings: Mapping[str, Any], progress: Progress
+    workspace: Workspace,
+    models: Sequence[str],
+    name: str,
+    settings: Mapping[str, Any],
+    progress: Progress,
 ) -> Shares:
     """All shares of the models on a set, from their predictions files; every replicate draws the same rows for all."""
-    records = [read_predictions(workspace.folder / f"predictions/{model}.{name}.parquet") for model in models]
+    records = [
+        read_predictions(workspace.folder / f"predictions/{model}.{name}.parquet")
+        for model in models
+    ]
     confidences = [np.asarray(record.probabilities).max(axis=1) for record in records]
     verdicts = [record.verdicts for record in records]
-    groups = [Ranks.of(confidence, other).groups for confidence, other in zip(confidences, verdicts, strict=True)]
+    groups = [
+        Ranks.of(confidence, other).groups
+        for confidence, other in zip(confidences, verdicts, strict=True)
+    ]
     options = {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
     early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
-    better, sums, squares = ({metric: np.zeros(shape) for metric in (*RANKED, SIDE, "b")} for _ in range(3))
+    better, sums, squares = (
+        {metric: np.zeros(shape) for metric in (*RANKED, SIDE, "b")} for _ in range(3)
+    )
     parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
     for number in range(_ROUNDS):
-        curves = jointly_resampled(groups, confidences, verdicts, int(settings["seed"]) * 1000 + number)
+        curves = jointly_resampled(
+            groups, confidences, verdicts, int(settings["seed"]) * 1000 + number
+        )
         ahead = {}
         for metric in better:
             if metric == "b":
                 how = options["grid"], options["steps"], TOLERANCES
-                drawn = np.stack([disca_terms(curve, *how).b.mean(axis=1) for curve in curves], axis=1)
+                drawn = np.stack(
+                    [disca_terms(curve, *how).b.mean(axis=1) for curve in curves], axis=1
+                )
             else:
                 drawn = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
             gaps = np.nan_to_num(drawn[:, :, None] - drawn[:, None, :])
             sums[metric] += gaps.sum(axis=0)
             squares[metric] += (gaps**2).sum(axis=0)
             ahead[metric] = drawn[:, :, None] > drawn[:, None, :]
-            better[metric] += (ahead[metric] + 0.5 * (drawn[:, :, None] == drawn[:, None, :])).sum(axis=0)
+            better[metric] += (ahead[metric] + 0.5 * (drawn[:, :, None] == drawn[:, None, :])).sum(
+                axis=0
+            )
         for one, other in parted:
             parted[one, other] += (ahead[one] & ahead[other].transpose(0, 2, 1)).sum(axis=0)
-        first = np.stack([curve.at_coverages(early).accuracy.mean(axis=1) for curve in curves], axis=1)
+        first = np.stack(
+            [curve.at_coverages(early).accuracy.mean(axis=1) for curve in curves], axis=1
+        )
         tail += (ahead["auc_coverage"] & (first[:, None, :] > first[:, :, None])).sum(axis=0)
         progress(number + 1, _ROUNDS)
     replicates = _ROUNDS * REPLICATES
@@ -218,7 +268,10 @@ def shares_of(
     tail_seen = (area[:, None] > area[None]) & (seen[None] - seen[:, None] >= _TAIL_LEAST)
     for counts in (*better.values(), *parted.values(), tail):
         counts /= replicates
-    error = {m: np.sqrt(np.maximum(squares[m] / replicates - (sums[m] / replicates) ** 2, 0.0)) for m in better}
+    error = {
+        m: np.sqrt(np.maximum(squares[m] / replicates - (sums[m] / replicates) ** 2, 0.0))
+        for m in better
+    }
     return Shares(models, replicates, better, error, parted, tail, tail_seen)
 
 
@@ -226,37 +279,71 @@ FORM = 7  # raise it where the form of the result changes: then the step is done
 WEIGHTS = (0.33, 0.33, 0.33)  # the paper's x, y, z
 OPTIMAL_PARAMETERS = 1_000_000  # the paper's example of a device
 _SHORT = ("value", "lower", "upper", "level", "kind")
-_PARTS = ("a", "b", "fluctuations", "penalty", "a_coverage", "b_coverage", "tolerance", "never_wrong", "by_grid")
+_PARTS = (
+    "a",
+    "b",
+    "fluctuations",
+    "penalty",
+    "a_coverage",
+    "b_coverage",
+    "tolerance",
+    "never_wrong",
+    "by_grid",
+)
 
 
 def tabulate(
-    workspace: Workspace, scale: str, entries: Sequence[Entry], about: Mapping[str, Any], progress: Progress
+    workspace: Workspace,
+    scale: str,
+    entries: Sequence[Entry],
+    about: Mapping[str, Any],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
     names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
-    home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS)
-    how: dict[str, Any] = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": part_of(progress, 0, 4)}
+    home, away = (
+        [workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS
+    )
+    how: dict[str, Any] = {
+        "names": names,
+        "weights": WEIGHTS,
+        "seed": seed,
+        "progress": part_of(progress, 0, 4),
+    }
     compared = compare(home, out_of_domain=away, **how).to_dict()
     compared["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", compared)
     settings = compared["settings"] | about["sizes"]
     parts = {name: part_of(progress, number, 4) for number, name in enumerate(SETS, 1)}
-    shares = {name: shares_of(workspace, names, name, settings, part) for name, part in parts.items()}
-    models = [_model(workspace, entry, model) for entry, model in zip(entries, compared["models"], strict=True)]
+    shares = {
+        name: shares_of(workspace, names, name, settings, part) for name, part in parts.items()
+    }
+    models = [
+        _model(workspace, entry, model)
+        for entry, model in zip(entries, compared["models"], strict=True)
+    ]
     disagreements = []
     for one in compared["disagreements"]:
         if set(one["metrics"]) <= set(RANKED):
             name = _SETS[one["domain"]]
             pairs = [shares[name].of_pair(pair["preferred"]) for pair in one["pairs"]]
-            disagreements.append({"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs})
+            disagreements.append(
+                {"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs}
+            )
     steps = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
     steps += [f"{what}-{name}" for name in names for what in ("train", "predict")]
     stamps = [workspace.stamp(step) for step in steps]
     threads = max(workspace.read_json(f"costs/{name}.json")["threads"] for name in names)
-    work = {what: round(sum(stamp[what] for stamp in stamps)) for what in ("seconds", "cpu_seconds")}
+    work = {
+        what: round(sum(stamp[what] for stamp in stamps)) for what in ("seconds", "cpu_seconds")
+    }
     given = {k: v for k, v in about.items() if k != "models"}
     given |= {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
-    given |= {"optimal_parameters": OPTIMAL_PARAMETERS, "didma_weights": [0.5, 0.5], "nidma_weights": [0.5, 0.5]}
+    given |= {
+        "optimal_parameters": OPTIMAL_PARAMETERS,
+        "didma_weights": [0.5, 0.5],
+        "nidma_weights": [0.5, 0.5],
+    }
     rankings = {"imdb": compared["rankings"], "sst2": compared["rankings_out_of_domain"]}
     pairs = []
     for one in compared["pairs"]:
@@ -265,16 +352,43 @@ def tabulate(
             at, own = (names.index(a), names.index(b)), shares[name]
             values = {"p_a_better": own.better["disca"][at], "error": own.error["disca"][at]}
             values |= {"p_a_larger_b": own.better["b"][at], "error_b": own.error["b"][at]}
-            pairs.append({"set": name, "a": a, "b": b, **{key: float(value) for key, value in values.items()}})
+            pairs.append(
+                {
+                    "set": name,
+                    "a": a,
+                    "b": b,
+                    **{key: float(value) for key, value in values.items()},
+                }
+            )
     seen = [(name, i, j) for name in SETS for i, j in np.argwhere(shares[name].tail_seen)]
-    tails = [{"set": s, "models": [names[i], names[j]], "share": float(shares[s].tail[i, j])} for s, i, j in seen]
-    ranked = {s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED} for s, by in rankings.items()}
-    found = [{"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in compared["findings"]]
-    return {"form": FORM, "paper": "selective-answering", "scale": scale, "version": __version__,
-        "python": platform.python_version(), "work": {"cores": os.cpu_count(), "threads": threads, **work},
-        "settings": {**given, "replicates": shares["imdb"].replicates}, "models": models, "rankings": ranked,
-        "disagreements": disagreements, "pairs": pairs, "findings": found, "tails": tails,
-        "search": search_of(models, SETS, seed, part_of(progress, 3, 4))}  # fmt: skip
+    tails = [
+        {"set": s, "models": [names[i], names[j]], "share": float(shares[s].tail[i, j])}
+        for s, i, j in seen
+    ]
+    ranked = {
+        s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED}
+        for s, by in rankings.items()
+    }
+    found = [
+        {"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}}
+        for one in compared["findings"]
+    ]
+    return {
+        "form": FORM,
+        "paper": "selective-answering",
+        "scale": scale,
+        "version": __version__,
+        "python": platform.python_version(),
+        "work": {"cores": os.cpu_count(), "threads": threads, **work},
+        "settings": {**given, "replicates": shares["imdb"].replicates},
+        "models": models,
+        "rankings": ranked,
+        "disagreements": disagreements,
+        "pairs": pairs,
+        "findings": found,
+        "tails": tails,
+        "search": search_of(models, SETS, seed, part_of(progress, 3, 4)),
+    }
 
 
 _FINDING = ("name", "share", "contested", "sentence")
@@ -283,21 +397,35 @@ SETS = tuple(_SETS.values())
 
 
 def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dict[str, Any]:
-    cost, stamp = workspace.read_json(f"costs/{entry.name}.json"), workspace.stamp(f"train-{entry.name}")
+    cost, stamp = (
+        workspace.read_json(f"costs/{entry.name}.json"),
+        workspace.stamp(f"train-{entry.name}"),
+    )
     energy, parameters = cost["energy"], cost["parameters"]
     joules = None if energy is None else energy["joules"] / energy["rows"]
-    model: dict[str, Any] = {name: getattr(entry, name) for name in ("name", "stands_for", "family", "kind")}
+    model: dict[str, Any] = {
+        name: getattr(entry, name) for name in ("name", "stands_for", "family", "kind")
+    }
     model |= {"parameters": parameters, "train_seconds": round(stamp["seconds"], 1)}
     model["train_cpu_seconds"] = round(stamp["cpu_seconds"], 1)
-    model["predict_seconds_per_1000"] = round(1000 * cost["imdb"]["seconds"] / cost["imdb"]["rows"], 2)
+    model["predict_seconds_per_1000"] = round(
+        1000 * cost["imdb"]["seconds"] / cost["imdb"]["rows"], 2
+    )
     model["joules_per_text"] = None if joules is None else round(joules, 4)
     model["energy"] = None if energy is None else {"words": energy["words"]}
     model |= {name: _judged(judged[key]) for key, name in _SETS.items()}
     # DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted
     home, away = (model[name]["disca"] for name in SETS)
-    costs = {"parameters": computation_score(parameters=parameters, optimal_parameters=OPTIMAL_PARAMETERS)}
+    costs = {
+        "parameters": computation_score(
+            parameters=parameters, optimal_parameters=OPTIMAL_PARAMETERS
+        )
+    }
     weighed = {}
-    for form, own in {**costs, "energy": None if joules is None else computation_score(energy=joules)}.items():
+    for form, own in {
+        **costs,
+        "energy": None if joules is None else computation_score(energy=joules),
+    }.items():
         first = None if own is None or home is None else didma(home["value"], own)
         second = None if first is None or away is None else nidma(first, away["value"])
         weighed[form] = rounded({"computation": own, "didma": first, "nidma": second})
@@ -305,7 +433,11 @@ def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dic
 
 
 def _judged(model: Mapping[str, Any]) -> dict[str, Any]:
-    metrics, curve, score = model["metrics"], model["accuracy_coverage"], model["metrics"].get("disca")
+    metrics, curve, score = (
+        model["metrics"],
+        model["accuracy_coverage"],
+        model["metrics"].get("disca"),
+    )
     judged: dict[str, Any] = {"rows": model["rows"]}
     for name in ("accuracy", "auc_coverage", "ece", "coverage_at_risk"):
         judged[name] = rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
@@ -319,4 +451,6 @@ def _judged(model: Mapping[str, Any]) -> dict[str, Any]:
         judged["disca"] |= {"fluctuations_interval": ends, "by_tolerance": steps}
     cases = [row for row in model.get("failure_cases") or [] if row["seen"]]
     judged["cases"] = [{name: row[name] for name in ("name", "case", "share")} for row in cases]
-    return judged | {"curve": {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}}
+    return judged | {
+        "curve": {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}
+    }

@@ -7,13 +7,52 @@ from typing import Any
 from ...results.backtest import answered_families, by_family
 from ...results.backtest import family_name as called
 from ...results.evaluation import agreement, panel
-from ..numbers import basename, best, difference, finite, measured, number, percent, percent_range, points, short
-from .base import WORDS, Figure, Plot, Result, Rows, axis, caption, categories, ends, entry, names_axis, ticks, unique
-from .looks import ACCENT, INK, MUTED, POINTS, QUIET, REFERENCE, RIGHT, ROW_HEIGHT, SURFACE, TRUTH, narrow
+from ..numbers import (
+    basename,
+    best,
+    difference,
+    finite,
+    measured,
+    number,
+    percent,
+    percent_range,
+    points,
+    short,
+)
+from .base import (
+    WORDS,
+    Figure,
+    Plot,
+    Result,
+    Rows,
+    axis,
+    caption,
+    categories,
+    ends,
+    entry,
+    names_axis,
+    ticks,
+    unique,
+)
+from .looks import (
+    ACCENT,
+    INK,
+    MUTED,
+    POINTS,
+    QUIET,
+    REFERENCE,
+    RIGHT,
+    ROW_HEIGHT,
+    SURFACE,
+    TRUTH,
+    narrow,
+)
 
 MEANINGS: dict[str, str] = WORDS["families"]
 _FULL = 0.1  # an error that gets the strongest colour, where none is larger than its double
-_STRONGEST = 0.62  # opacity at the largest error; above it the number in the cell would be hard to read
+_STRONGEST = (
+    0.62  # opacity at the largest error; above it the number in the cell would be hard to read
+)
 GLYPHS = {
     "circle": '<circle cx="17" cy="7" r="4" style="fill:COLOR"/>',
     "square": '<rect x="13" y="3" width="8" height="8" style="fill:COLOR"/>',
@@ -38,7 +77,9 @@ def ranked(result: Result, table: str = "overall") -> list[dict[str, Any]]:
 def leaders(result: Result) -> list[str]:
     """The best methods, and the reference accuracy to judge them by."""
     names = [str(row.get("method")) for row in ranked(result)]
-    return [name for name in names if name != "source"][:LEADERS] + (["source"] if "source" in names else [])
+    return [name for name in names if name != "source"][:LEADERS] + (
+        ["source"] if "source" in names else []
+    )
 
 
 def error_map(result: Result) -> Figure | None:
@@ -47,22 +88,44 @@ def error_map(result: Result) -> Figure | None:
     order = [short(row.get("method"), 40) for row in ranked(result)]
     least: dict[str, tuple[float, str]] = {}
     for (method, family), error in errors.items():
-        least[family] = min(least.get(family, (error, method)), (error, method), key=lambda pair: pair[0])
+        least[family] = min(
+            least.get(family, (error, method)), (error, method), key=lambda pair: pair[0]
+        )
     full = max(_FULL, sorted(errors.values())[int(0.9 * (len(errors) - 1))]) if errors else _FULL
     cells = []
     for (method, family), error in errors.items():
         bias, name = biases.get((method, family)), short(method, 40)
         tip = {"": f"{name}, {family_name(family)}", "mean error": points(error)}
-        tip |= {} if bias is None else {"bias": f"{points(bias)} too {'high' if bias > 0 else 'low'}"}
+        tip |= (
+            {} if bias is None else {"bias": f"{points(bias)} too {'high' if bias > 0 else 'low'}"}
+        )
         tip["interval held"] = percent(coverages.get((method, family)), 0)
-        cell = {"method": name, "family": family_name(family), "text": f"{100 * error:.1f}", "tip": tip}
-        cells.append({**cell, "shade": _STRONGEST * min(error / full, 1.0), "best": error <= least[family][0]})
+        cell = {
+            "method": name,
+            "family": family_name(family),
+            "text": f"{100 * error:.1f}",
+            "tip": tip,
+        }
+        cells.append(
+            {
+                **cell,
+                "shade": _STRONGEST * min(error / full, 1.0),
+                "best": error <= least[family][0],
+            }
+        )
     cells = [cell for cell in cells if cell["method"] in order]
     if not cells:
         return None
     font = narrow(11, 13)
-    columns = names_axis(order=[family_name(name) for name in answered_families(result)], orient="top", labelAngle=-60,
-                         labelAlign="left", labelPadding=4, labelFontSize=font, labelLimit=150)  # fmt: skip
+    columns = names_axis(
+        order=[family_name(name) for name in answered_families(result)],
+        orient="top",
+        labelAngle=-60,
+        labelAlign="left",
+        labelPadding=4,
+        labelFontSize=font,
+        labelLimit=150,
+    )
     plot = Plot(columns, names_axis((96, 200), order, labelFontSize=font))
     look = {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}
     plot.draw("rect", cells, look, x="family", y="method", opacity="shade")
@@ -71,7 +134,9 @@ def error_map(result: Result) -> Figure | None:
         plot.draw("text", cells, look, where=where, x="family", y="method", text="text")
     plot.draw("rect", cells, {"opacity": 0}, x="family", y="method", tooltip="tip")
     winners = {method for _, method in least.values()}
-    title = f"No method is best everywhere: {len(winners)} of them win on {len(least)} kinds of shift"
+    title = (
+        f"No method is best everywhere: {len(winners)} of them win on {len(least)} kinds of shift"
+    )
     if len(winners) == 1:
         title = f"{short(winners.pop(), 40)} is closest on every kind of simulated shift"
     height = 26 * len({cell["method"] for cell in cells}) + 70
@@ -80,9 +145,17 @@ def error_map(result: Result) -> Figure | None:
 
 def styles(result: Result) -> list[dict[str, Any]]:
     """Colour, shape and dash of each leading method, for the lines and for the key above them."""
-    others = iter([(ACCENT, "circle", (1, 0)), (REFERENCE, "square", (1, 0)), (TRUTH, "triangle-up", (1, 0))])
-    looks = [(name, (QUIET, "diamond", (4, 4)) if name == "source" else next(others)) for name in leaders(result)]
-    return [{"method": name, "color": color, "shape": shape, "dash": dash} for name, (color, shape, dash) in looks]
+    others = iter(
+        [(ACCENT, "circle", (1, 0)), (REFERENCE, "square", (1, 0)), (TRUTH, "triangle-up", (1, 0))]
+    )
+    looks = [
+        (name, (QUIET, "diamond", (4, 4)) if name == "source" else next(others))
+        for name in leaders(result)
+    ]
+    return [
+        {"method": name, "color": color, "shape": shape, "dash": dash}
+        for name, (color, shape, dash) in looks
+    ]
 
 
 def error_by_severity(result: Result) -> list[Figure]:
@@ -97,23 +170,44 @@ def error_by_severity(result: Result) -> list[Figure]:
     up = axis([0, high], values=marks, labelExpr=POINTS)
     out: list[Figure] = []
     for family in answered_families(result):
-        mine = sorted((row for row in rows if str(row.get("family")) == family), key=lambda row: row["severity"])
+        mine = sorted(
+            (row for row in rows if str(row.get("family")) == family),
+            key=lambda row: row["severity"],
+        )
         severities = sorted({float(row["severity"]) for row in mine})
         if len(severities) < 2:
             continue
         room = 0.06 * (severities[-1] - severities[0])
-        across = axis([severities[0] - room, severities[-1] + room], title="severity", values=severities, grid=False,
-                      labelExpr="format(datum.value, '~g')")  # fmt: skip
+        across = axis(
+            [severities[0] - room, severities[-1] + room],
+            title="severity",
+            values=severities,
+            grid=False,
+            labelExpr="format(datum.value, '~g')",
+        )
         plot = Plot(across, up)
         if severities[0] < 0 < severities[-1]:
-            plot.draw("rule", [{"x": 0}], {"color": MUTED, "strokeDash": [2, 3], "strokeWidth": 1}, x="x")
+            plot.draw(
+                "rule", [{"x": 0}], {"color": MUTED, "strokeDash": [2, 3], "strokeWidth": 1}, x="x"
+            )
         for look in reversed(looks):
             line = []
             for row in (row for row in mine if row["method"] == look["method"]):
-                tip = {"": look["method"], "severity": f"{row['severity']:g}", "mean error": points(row["error"])}
+                tip = {
+                    "": look["method"],
+                    "severity": f"{row['severity']:g}",
+                    "mean error": points(row["error"]),
+                }
                 line.append({"x": float(row["severity"]), "y": float(row["error"]), "tip": tip})
             if line:
-                plot.curve(line, look["color"], dash=look["dash"], size=55, shape=look["shape"], strokeWidth=2.25)
+                plot.curve(
+                    line,
+                    look["color"],
+                    dash=look["dash"],
+                    size=55,
+                    shape=look["shape"],
+                    strokeWidth=2.25,
+                )
         name, words = family_name(family), f"Mean error by severity: {family_name(family)}"
         name_of, text = f"error-by-severity-{len(out)}", MEANINGS.get(family, "")
         out.append(plot.figure(name_of, name, text, height=190, words=words))
@@ -157,11 +251,15 @@ def methods(result: Result) -> Figure | None:
     rows = []
     for name, item in zip(names, estimates, strict=True):
         shown = headline and (item.get("method") == "headline" or is_headline(item, headline))
-        rows.append(entry(name, item, color=ACCENT if shown else QUIET, assumes=item.get("assumes") or ""))
+        rows.append(
+            entry(name, item, color=ACCENT if shown else QUIET, assumes=item.get("assumes") or "")
+        )
     accuracy, title = (result.get("reference") or {}).get("accuracy"), "What each method says"
     if headline:
         gap, (low, high) = difference(headline["value"], accuracy, "the reference"), ends(headline)
-        title = f"Estimated accuracy is {percent(headline['value'])}" + (f" \N{EM DASH} {gap}" if gap else "")
+        title = f"Estimated accuracy is {percent(headline['value'])}" + (
+            f" \N{EM DASH} {gap}" if gap else ""
+        )
         if gap and not gap.startswith("the same") and low <= accuracy <= high:
             title += ", a difference within the range of the estimate"
     values = [item["value"] for item in estimates if item.get("method") != "headline"]
@@ -169,7 +267,9 @@ def methods(result: Result) -> Figure | None:
     text = caption("methods", "several" if len(values) > 1 else "read", many=len(values), **span)
     truth = best((result.get("target") or {}).get("accuracy")).get("value")
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
-    return categories("methods", title, text, rows, axis_title="accuracy on the target", lines=lines)
+    return categories(
+        "methods", title, text, rows, axis_title="accuracy on the target", lines=lines
+    )
 
 
 # ------------------------------------------------------------------------------------------ audits
@@ -183,11 +283,17 @@ def chosen_first(result: Result) -> list[dict[str, Any]]:
 
 def audited(result: Result) -> Figure | None:
     """Every interval that the labels allow, over the band of the label-free estimate."""
-    intervals, claim, estimate = chosen_first(result), best(result.get("headline")), best(result.get("estimate"))
+    intervals, claim, estimate = (
+        chosen_first(result),
+        best(result.get("headline")),
+        best(result.get("estimate")),
+    )
     if not intervals or result.get("scale"):  # a mean grade is no share
         return None
     rows = []
-    for name, item in zip(unique(interval.get("method") for interval in intervals), intervals, strict=True):
+    for name, item in zip(
+        unique(interval.get("method") for interval in intervals), intervals, strict=True
+    ):
         color = ACCENT if item.get("method") == result.get("method") else QUIET
         rows.append(entry(name, item, color=color, assumes=item.get("assumes") or ""))
     rows += [entry("without labels", claim, assumes=claim.get("assumes") or "")] if claim else []
@@ -197,9 +303,15 @@ def audited(result: Result) -> Figure | None:
         if estimate.get("lower") == estimate.get("upper"):
             title = f"Every row has a label: {percent(estimate['value'])} is certain"
         title += f"; without labels the estimate was {percent(claim['value'])}" if claim else ""
-    look: dict[str, Any] = {"lines": [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]}
+    look: dict[str, Any] = {
+        "lines": [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]
+    }
     look |= {"shaded": (claim.get("lower"), claim.get("upper"))}
-    look |= {"axis_title": f"rate of {result['label']}" if result.get("judges") else "accuracy on the target"}
+    look |= {
+        "axis_title": f"rate of {result['label']}"
+        if result.get("judges")
+        else "accuracy on the target"
+    }
     return categories("audited", title, caption("audited", "read", claim and "claim"), rows, **look)
 
 
@@ -221,7 +333,10 @@ def files(result: Result) -> Figure | None:
     shown = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
     if not shown:
         return None
-    names, tones = unique(basename(item.get("name")) for item in shown), [ACCENT, *[QUIET] * len(shown)]
+    names, tones = (
+        unique(basename(item.get("name")) for item in shown),
+        [ACCENT, *[QUIET] * len(shown)],
+    )
     rows = [
         entry(name, _accuracy(item), color=tone, rows=number(item.get("rows")))
         for name, item, tone in zip(names, shown, tones, strict=False)
@@ -233,7 +348,9 @@ def files(result: Result) -> Figure | None:
     return categories("files", title, caption("files", "read"), rows, axis_title="accuracy")
 
 
-def _weakest(some: list[dict[str, Any]], names: list[str], key: str, whole: Any) -> list[dict[str, Any]]:
+def _weakest(
+    some: list[dict[str, Any]], names: list[str], key: str, whole: Any
+) -> list[dict[str, Any]]:
     """An entry for each part, in colour where its whole interval lies below the number of all rows."""
     rows = []
     for name, item in zip(names, some, strict=True):
@@ -248,7 +365,9 @@ def worst_classes(result: Result) -> tuple[str | None, list[dict[str, Any]]]:
     """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
         every = ((item, item.get(name)) for item in result.get("per_class") or [])
-        shown = ((item, best(x) or ({} if finite(x) is None else {"value": x})) for item, x in every)
+        shown = (
+            (item, best(x) or ({} if finite(x) is None else {"value": x})) for item, x in every
+        )
         if having := [{**item, "shown": value} for item, value in shown if value]:
             return name, sorted(having, key=lambda item: float(item["shown"]["value"]))
     return None, []
@@ -262,7 +381,12 @@ def per_class(result: Result) -> Figure | None:
     some, overall = classes[:_MOST], _accuracy(result).get("value")
     labels = unique(item.get("class") for item in some)
     title = f"Weakest class: {labels[0]}, {name} {percent(some[0]['shown']['value'])}"
-    text = caption("per-class", "some" if len(some) < len(classes) else "all", some=len(some), many=len(classes))
+    text = caption(
+        "per-class",
+        "some" if len(some) < len(classes) else "all",
+        some=len(some),
+        many=len(classes),
+    )
     rows, lines = _weakest(some, labels, "shown", overall), [("all rows", overall, ACCENT)]
     return categories("per-class", title, text, rows, axis_title=name, lines=lines)
 
@@ -272,15 +396,25 @@ def slices(result: Result) -> Figure | None:
     having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
     if not having:
         return None
-    every, whole = sorted(having, key=lambda item: float(item["headline"]["value"])), best(result.get("headline"))
+    every, whole = (
+        sorted(having, key=lambda item: float(item["headline"]["value"])),
+        best(result.get("headline")),
+    )
     some, worst, of = every[:_MOST], every[0]["headline"]["value"], whole.get("value")
     gap = difference(worst, of, "all rows together")
     about = "" if result.get("command") == "evaluate" else "about "
-    title = f"Weakest slice: {short(every[0].get('value'))}, {about}{percent(worst)}" + (gap and f" \N{EM DASH} {gap}")
+    title = f"Weakest slice: {short(every[0].get('value'))}, {about}{percent(worst)}" + (
+        gap and f" \N{EM DASH} {gap}"
+    )
     by = next((str(item["by"]) for item in having if item.get("by")), "slice")
     which = "some" if len(some) < len(every) else "all" if len(every) > 1 else "one"
-    text = caption("slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result))
-    lines = [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE), ("all rows", of, ACCENT)]
+    text = caption(
+        "slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result)
+    )
+    lines = [
+        ("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE),
+        ("all rows", of, ACCENT),
+    ]
     rows = _weakest(some, unique(item.get("value") for item in some), "headline", of)
     return categories("slices", title, text, rows, axis_title=measured(result), lines=lines)
 
@@ -294,7 +428,9 @@ def votes(result: Result) -> Figure | None:
     if jury is None:
         return None
     judges, alone, truth = jury["judges"], jury["alone"], finite(jury["truth"])
-    bounds = [(bound, finite(bound.get("lower")), finite(bound.get("upper"))) for bound in jury["bounds"]]
+    bounds = [
+        (bound, finite(bound.get("lower")), finite(bound.get("upper"))) for bound in jury["bounds"]
+    ]
     rows = []
     for item, low, high in bounds:
         if low is None or high is None:
@@ -303,9 +439,16 @@ def votes(result: Result) -> Figure | None:
             rows.append(entry(agreement(1, 1), alone[0][1], color=ACCENT))
             break
         name, middle = agreement(item["agree"], judges), (low + high) / 2
-        tip = {"": name, "bounds": percent_range(low, high), "mean": percent(middle), "width": points(high - low)}
+        tip = {
+            "": name,
+            "bounds": percent_range(low, high),
+            "mean": percent(middle),
+            "width": points(high - low),
+        }
         color = ACCENT if item["agree"] == jury["agree"] else QUIET
-        rows.append({**entry(name, {"value": middle, "lower": low, "upper": high}, color=color), "tip": tip})
+        rows.append(
+            {**entry(name, {"value": middle, "lower": low, "upper": high}, color=color), "tip": tip}
+        )
     if not rows:
         return None
     some = [] if judges == 1 else [(name, item) for name, item in alone if item][:_MOST_JUDGES]
@@ -315,19 +458,30 @@ def votes(result: Result) -> Figure | None:
     span = percent_range(low, high)
     title = f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
     if judges == 1:
-        title = f"The judge accepts {percent(alone[0][1].get('value')) if alone else ''} of the outputs"
+        title = (
+            f"The judge accepts {percent(alone[0][1].get('value')) if alone else ''} of the outputs"
+        )
         title += "" if truth is None else f"; the accuracy is {percent(truth)}"
     elif truth is not None and low is not None and high is not None:
         inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
         title = f"The accuracy, {percent(truth)}, lies {'within' if inside else 'outside'} the judges' bounds, {span}"
-    words = {"accuracy": percent(seen.get("accuracy")), "where": "within" if seen.get("inside") else "outside",
-             "span": percent_range(seen.get("lower_bound"), seen.get("upper_bound"))}  # fmt: skip
+    words = {
+        "accuracy": percent(seen.get("accuracy")),
+        "where": "within" if seen.get("inside") else "outside",
+        "span": percent_range(seen.get("lower_bound"), seen.get("upper_bound")),
+    }
     has_truth = finite(seen.get("accuracy")) is not None
-    text = caption("votes", "one") if judges == 1 else caption("votes", "read", has_truth and "reference", **words)
+    text = (
+        caption("votes", "one")
+        if judges == 1
+        else caption("votes", "read", has_truth and "reference", **words)
+    )
     evaluated = (result.get("votes") or {}).get("bounds")
     reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
     lines = [("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)]
-    return categories("votes", title, text, rows, axis_title="share of the outputs accepted", lines=lines)
+    return categories(
+        "votes", title, text, rows, axis_title="share of the outputs accepted", lines=lines
+    )
 
 
 # ------------------------------------------------------------------------------------------ models on a few labels
@@ -342,11 +496,15 @@ def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any
 
 def shots(result: Result) -> Figure | None:
     """The accuracy of each model on the labelled rows with its exact interval, in the order of the ranking."""
-    models = ((row, best((row.get("evidence") or {}).get("accuracy"))) for row in ranked_models(result))
+    models = (
+        (row, best((row.get("evidence") or {}).get("accuracy"))) for row in ranked_models(result)
+    )
     shown = [(row, item) for row, item in models if item]
     if not shown:
         return None
-    many = int(result.get("labelled") or 0) - int(result.get("chosen") or 0)  # those that were drawn at random
+    many = int(result.get("labelled") or 0) - int(
+        result.get("chosen") or 0
+    )  # those that were drawn at random
     rows: Rows = []
     for row, accuracy in shown:
         right = f"{number(row['evidence'].get('right'))} of {number(many)}"
@@ -368,15 +526,39 @@ def best_chances(result: Result) -> Figure | None:
     first = max(every, key=lambda row: finite(row.get("p_best")) or 0.0, default={})
     for row in every[:_MOST_FILES]:
         if (chance := finite(row.get("p_best"))) is not None:
-            bar = {"name": row["short"], "value": chance, "color": ACCENT if row is first else QUIET}
-            rows.append({**bar, "label": percent(chance, 0), "tip": {"": row["short"], "P(best)": percent(chance)}})
+            bar = {
+                "name": row["short"],
+                "value": chance,
+                "color": ACCENT if row is first else QUIET,
+            }
+            rows.append(
+                {
+                    **bar,
+                    "label": percent(chance, 0),
+                    "tip": {"": row["short"], "P(best)": percent(chance)},
+                }
+            )
     if not rows:
         return None
-    across = axis([0, 1], title="probability of being the best", values=[0, 0.25, 0.5, 0.75, 1],
-                  labelExpr="datum.value * 100 + ' %'")  # fmt: skip
+    across = axis(
+        [0, 1],
+        title="probability of being the best",
+        values=[0, 0.25, 0.5, 0.75, 1],
+        labelExpr="datum.value * 100 + ' %'",
+    )
     plot = Plot(across, names_axis())
-    plot.draw("bar", rows, {"height": 16, "cornerRadiusEnd": 4}, x="value", y="name", color="color", tooltip="tip")
-    plot.draw("text", rows, {"align": "left", "dx": 10, "color": INK}, x=RIGHT, y="name", text="label")
+    plot.draw(
+        "bar",
+        rows,
+        {"height": 16, "cornerRadiusEnd": 4},
+        x="value",
+        y="name",
+        color="color",
+        tooltip="tip",
+    )
+    plot.draw(
+        "text", rows, {"align": "left", "dx": 10, "color": INK}, x=RIGHT, y="name", text="label"
+    )
     title = f"{first['short']} is the best with a probability of {percent(first.get('p_best'), 0)}"
     labelled = bool(result.get("labelled"))
     if result.get("open"):

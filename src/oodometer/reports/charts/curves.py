@@ -11,10 +11,48 @@ import numpy as np
 
 from ...results.evaluation import agreement
 from ...results.stressing import fall_of
-from ..numbers import best, capital, finite, measured, number, percent, percent_range, points, rows_text, threshold
-from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, ends, pointed, shares, steps
+from ..numbers import (
+    best,
+    capital,
+    finite,
+    measured,
+    number,
+    percent,
+    percent_range,
+    points,
+    rows_text,
+    threshold,
+)
+from .base import (
+    Figure,
+    Plot,
+    Result,
+    Rows,
+    axis,
+    caption,
+    coverage_axis,
+    ends,
+    pointed,
+    shares,
+    steps,
+)
 from .by_category import is_headline
-from .looks import ACCENT, BAND, DOT, FOOT, HALO, INK, MUTED, PERCENT, POINTS, QUIET, REFERENCE, RIGHT, TRUTH, Spec
+from .looks import (
+    ACCENT,
+    BAND,
+    DOT,
+    FOOT,
+    HALO,
+    INK,
+    MUTED,
+    PERCENT,
+    POINTS,
+    QUIET,
+    REFERENCE,
+    RIGHT,
+    TRUTH,
+    Spec,
+)
 from .models import names
 
 _HEIGHT = 300
@@ -38,7 +76,11 @@ def risk_coverage(result: Result) -> Figure | None:
     columns = zip(x, y, curve.get("lower") or y, curve.get("upper") or y, thresholds, strict=False)
     for at, value, low, high, bound in list(columns)[few]:
         if finite(at) is not None and finite(value) is not None:
-            tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
+            tip = {
+                "rows kept": percent(at),
+                "accuracy": percent(value),
+                "interval": percent_range(low, high),
+            }
             tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
             rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
     if not rows:
@@ -47,7 +89,9 @@ def risk_coverage(result: Result) -> Figure | None:
     answers = [item for item in wishes if (finite(item.get("coverage")) or 1) < 1]
     # The band of the very first rows may reach down to 0 and would flatten the curve.
     steady = [row for row in rows if row["x"] >= _STEADY] or rows
-    seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [item.get("accuracy") for item in answers]
+    seen = [row[key] for row in steady for key in ("y", "lower", "upper")] + [
+        item.get("accuracy") for item in answers
+    ]
     plot = Plot(coverage_axis("rows kept, the most confident first"), shares(seen))
     plot.curve(rows, ACCENT, band=1)
     for answer in answers:
@@ -76,10 +120,17 @@ def risk_coverage(result: Result) -> Figure | None:
     first, last = (percent(rows[end]["y"]) for end in (0, -1))
     title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
     if reached:
-        coverage, wish = finite(reached[0].get("coverage")) or 0, percent(reached[0].get("accuracy"), 0)
+        coverage, wish = (
+            finite(reached[0].get("coverage")) or 0,
+            percent(reached[0].get("accuracy"), 0),
+        )
         title = f"Above confidence {threshold(reached[0]['threshold'])}, {estimated} is at least {wish}; that keeps "
         title += f"{percent(coverage, 0 if coverage >= 0.1 else 1)} of the rows"
-        title = capital(f"{estimated} is at least {wish} with all rows kept") if coverage >= 1 else title
+        title = (
+            capital(f"{estimated} is at least {wish} with all rows kept")
+            if coverage >= 1
+            else title
+        )
     elif wishes:
         title = f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
     return plot.figure("risk-coverage", title, " ".join(text), height=_HEIGHT)
@@ -91,11 +142,26 @@ def reliability(result: Result) -> Figure | None:
     confidence, accuracy = table.get("confidence") or [], table.get("accuracy") or []
     lower, upper = table.get("lower") or accuracy, table.get("upper") or accuracy
     counts, bins = table.get("rows") or [None] * len(confidence), []
-    for at, value, low, high, count in zip(confidence, accuracy, lower, upper, counts, strict=False):
+    for at, value, low, high, count in zip(
+        confidence, accuracy, lower, upper, counts, strict=False
+    ):
         if finite(at) is not None and finite(value) is not None:
-            tip = {"confidence": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
+            tip = {
+                "confidence": percent(at),
+                "accuracy": percent(value),
+                "interval": percent_range(low, high),
+            }
             tip["in this bin"] = rows_text(count)
-            bins.append({"x": at, "y": value, "lower": low, "upper": high, "rows": finite(count) or 1, "tip": tip})
+            bins.append(
+                {
+                    "x": at,
+                    "y": value,
+                    "lower": low,
+                    "upper": high,
+                    "rows": finite(count) or 1,
+                    "tip": tip,
+                }
+            )
     if not bins:
         return None
     seen = [row[key] for row in bins for key in ("x", "y", "lower", "upper")]
@@ -106,18 +172,32 @@ def reliability(result: Result) -> Figure | None:
     plot.draw("line", [{"x": end, "y": end} for end in (first, last)], diagonal, x="x", y="y")
     bar = {"color": BAND[ACCENT], "strokeWidth": 5, "strokeCap": "round"}
     plot.draw("rule", bins, bar, x="x", y="lower", y2="upper", tooltip="tip")
-    size = {"field": "rows", "type": "quantitative", "scale": {"range": [50, 260], "zero": True}, "legend": None}
+    size = {
+        "field": "rows",
+        "type": "quantitative",
+        "scale": {"range": [50, 260], "zero": True},
+        "legend": None,
+    }
     plot.draw("point", bins, {**DOT, "color": ACCENT}, x="x", y="y", size=size, tooltip="tip")
     # The name of the diagonal stands on the side where the dots are not.
     over = sum(row["y"] < row["x"] for row in bins) * 2 >= len(bins)
     spot = first + 0.62 * (last - first)
     mark = [{"x": spot, "y": spot, "label": "calibrated"}]
     plot.words(mark, MUTED, x="x", y="y", bold=False, dx=-12 if over else 12)
-    counted = [row for row, count in zip(bins, counts, strict=False) if count] if table.get("rows") else []
+    counted = (
+        [row for row, count in zip(bins, counts, strict=False) if count]
+        if table.get("rows")
+        else []
+    )
     title = "Confidence against accuracy"
     if counted:
-        gap = sum((row["x"] - row["y"]) * row["rows"] for row in counted) / sum(row["rows"] for row in counted)
-        where, side = "" if result.get("command") == "evaluate" else " on the reference", "over" if gap > 0 else "under"
+        gap = sum((row["x"] - row["y"]) * row["rows"] for row in counted) / sum(
+            row["rows"] for row in counted
+        )
+        where, side = (
+            "" if result.get("command") == "evaluate" else " on the reference",
+            "over" if gap > 0 else "under",
+        )
         title = f"The model is {side}confident{where}, by {points(gap)} on average"
         title = f"The model's confidence is about right{where}" if abs(gap) < 0.01 else title
     return plot.figure("reliability", title, caption("reliability", "read"), height=_HEIGHT)
@@ -138,8 +218,15 @@ def confidence(result: Result) -> Figure | None:
         return None
     crowd = [max(row["reference"], row["target"]) for row in bins]
     first, last = bins[0]["low"], bins[-1]["high"]
-    across = axis([first, last], title="confidence of the model", tickCount=6, labelExpr=PERCENT, labelFlush=True,
-                  labelSeparation=8, grid=False)  # fmt: skip
+    across = axis(
+        [first, last],
+        title="confidence of the model",
+        tickCount=6,
+        labelExpr=PERCENT,
+        labelFlush=True,
+        labelSeparation=8,
+        grid=False,
+    )
     up = shares([0, max(crowd)], most=5)
     up["scale"] = {"domain": [0, max(crowd) * 1.08], "nice": False}
     up["axis"]["values"] = [mark for mark in up["axis"]["values"] if mark >= 0]
@@ -147,13 +234,24 @@ def confidence(result: Result) -> Figure | None:
     third = max(len(bins) // 3, 1)
     left = max(crowd[:third]) <= max(crowd[-third:])  # the side where the histograms are lower
     for name, color in sides:
-        heights = [{"x": row["low"], "y": row[name]} for row in bins] + [{"x": last, "y": bins[-1][name]}]
+        heights = [{"x": row["low"], "y": row[name]} for row in bins] + [
+            {"x": last, "y": bins[-1][name]}
+        ]
         look = {"color": BAND[color], "fillOpacity": 1, "interpolate": "step-after"}
-        plot.draw("area", heights, {**look, "line": {"color": color, "strokeWidth": 2}}, x="x", y="y")
+        plot.draw(
+            "area", heights, {**look, "line": {"color": color, "strokeWidth": 2}}, x="x", y="y"
+        )
     for index, (name, color) in enumerate(sides):
         text = [{"label": f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"}]
-        plot.words(text, color, x=0 if left else RIGHT, y=8 + 20 * index, baseline="top", fontSize=13,
-                   dx=10 if left else -10)  # fmt: skip
+        plot.words(
+            text,
+            color,
+            x=0 if left else RIGHT,
+            y=8 + 20 * index,
+            baseline="top",
+            fontSize=13,
+            dx=10 if left else -10,
+        )
     plot.strips(bins, "low", "high")
     start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
     reference, target = (percent(sum(entry[start:]), 0) for entry in shares_of)
@@ -175,8 +273,19 @@ def severity(result: Result) -> Figure | None:
         value, (low, high) = headline.get("value"), ends(headline)
         tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
-        main.append({"x": index, "y": value, "truth": truth.get("value"), "lower": low, "upper": high, "tip": tip})
-        for estimate in step.get("estimates") or []:  # the method of the headline is left to its band
+        main.append(
+            {
+                "x": index,
+                "y": value,
+                "truth": truth.get("value"),
+                "lower": low,
+                "upper": high,
+                "tip": tip,
+            }
+        )
+        for estimate in (
+            step.get("estimates") or []
+        ):  # the method of the headline is left to its band
             if best(estimate) and not (headline and is_headline(estimate, headline)):
                 method = str(estimate.get("method"))
                 tip = {"": method, "at": at, "value": percent(estimate["value"])}
@@ -187,7 +296,9 @@ def severity(result: Result) -> Figure | None:
             inside += headline.get("lower") is not None and low <= truth["value"] <= high
     if not any(finite(row["y"]) is not None for row in main):
         return None
-    seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [row["y"] for row in thin]
+    seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [
+        row["y"] for row in thin
+    ]
     labels = [str(step.get("severity", index)) for index, step in enumerate(at_steps)]
     plot = Plot(steps(labels, "severity of the shift"), shares(seen, most=7))
     over, shade = pointed("method", near=False)
@@ -198,10 +309,16 @@ def severity(result: Result) -> Figure | None:
     plot.curve(main, ACCENT, size=70, strokeWidth=3)
     plot.curve(main, TRUTH, y="truth", size=85, shape="diamond", strokeWidth=3)
     for key in ("y", "truth"):
-        plot.draw("point", main, {"filled": True, "opacity": 0, "size": 250}, x="x", y=key, tooltip="tip")
+        plot.draw(
+            "point", main, {"filled": True, "opacity": 0, "size": 250}, x="x", y=key, tooltip="tip"
+        )
     # What one would report who never looked at the target is the one method with a name.
     plain = [row for row in thin if row["method"] == "source"]
-    named = (("estimate", ACCENT, main, "y"), ("truth", TRUTH, main, "truth"), ("no shift (source)", MUTED, plain, "y"))
+    named = (
+        ("estimate", ACCENT, main, "y"),
+        ("truth", TRUTH, main, "truth"),
+        ("no shift (source)", MUTED, plain, "y"),
+    )
     at_ends = [
         {"label": name, "x": having[-1]["x"], "y": having[-1][key], "c": color}
         for name, color, line, key in named
@@ -227,32 +344,59 @@ def severity_label(point: Result) -> str:
 def stress_curves(result: Result, kind: int) -> list[Figure]:
     """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
     called = names(result)
-    models = [model for model in result.get("models") or [] if len(model.get("curves") or []) > kind]
+    models = [
+        model for model in result.get("models") or [] if len(model.get("curves") or []) > kind
+    ]
     shown = [(called[str(model.get("name"))], model["curves"][kind]) for model in models]
     sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
-    beside = [[(color, _series(curve, of, name, percent)) for color, of, name in sides] for _, curve in shown]
-    up = shares([row[end] for pair in beside for _, rows in pair for row in rows for end in ("lower", "upper")], most=5)
+    beside = [
+        [(color, _series(curve, of, name, percent)) for color, of, name in sides]
+        for _, curve in shown
+    ]
+    up = shares(
+        [
+            row[end]
+            for pair in beside
+            for _, rows in pair
+            for row in rows
+            for end in ("lower", "upper")
+        ],
+        most=5,
+    )
     out = []
     for at, ((name, curve), pair) in enumerate(zip(shown, beside, strict=True)):
         if any(rows for _, rows in pair):
-            measure = "R@1" if result.get("modality") == "dialogue" else "Accuracy"  # that of a ranker
+            measure = (
+                "R@1" if result.get("modality") == "dialogue" else "Accuracy"
+            )  # that of a ranker
             title = stress_title(name, curve, measure, alone=len(shown) == 1)
             points_ = curve.get("points") or []
-            runs = next((item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None)
+            runs = next(
+                (item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None
+            )
             truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
-            text = caption("stress", "estimated" if not truth else "runs" if runs else "chance", "rows", runs=runs)
+            text = caption(
+                "stress",
+                "estimated" if not truth else "runs" if runs else "chance",
+                "rows",
+                runs=runs,
+            )
             out.append(_stress_figure(f"stress-{kind}-{at}", title, text, pair, curve, up))
     for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
         tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
-        lines = [(color, _series(curve, metric, name if len(shown) > 1 else "", number))
-                 for color, (name, curve) in zip(tones, shown, strict=True)]  # fmt: skip
+        lines = [
+            (color, _series(curve, metric, name if len(shown) > 1 else "", number))
+            for color, (name, curve) in zip(tones, shown, strict=True)
+        ]
         lines = [(color, rows) for color, rows in lines if rows]
         if not lines:
             continue
         most = max(row["upper"] for _, rows in lines for row in rows)
         last = max(row["x"] for _, rows in lines for row in rows)
         at_last = severity_label(shown[0][1]["points"][last])
-        values = [(rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last]
+        values = [
+            (rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last
+        ]
         if len(shown) > 1:
             title += f" at {at_last}: " + ", ".join(f"{name} {value}" for name, value in values[:3])
         elif last and lines[0][1][0]["x"] == 0:
@@ -267,23 +411,48 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
 def _stress_figure(
     name: str, title: str, text: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
 ) -> Figure:
-    plot = Plot(steps([str(point.get("severity") or "none") for point in curve.get("points") or []], "severity"), up)
+    plot = Plot(
+        steps(
+            [str(point.get("severity") or "none") for point in curve.get("points") or []],
+            "severity",
+        ),
+        up,
+    )
     for color, rows in lines:
         plot.draw("area", rows, {"color": BAND[color]}, x="x", y="lower", y2="upper")
     for color, rows in lines:
-        plot.curve(rows, color, size=70, shape="diamond" if rows and rows[0]["label"] == "truth" else "circle")
+        plot.curve(
+            rows,
+            color,
+            size=70,
+            shape="diamond" if rows and rows[0]["label"] == "truth" else "circle",
+        )
     for _, rows in lines:
-        plot.draw("point", rows, {"filled": True, "opacity": 0, "size": 250}, x="x", y="y", tooltip="tip")
-    last = [{"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color} for color, rows in lines if rows]
-    plot.names([item for item in last if item["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO})
+        plot.draw(
+            "point", rows, {"filled": True, "opacity": 0, "size": 250}, x="x", y="y", tooltip="tip"
+        )
+    last = [
+        {"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color}
+        for color, rows in lines
+        if rows
+    ]
+    plot.names(
+        [item for item in last if item["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO}
+    )
     return plot.figure(name, title, text, height=250)
 
 
 def _measured(point: Result, metric: str) -> dict[str, Any]:
     """The estimate, or a metric with its band: over the runs where there are several, else its interval."""
     if metric != "estimate" and (spread := (point.get("spread") or {}).get(metric)):
-        return {"value": spread.get("mean"), "lower": spread.get("lowest"), "upper": spread.get("highest")}
-    return best(point.get("estimate") if metric == "estimate" else (point.get("metrics") or {}).get(metric))
+        return {
+            "value": spread.get("mean"),
+            "lower": spread.get("lowest"),
+            "upper": spread.get("highest"),
+        }
+    return best(
+        point.get("estimate") if metric == "estimate" else (point.get("metrics") or {}).get(metric)
+    )
 
 
 def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
@@ -294,10 +463,20 @@ def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
         value, (low, high) = finite(item.get("value")), ends(item)
         if value is None:
             continue
-        band = percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
-        tip = {"": f"{curve.get('kind')}, {severity_label(point)}", name or "value": written(value), "band": band}
+        band = (
+            percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
+        )
+        tip = {
+            "": f"{curve.get('kind')}, {severity_label(point)}",
+            name or "value": written(value),
+            "band": band,
+        }
         tip |= {"rows": f"{point.get('rows'):,}"}
-        tip |= {"trust": str((point.get("estimate") or {}).get("trust") or "")} if metric == "estimate" else {}
+        tip |= (
+            {"trust": str((point.get("estimate") or {}).get("trust") or "")}
+            if metric == "estimate"
+            else {}
+        )
         rows.append({"x": x, "y": value, "lower": low, "upper": high, "label": name, "tip": tip})
     return rows
 
@@ -306,9 +485,13 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     """From where to where the truth goes, and how far off the estimate is at most."""
     values, every = [], curve.get("points") or [{}]
     for point in every:
-        truth, estimate = (finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate"))
+        truth, estimate = (
+            finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate")
+        )
         if truth is not None:
-            values.append((severity_label(point), truth, None if estimate is None else abs(estimate - truth)))
+            values.append(
+                (severity_label(point), truth, None if estimate is None else abs(estimate - truth))
+            )
     head = measure if alone else f"{name}: {measure}"
     if len(values) < 2:
         return f"{head} as estimated without labels"
@@ -321,7 +504,11 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
 
 # ------------------------------------------------------------------------------------------ the number of labels
 
-_LINES = (("alone", "labels alone", QUIET), ("random", "as audited", ACCENT), ("suggested", "by confidence", TRUTH))
+_LINES = (
+    ("alone", "labels alone", QUIET),
+    ("random", "as audited", ACCENT),
+    ("suggested", "by confidence", TRUTH),
+)
 _SAME = 0.02  # lines that are never further apart than this share of the width are one line
 _WIDTHS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _FLOOR = 0.002  # widths below it are drawn there
@@ -330,14 +517,22 @@ _FLOOR = 0.002  # widths below it are drawn there
 def width_steps(result: Result) -> list[dict[str, Any]]:
     """Widths by number of labels, the fewest first."""
     every = (result.get("outlook") or {}).get("widths") or []
-    values = [dict(item) for item in every if finite(item.get("labels")) and finite(item.get("alone")) is not None]
+    values = [
+        dict(item)
+        for item in every
+        if finite(item.get("labels")) and finite(item.get("alone")) is not None
+    ]
     return sorted(values, key=lambda entry: float(entry["labels"]))
 
 
 def today(result: Result) -> dict[str, Any] | None:
     """Number of labels and width of this audit's interval."""
     interval = best(result.get("estimate"))
-    low, high, labels = finite(interval.get("lower")), finite(interval.get("upper")), finite(result.get("labels"))
+    low, high, labels = (
+        finite(interval.get("lower")),
+        finite(interval.get("upper")),
+        finite(result.get("labels")),
+    )
     if low is None or high is None or not labels:
         return None
     return {"labels": int(labels), "width": high - low}
@@ -369,7 +564,9 @@ def halving(result: Result) -> int | None:
 def _suggested(result: Result) -> list[tuple[int, float]]:
     """The curve of rows drawn as `--suggest` draws them, as far as it is above 0."""
     widths = width_steps(result)
-    by_chance = result.get("suggest_by") != "confidence" and all("random" in width for width in widths)
+    by_chance = result.get("suggest_by") != "confidence" and all(
+        "random" in width for width in widths
+    )
     key = "random" if by_chance else "suggested"
     return [(width["labels"], value) for width in widths if (value := finite(width.get(key)))]
 
@@ -379,10 +576,13 @@ def widths(result: Result) -> Figure | None:
     curve, now = width_steps(result), today(result)
     if len(curve) < 2 or (now is not None and not now["width"]):
         return None
-    drawn: list[tuple[str, str, str]] = []  # lines that differ from those before; the plainest name stands for several
+    drawn: list[
+        tuple[str, str, str]
+    ] = []  # lines that differ from those before; the plainest name stands for several
     for key, name, color in _LINES:
         if all(finite(item.get(key)) is not None for item in curve) and not any(
-            all(abs(item[key] - item[other]) <= _SAME * item[other] for item in curve) for other, _, _ in drawn
+            all(abs(item[key] - item[other]) <= _SAME * item[other] for item in curve)
+            for other, _, _ in drawn
         ):
             drawn.append((key, name, color))
     drawn = [(drawn[0][0], "expected width", ACCENT)] if len(drawn) == 1 else drawn
@@ -391,19 +591,38 @@ def widths(result: Result) -> Figure | None:
     seen += [now["width"]] if now else []
     counts = [curve[0]["labels"], curve[-1]["labels"]] + ([now["labels"]] if now else [])
     marks = [mark for mark in _COUNTS if min(counts) <= mark <= min(max(counts), 1000)]
-    across = axis((min(counts) * 0.93, max(counts) * 1.04), title="labels in all", scale=_LOG, values=marks,
-                  format=",d", grid=False)  # fmt: skip
+    across = axis(
+        (min(counts) * 0.93, max(counts) * 1.04),
+        title="labels in all",
+        scale=_LOG,
+        values=marks,
+        format=",d",
+        grid=False,
+    )
     low, high = max(min(seen) * 0.9, _FLOOR), min(max(seen) * 1.08, 1.0)
     plot = Plot(across, axis((low, high), scale=_LOG, values=_WIDTHS, labelExpr=POINTS))
     if all(finite(item.get(key)) is not None for item in curve for key in ("narrowest", "widest")):
-        rows = [{"x": item["labels"], "lower": item["narrowest"], "upper": item["widest"]} for item in curve]
-        plot.draw("area", rows, {"color": BAND[QUIET], "opacity": 0.6}, x="x", y="lower", y2="upper")
+        rows = [
+            {"x": item["labels"], "lower": item["narrowest"], "upper": item["widest"]}
+            for item in curve
+        ]
+        plot.draw(
+            "area", rows, {"color": BAND[QUIET], "opacity": 0.6}, x="x", y="lower", y2="upper"
+        )
     for key, _, color in drawn:
         plot.curve([{"x": item["labels"], "y": item[key]} for item in curve], color)
-    plot.strips([
-        {"x": o["labels"], "tip": {"": f"{number(o['labels'])} labels", **{name: points(o[k]) for k, name, _ in drawn}}}
-        for o in curve
-    ])  # fmt: skip
+    plot.strips(
+        [
+            {
+                "x": o["labels"],
+                "tip": {
+                    "": f"{number(o['labels'])} labels",
+                    **{name: points(o[k]) for k, name, _ in drawn},
+                },
+            }
+            for o in curve
+        ]
+    )
     if len(drawn) > 1:
         last = [{"label": name, "y": curve[-1][key], "c": color} for key, name, color in drawn]
         plot.names(last, _HEIGHT, gap=19, look=_LABEL)
@@ -415,30 +634,51 @@ def widths(result: Result) -> Figure | None:
         plot.words(rows, INK, x="labels", y="width", dx=-6 if left else 6, dy=18 if left else -16)
     half, count = halving(result), 0 if now else len(result.get("suggested") or [])
     if half is not None and now is not None:
-        title = f"About {number(half)} labels in all would halve the interval of {points(now['width'])}"
+        title = (
+            f"About {number(half)} labels in all would halve the interval of {points(now['width'])}"
+        )
     else:
         width = expected(result, count) if count else None
         if width is None:
             count = curve[-1]["labels"]
-            width = min(entry for key, _, _ in _LINES if (entry := finite(curve[-1].get(key))) is not None)
+            width = min(
+                entry for key, _, _ in _LINES if (entry := finite(curve[-1].get(key))) is not None
+            )
         title = f"With {number(count)} labels the interval would be about {points(width)} wide"
     shown = {key for key, _, _ in drawn} if len(drawn) > 1 else set()
     banded = all(finite(item.get("widest")) is not None for item in curve)
-    parts = ("read", "random" in shown and "random", "suggested" in shown and "suggested", banded and "band")
-    text = caption("widths", *parts, accuracy=percent((result.get("outlook") or {}).get("accuracy")),
-                   span="today's interval" if now else "the label-free interval")  # fmt: skip
+    parts = (
+        "read",
+        "random" in shown and "random",
+        "suggested" in shown and "suggested",
+        banded and "band",
+    )
+    text = caption(
+        "widths",
+        *parts,
+        accuracy=percent((result.get("outlook") or {}).get("accuracy")),
+        span="today's interval" if now else "the label-free interval",
+    )
     return plot.figure("widths", title, text, height=_HEIGHT)
 
 
 # ------------------------------------------------------------------------------------------ the number of judges
 
-_SERIES = (("upper", "upper bound", ACCENT), ("gold", "truth", TRUTH), ("lower", "lower bound", QUIET))
+_SERIES = (
+    ("upper", "upper bound", ACCENT),
+    ("gold", "truth", TRUTH),
+    ("lower", "lower bound", QUIET),
+)
 _TONES = (ACCENT, REFERENCE, TRUTH, QUIET)
 
 
 def _sizes(result: Result) -> list[dict[str, Any]]:
     """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
-    draws = [dict(subset) for subset in (result.get("votes") or {}).get("subsets") or [] if finite(subset.get("rows"))]
+    draws = [
+        dict(subset)
+        for subset in (result.get("votes") or {}).get("subsets") or []
+        if finite(subset.get("rows"))
+    ]
     whole = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
     return sorted(whole, key=lambda item: float(item["rows"]))
 
@@ -449,11 +689,26 @@ def vote_subsets(result: Result) -> Figure | None:
     if len(sizes) < 2 or (result.get("votes") or {}).get("judges") == 1:
         return None
     least, most, last = sizes[0]["rows"], sizes[-1]["rows"], []
-    across = axis((least * 0.93, most * 1.06), title="rows drawn", scale=_LOG, format="~s", grid=False,
-                  labelOverlap="greedy", values=[mark for mark in _COUNTS if least <= mark <= most])  # fmt: skip
-    plot = Plot(across, shares([o[key].get(end) for o in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]))
+    across = axis(
+        (least * 0.93, most * 1.06),
+        title="rows drawn",
+        scale=_LOG,
+        format="~s",
+        grid=False,
+        labelOverlap="greedy",
+        values=[mark for mark in _COUNTS if least <= mark <= most],
+    )
+    plot = Plot(
+        across,
+        shares(
+            [o[key].get(end) for o in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]
+        ),
+    )
     for key, name, color in _SERIES:
-        rows = [{"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}} for o in sizes]
+        rows = [
+            {"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}}
+            for o in sizes
+        ]
         plot.curve(rows, color, band=0.7, size=44)
         last.append({"label": name, "y": float(rows[-1]["y"]), "c": color})
     plot.names(last, 320, gap=18, look=_LABEL)
@@ -465,7 +720,10 @@ def vote_subsets(result: Result) -> Figure | None:
             tip[name] = f"{percent(size[key]['value'])} ({span})"
         tips.append({"x": size["rows"], "tip": tip})
     plot.strips(tips)
-    shares_of = ((best(((item.get("bounds") or [{}])[0]).get("reliability")), item["rows"]) for item in sizes[:-1])
+    shares_of = (
+        (best(((item.get("bounds") or [{}])[0]).get("reliability")), item["rows"])
+        for item in sizes[:-1]
+    )
     reliable = [(float(share["value"]), int(rows_of)) for share, rows_of in shares_of if share]
     title = "Truth and bounds by the number of rows"
     if reliable:
@@ -482,27 +740,50 @@ def vote_subsets(result: Result) -> Figure | None:
 
 def vote_trade_off(result: Result) -> Figure | None:
     """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
-    sizes, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
-    picked = sizes if len(sizes) <= most else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
+    sizes, most, judges = (
+        _sizes(result)[:-1],
+        len(_TONES),
+        (result.get("votes") or {}).get("judges"),
+    )
+    picked = (
+        sizes
+        if len(sizes) <= most
+        else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
+    )
     shown: list[tuple[int, list[tuple[Any, float, dict[str, Any]]]]] = []
     for entry in picked:
-        every = ((b.get("agree"), best(b.get("width")), best(b.get("reliability"))) for b in entry.get("bounds") or [])
-        by_width = [(agree, width["value"], held) for agree, width, held in every if width and held][::-1]
+        every = (
+            (b.get("agree"), best(b.get("width")), best(b.get("reliability")))
+            for b in entry.get("bounds") or []
+        )
+        by_width = [
+            (agree, width["value"], held) for agree, width, held in every if width and held
+        ][::-1]
         if len(by_width) > 1:
             shown.append((int(entry["rows"]), by_width))
     if not shown:
         return None
     widest = max(width for _, by_width in shown for _, width, _ in by_width) or 0.01
-    across = axis([-0.02 * widest, 1.03 * widest], title="mean width of the bounds, in points", tickCount=6, grid=False,
-                  labelExpr=POINTS)  # fmt: skip
+    across = axis(
+        [-0.02 * widest, 1.03 * widest],
+        title="mean width of the bounds, in points",
+        tickCount=6,
+        grid=False,
+        labelExpr=POINTS,
+    )
     plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))
     last = []
     for (many, by_width), color in zip(shown, _TONES, strict=False):
         rows = []
         for agree, width, share in by_width:
-            tip = {"": f"{agreement(agree, judges)}, {number(many)} rows", "bounds held": percent(share["value"], 0)}
+            tip = {
+                "": f"{agreement(agree, judges)}, {number(many)} rows",
+                "bounds held": percent(share["value"], 0),
+            }
             tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
-            rows.append({"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}})
+            rows.append(
+                {"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}}
+            )
         plot.curve(rows, color, size=80)
         last.append({"label": f"{number(many)} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)

@@ -30,14 +30,22 @@ CONFIG: Spec = {
     "font": FONT,
     "view": {"stroke": None},
     "axis": {
-        "domain": False, "ticks": False, "gridColor": "var(--grid)", "gridWidth": 1,
-        "labelColor": MUTED, "labelFontSize": 12, "labelPadding": 8,
-        "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 10,
+        "domain": False,
+        "ticks": False,
+        "gridColor": "var(--grid)",
+        "gridWidth": 1,
+        "labelColor": MUTED,
+        "labelFontSize": 12,
+        "labelPadding": 8,
+        "titleColor": MUTED,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
     },
     "axisY": {"grid": True},
     "text": {"font": FONT, "fontSize": 12, "color": INK},
     "line": {"strokeWidth": 2.5, "strokeCap": "round", "strokeJoin": "round"},
-}  # fmt: skip
+}
 ROW_HEIGHT = 30
 
 

@@ -24,19 +24,39 @@ from .base import (
     shares,
     unique,
 )
-from .looks import ACCENT, BAND, DOT, HALO, INK, MUTED, QUIET, REFERENCE, RIGHT, SURFACE, TRUTH, Spec, narrow
+from .looks import (
+    ACCENT,
+    BAND,
+    DOT,
+    HALO,
+    INK,
+    MUTED,
+    QUIET,
+    REFERENCE,
+    RIGHT,
+    SURFACE,
+    TRUTH,
+    Spec,
+    narrow,
+)
 
 MOST = 10  # models in a chart; beyond it lines can no longer be told apart
 _WIDEST = 28  # characters of a name
 DOMAINS = {"in_domain": "in domain", "out_of_domain": "out of domain"}
 """Domains of a comparison in words."""
-WHERE = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain", "target": "rankings_target"}
+WHERE = {
+    "in_domain": "rankings",
+    "out_of_domain": "rankings_out_of_domain",
+    "target": "rankings_target",
+}
 """Where the rankings of a domain stand."""
 
 
 def domains(result: Result) -> list[str]:
     """Domains in which any model was judged."""
-    return [name for name in DOMAINS if any(part(model, name) for model in result.get("models") or [])]
+    return [
+        name for name in DOMAINS if any(part(model, name) for model in result.get("models") or [])
+    ]
 
 
 def part(model: Result, domain: str) -> dict[str, Any]:
@@ -68,10 +88,16 @@ def colors(result: Result) -> dict[str, str]:
     """
     led, ranked = leader(result), rankings(result)
     given = [str(model.get("name")) for model in result.get("models") or []]
-    first = [str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []]
+    first = [
+        str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []
+    ]
     ordered = list(dict.fromkeys([*(name for name in first if name in given), *given]))
     heads = [str(led[0].get("name"))] if led else []
-    heads += [str(ranked[name][0].get("model")) for name in ("auc_coverage", "disca", "accuracy") if name in ranked]
+    heads += [
+        str(ranked[name][0].get("model"))
+        for name in ("auc_coverage", "disca", "accuracy")
+        if name in ranked
+    ]
     shown = [name for name in dict.fromkeys([*heads, *ordered]) if name in ordered]
     bright = dict(zip(shown, (ACCENT, REFERENCE, TRUTH), strict=False))
     return {name: bright.get(name, QUIET) for name in ordered}
@@ -81,7 +107,10 @@ def drawn(result: Result) -> list[dict[str, Any]]:
     """Models that charts show, the best first: those in colour, and others as far as there is room."""
     tones = colors(result)
     bright = [name for name, tone in tones.items() if tone != QUIET]
-    shown = {*bright, *[name for name, tone in tones.items() if tone == QUIET][: max(MOST - len(bright), 0)]}
+    shown = {
+        *bright,
+        *[name for name, tone in tones.items() if tone == QUIET][: max(MOST - len(bright), 0)],
+    }
     by_name = {str(model.get("name")): dict(model) for model in result.get("models") or []}
     return [by_name[name] for name in tones if name in shown]
 
@@ -89,14 +118,19 @@ def drawn(result: Result) -> list[dict[str, Any]]:
 def _each(result: Result) -> list[tuple[dict[str, Any], str, str]]:
     """The models that charts show, each with its short name and its colour."""
     called, tones = names(result), colors(result)
-    return [(item, called[str(item.get("name"))], tones[str(item.get("name"))]) for item in drawn(result)]
+    return [
+        (item, called[str(item.get("name"))], tones[str(item.get("name"))])
+        for item in drawn(result)
+    ]
 
 
 def _read(chart: str, result: Result, *parts: Any, **values: Any) -> str:
     """The caption of a chart, and how many models it leaves out."""
     many = len(result.get("models") or [])
     out = [caption(chart, *parts, **values)]
-    return " ".join([*out, caption("curves", "left", many=number(many), most=MOST)] if many > MOST else out)
+    return " ".join(
+        [*out, caption("curves", "left", many=number(many), most=MOST)] if many > MOST else out
+    )
 
 
 # ------------------------------------------------------------------------------------------ differences
@@ -110,11 +144,17 @@ def differences(result: Result) -> list[Figure]:
     a, b = (called.get(str(gap.get(side)), "") for side in "ab")
     groups: dict[str, list[tuple[str, Result]]] = {}
     if to_best := result.get("to_best"):
-        groups["to-best"] = [(called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]]
-    tasks = [(short(row["task"] or "-", _WIDEST), row["difference"]) for row in result.get("tasks") or []]
+        groups["to-best"] = [
+            (called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]
+        ]
+    tasks = [
+        (short(row["task"] or "-", _WIDEST), row["difference"]) for row in result.get("tasks") or []
+    ]
     if tasks or not to_best:
         tasks = [("all rows", gap), *tasks[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
-        groups["by-task"] = [(name, item) for name, item in tasks if interval_of({"kind": "", **item})]
+        groups["by-task"] = [
+            (name, item) for name, item in tasks if interval_of({"kind": "", **item})
+        ]
     out, scores = [], gap.get("metric") == "mean_score"
     for name, items in groups.items():
         rows = []
@@ -130,9 +170,15 @@ def differences(result: Result) -> list[Figure]:
         room = 0.06 * (max(ends) - min(ends) or 1)
         unit, factor = ("score", "") if scores else ("points of accuracy", " * 100")
         label = f"format(datum.value{factor}, '+~g')"
-        across = axis([min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label)
+        across = axis(
+            [min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label
+        )
         best = called.get(str(to_best[0]["best"]), "") if to_best else ""
-        title = f"Behind {best}, the best one" if name == "to-best" else f"{b} \N{MINUS SIGN} {a}, by task"
+        title = (
+            f"Behind {best}, the best one"
+            if name == "to-best"
+            else f"{b} \N{MINUS SIGN} {a}, by task"
+        )
         title = title if len(rows) > 1 else f"{b} \N{MINUS SIGN} {a}"
         text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
         out.append(categories(name, title, text, rows, axis_title=unit, lines=lines, across=across))
@@ -141,10 +187,15 @@ def differences(result: Result) -> list[Figure]:
 
 # ------------------------------------------------------------------------------------------ accuracy over coverage
 
-STYLES: dict[str, tuple[str, tuple[int, int]]] = {"in_domain": (ACCENT, (1, 0)), "out_of_domain": (REFERENCE, (6, 3))}
+STYLES: dict[str, tuple[str, tuple[int, int]]] = {
+    "in_domain": (ACCENT, (1, 0)),
+    "out_of_domain": (REFERENCE, (6, 3)),
+}
 """Colour and dash of the line of a domain."""
 _STEADY = 0.1  # coverage from which on the axis has to hold the bands
-_FIRST = 0.2  # the share of the rows where careful applications work, and where curves keep more points
+_FIRST = (
+    0.2  # the share of the rows where careful applications work, and where curves keep more points
+)
 _APART = 0.005  # of accuracy; a smaller lead is not worth a word
 _MOST_EARLY, _MOST_LATE = 20, 30  # points of a curve
 _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
@@ -153,7 +204,10 @@ _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
 def thin(x: Sequence[Any]) -> list[int]:
     """Numbers of the points to draw: all the early ones, fewer of the others, always the last."""
     values = [i for i, value in enumerate(x) if finite(value) is not None]
-    early, late = [i for i in values if x[i] <= _FIRST + 1e-9], [i for i in values if x[i] > _FIRST + 1e-9]
+    early, late = (
+        [i for i in values if x[i] <= _FIRST + 1e-9],
+        [i for i in values if x[i] > _FIRST + 1e-9],
+    )
     out = early[:: -(-len(early) // _MOST_EARLY) or 1]
     step = -(-len(late) // _MOST_LATE) or 1
     return out + (late[(len(late) - 1) % step :: step] if late else [])
@@ -169,15 +223,22 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
     for key, values in columns.items() if chosen else ():
         digits = 6 if key == "t" else 5  # confidences may be near 1
-        out[key] = [None if (item := finite(values[i])) is None else round(item, digits) for i in chosen]
+        out[key] = [
+            None if (item := finite(values[i])) is None else round(item, digits) for i in chosen
+        ]
         if key in ("lower", "upper"):
-            out[key] = [middle if end is None else end for middle, end in zip(out["y"], out[key], strict=True)]
+            out[key] = [
+                middle if end is None else end
+                for middle, end in zip(out["y"], out[key], strict=True)
+            ]
     return out
 
 
 def _curve_of(model: Result, domain: str) -> dict[str, Any]:
     """The accuracy-coverage curve of a model; of the target the estimated one."""
-    return dict(part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {})
+    return dict(
+        part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {}
+    )
 
 
 def _tip(tip: Spec) -> Spec:
@@ -194,8 +255,17 @@ def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | No
     flat = [{"flatten": [name for name, value in rows[0].items() if isinstance(value, list)]}]
     of: Spec = {"more": {"transform": flat}, "x": "x", "detail": "label"}
     if any("band" in row for row in rows):
-        plot.draw("area", rows, {"clip": True}, where="isValid(datum.band)", y="lower", y2="upper", color="band",
-                  opacity=shade(0.55, 0.05), **of)  # fmt: skip
+        plot.draw(
+            "area",
+            rows,
+            {"clip": True},
+            where="isValid(datum.band)",
+            y="lower",
+            y2="upper",
+            color="band",
+            opacity=shade(0.55, 0.05),
+            **of,
+        )
     dim = shade(1.0, 0.1)
     plot.draw("line", rows, {"clip": True}, y="y", color="c", opacity=dim, size="w", **of)
     if hollow is not None:
@@ -203,7 +273,14 @@ def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | No
         look = {"size": 28, "strokeWidth": 1.5, "clip": True}
         plot.draw("point", rows, look, y="y", stroke="c", opacity=dim, fill=fill, **of)
     of["more"] = {"transform": [*flat, tip], **over}
-    plot.draw("point", rows, {"size": 60, "filled": True, "opacity": 0, "clip": True}, y="y", tooltip="tip", **of)
+    plot.draw(
+        "point",
+        rows,
+        {"size": 60, "filled": True, "opacity": 0, "clip": True},
+        y="y",
+        tooltip="tip",
+        **of,
+    )
     last = [{"label": row["label"], "y": row["y"][-1], "c": row["c"]} for row in rows]
     words = {"fontSize": narrow(10.5, 12), "limit": narrow(92, 200), **HALO}
     plot.names(last, height - 40, look=words, opacity=dim, detail="label")
@@ -214,7 +291,14 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     rows: Rows = []
     for model, name, tone in _each(result):
         if columns := curve_rows(_curve_of(model, domain)):
-            rows.append({"label": name, "c": tone, **({} if tone == QUIET else {"band": BAND[tone]}), **columns})
+            rows.append(
+                {
+                    "label": name,
+                    "c": tone,
+                    **({} if tone == QUIET else {"band": BAND[tone]}),
+                    **columns,
+                }
+            )
     if not rows:
         return None
     seen = [value for row in rows for value in row["y"]]
@@ -223,7 +307,10 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
         seen += [end for x, *ends in bands if x >= _STEADY for end in ends]
     on_target = domain == "target"
     up = shares(seen, title="estimated accuracy" if on_target else "accuracy of the answers")
-    plot, height = Plot(coverage_axis("rows answered, the most confident first"), up), max(380, 16 * len(rows))
+    plot, height = (
+        Plot(coverage_axis("rows answered, the most confident first"), up),
+        max(380, 16 * len(rows)),
+    )
     percents = "format(datum.{} * 100, '.1f') + '\N{NO-BREAK SPACE}%'".format
     low = percents("lower").partition(" + ")[0]
     fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
@@ -238,9 +325,18 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
         pairs = [(x, y) for x, y in every if finite(x) is not None and finite(y) is not None]
         if pairs:
             early = [y for x, y in pairs if x <= _FIRST + 1e-9] or [pairs[0][1]]
-            means[str(model.get("name"))] = (sum(y for _, y in pairs) / len(pairs), sum(early) / len(early))
-    where, called = "Estimated on the target" if on_target else capital(DOMAINS[domain]), names(result)
-    top, first = max(means, key=lambda name: means[name][0]), max(means, key=lambda name: means[name][1])
+            means[str(model.get("name"))] = (
+                sum(y for _, y in pairs) / len(pairs),
+                sum(early) / len(early),
+            )
+    where, called = (
+        "Estimated on the target" if on_target else capital(DOMAINS[domain]),
+        names(result),
+    )
+    top, first = (
+        max(means, key=lambda name: means[name][0]),
+        max(means, key=lambda name: means[name][1]),
+    )
     title = f"{where} {called[top]} is the most accurate over all coverages"
     if len(means) == 1:
         title = f"{where} the mean accuracy over all coverages is {percent(means[top][0])}"
@@ -249,11 +345,19 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     else:
         title += f": {percent(means[top][0])} on average"
     item = _curve_of(drawn(result)[0], domain)
-    level = next((finite(curve.get("level")) for m in drawn(result) if (curve := _curve_of(m, domain))), None)
+    level = next(
+        (finite(curve.get("level")) for m in drawn(result) if (curve := _curve_of(m, domain))), None
+    )
     parts = ("target", item.get("assumes") and "assumes") if on_target else ("read",)
-    words = {"assumes": item.get("assumes"), "kind": item.get("kind") or "", "level": percent(level, 0)}
+    words = {
+        "assumes": item.get("assumes"),
+        "kind": item.get("kind") or "",
+        "level": percent(level, 0),
+    }
     text = f"{_read('curves', result, *parts, level is not None and 'bands', **words)} {caption('curves', 'pointer')}"
-    return plot.figure(f"curves-{domain.replace('_', '-')}", title, text, height=height, spoken=False)
+    return plot.figure(
+        f"curves-{domain.replace('_', '-')}", title, text, height=height, spoken=False
+    )
 
 
 # ------------------------------------------------------------------------------------------ the terms of DiSCA
@@ -275,19 +379,37 @@ def tolerances(result: Result, domain: str) -> Figure | None:
             if finite(item.get("tolerance")) is not None and finite(item.get("b")) is not None
         )
         if points:
-            columns = dict(zip(("x", "y", "never"), map(list, zip(*points, strict=True)), strict=True))
+            columns = dict(
+                zip(("x", "y", "never"), map(list, zip(*points, strict=True)), strict=True)
+            )
             rows.append({"label": name, "c": tone, **columns})
     if not rows:
         return None
     marks = sorted({value for row in rows for value in row["x"]})
-    across = axis([marks[0] - 0.01, marks[-1] + 0.01], title="accuracy that must be kept", values=marks[::2],
-                  labelExpr="format(-datum.value, '.2f')", grid=False)  # fmt: skip
-    up = axis(_confidence_ends([value for row in rows for value in row["y"]]), title="confidence b", tickCount=5)
-    tip = {"": "datum.label", "accuracy to keep": "format(-datum.x, '.2f')", "confidence b": "format(datum.y, '.4f')"}
+    across = axis(
+        [marks[0] - 0.01, marks[-1] + 0.01],
+        title="accuracy that must be kept",
+        values=marks[::2],
+        labelExpr="format(-datum.value, '.2f')",
+        grid=False,
+    )
+    up = axis(
+        _confidence_ends([value for row in rows for value in row["y"]]),
+        title="confidence b",
+        tickCount=5,
+    )
+    tip = {
+        "": "datum.label",
+        "accuracy to keep": "format(-datum.x, '.2f')",
+        "confidence b": "format(datum.y, '.4f')",
+    }
     tip |= {"falls below it": "datum.never ? 'never' : 'yes'"}
     plot, height = Plot(across, up), max(340, 17 * len(rows))
     _lines(plot, rows, _tip(tip), height, hollow="never")
-    every = ((finite(score(m, domain, "disca").get("b")), str(m.get("name"))) for m in result.get("models") or [])
+    every = (
+        (finite(score(m, domain, "disca").get("b")), str(m.get("name")))
+        for m in result.get("models") or []
+    )
     lowest = [(b, name) for b, name in every if b is not None]
     tolerance = finite((result.get("settings") or {}).get("tolerance"))
     title = f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
@@ -315,20 +437,35 @@ def first_mistakes(result: Result) -> Figure | None:
                 continue
             ends = (of_model.get("intervals") or {}).get("a") or [value, value]
             # A confidence is at most 1, whatever the bootstrap's arithmetic says.
-            low, high = (None if (end := finite(item)) is None else min(max(end, 0.0), 1.0) for item in ends[:2])
+            low, high = (
+                None if (end := finite(item)) is None else min(max(end, 0.0), 1.0)
+                for item in ends[:2]
+            )
             color = STYLES[domain][0]
             tip = {"": name, DOMAINS[domain]: threshold(value)}
             if low is not None and high is not None:
                 tip["interval"] = f"{threshold(low)}\N{EN DASH}{threshold(high)}"
             if of_model.get("never_wrong"):
                 tip["note"] = "never wrong: the lowest confidence"
-            rows.append({"model": name, "a": value, "lower": value if low is None else low,
-                         "upper": value if high is None else high, "c": color, "band": BAND[color], "domain": domain,
-                         "text": threshold(value) if not _LAST < value < 1 else f"> {_LAST}", "tip": tip})  # fmt: skip
+            rows.append(
+                {
+                    "model": name,
+                    "a": value,
+                    "lower": value if low is None else low,
+                    "upper": value if high is None else high,
+                    "c": color,
+                    "band": BAND[color],
+                    "domain": domain,
+                    "text": threshold(value) if not _LAST < value < 1 else f"> {_LAST}",
+                    "tip": tip,
+                }
+            )
     if not rows:
         return None
     seen = [domain for domain in DOMAINS if any(row["domain"] == domain for row in rows)]
-    first_domain = sorted((row for row in rows if row["domain"] == seen[0]), key=lambda row: row["a"])
+    first_domain = sorted(
+        (row for row in rows if row["domain"] == seen[0]), key=lambda row: row["a"]
+    )
     order = list(dict.fromkeys(row["model"] for row in (*first_domain, *rows)))
     domain_ends = _confidence_ends([row["lower"] for row in rows])
     across = axis(domain_ends, title="confidence a at the first mistake", tickCount=5)
@@ -338,16 +475,30 @@ def first_mistakes(result: Result) -> Figure | None:
         offset = {"yOffset": (-6 if domain == "in_domain" else 6) if len(seen) > 1 else 0}
         bar = {"strokeWidth": 6, "strokeCap": "round", "opacity": 1, **offset}
         plot.draw("rule", mine, bar, x="lower", x2="upper", y="model", color="band")
-        plot.draw("text", mine, {"align": "left", "dx": 8, "fontSize": 11, **offset}, x=RIGHT, y="model", text="text",
-                  color="c")  # fmt: skip
-        plot.draw("point", mine, {**DOT, "size": 80, **offset}, x="a", y="model", color="c", tooltip="tip")
-    first, other = (min((r for r in rows if r["domain"] == d), key=lambda r: r["a"]) for d in (seen[0], seen[-1]))
+        plot.draw(
+            "text",
+            mine,
+            {"align": "left", "dx": 8, "fontSize": 11, **offset},
+            x=RIGHT,
+            y="model",
+            text="text",
+            color="c",
+        )
+        plot.draw(
+            "point", mine, {**DOT, "size": 80, **offset}, x="a", y="model", color="c", tooltip="tip"
+        )
+    first, other = (
+        min((r for r in rows if r["domain"] == d), key=lambda r: r["a"])
+        for d in (seen[0], seen[-1])
+    )
     title = f"{first['model']} makes its first mistake at the lowest confidence, {threshold(first['a'])}"
     if len(seen) > 1:
         same = other["model"] == first["model"]
         title += f"; out of domain {'it does too' if same else other['model'] + ' does'}"
     height = 34 * len(order) if len(seen) > 1 else 26 * len(order)
-    return plot.figure("first-mistakes", title, caption("first-mistakes", "read"), height=height, spoken=False)
+    return plot.figure(
+        "first-mistakes", title, caption("first-mistakes", "read"), height=height, spoken=False
+    )
 
 
 def fluctuations(result: Result, domain: str) -> Figure | None:
@@ -358,16 +509,36 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
         count, penalty = finite(of_model.get("fluctuations")), finite(of_model.get("penalty"))
         if count is not None and penalty is not None:
             tip = {"": name, "times accuracy rises": f"{count:.0f}", "penalty": number(penalty)}
-            rows.append({"model": name, "n": count, "p": round(penalty, 6), "text": f"{count:.0f}", "tip": tip})
+            rows.append(
+                {
+                    "model": name,
+                    "n": count,
+                    "p": round(penalty, 6),
+                    "text": f"{count:.0f}",
+                    "tip": tip,
+                }
+            )
     if not rows:
         return None
     rows.sort(key=lambda row: (row["n"], row["p"]))
     rows = [{**row, "place": index} for index, row in enumerate(rows)]
     often, dear = max(rows, key=lambda row: row["n"]), max(rows, key=lambda row: row["p"])
-    below = axis([0, max(often["n"] * 1.12, 1)], title="times accuracy rises (bars)", tickCount=5, tickMinStep=1,
-                 grid=True)  # fmt: skip
-    above = axis([0, dear["p"] * 1.12 or 1], title="penalty (dots)", orient="top", grid=False, tickCount=5,
-                 labelColor=ACCENT, titleColor=ACCENT)  # fmt: skip
+    below = axis(
+        [0, max(often["n"] * 1.12, 1)],
+        title="times accuracy rises (bars)",
+        tickCount=5,
+        tickMinStep=1,
+        grid=True,
+    )
+    above = axis(
+        [0, dear["p"] * 1.12 or 1],
+        title="penalty (dots)",
+        orient="top",
+        grid=False,
+        tickCount=5,
+        labelColor=ACCENT,
+        titleColor=ACCENT,
+    )
     plot = Plot(below, names_axis((110, 190), [row["model"] for row in rows]))
     bar = {"color": BAND[QUIET], "height": {"band": 0.62}, "cornerRadiusEnd": 3}
     plot.draw("bar", rows, bar, x="n", y="model", tooltip="tip")
@@ -375,9 +546,13 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     plot.draw("text", rows, look, x={**below, "field": "n", "axis": None}, y="model", text="text")
     plot.across = above
     look = {"color": ACCENT, "strokeWidth": 1.25, "opacity": 0.5, "orient": "vertical"}
-    plot.draw("line", rows, look, x="p", y="model", order={"field": "place", "type": "quantitative"})
+    plot.draw(
+        "line", rows, look, x="p", y="model", order={"field": "place", "type": "quantitative"}
+    )
     unnamed = {**above, "field": "p", "axis": None}
-    plot.draw("point", rows, {**DOT, "size": 75, "color": ACCENT}, x=unnamed, y="model", tooltip="tip")
+    plot.draw(
+        "point", rows, {**DOT, "size": 75, "color": ACCENT}, x=unnamed, y="model", tooltip="tip"
+    )
     where = capital(DOMAINS[domain])
     times = f"{often['text']} time{'' if often['n'] == 1 else 's'}"
     title = f"{where} accuracy rises most often for {often['model']} ({times})"
@@ -388,7 +563,11 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
     else:
         title += f"; the penalty is largest for {dear['model']} ({number(dear['p'], 2)})"
     settings = result.get("settings") or {}
-    grid = settings.get("grid") if settings.get("grid") in ("coverage", "thresholds", "samples") else "curve"
+    grid = (
+        settings.get("grid")
+        if settings.get("grid") in ("coverage", "thresholds", "samples")
+        else "curve"
+    )
     of = caption("fluctuations", grid, count=settings.get("steps"))
     text, own = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
     name, height = f"fluctuations-{domain.replace('_', '-')}", 28 * len(rows) + 60
@@ -398,10 +577,16 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
 # ------------------------------------------------------------------------------------------ places by metric
 
 METRICS = {
-    "accuracy": "accuracy", "auc_coverage": "AUC", "e_aurc": "E-AURC", "augrc": "AUGRC",
-    "risk_at_coverage": "risk at coverage", "coverage_at_risk": "coverage at risk",
-    "disca": "DiSCA", "didma": "DiDMA", "nidma": "NiDMA",
-}  # fmt: skip
+    "accuracy": "accuracy",
+    "auc_coverage": "AUC",
+    "e_aurc": "E-AURC",
+    "augrc": "AUGRC",
+    "risk_at_coverage": "risk at coverage",
+    "coverage_at_risk": "coverage at risk",
+    "disca": "DiSCA",
+    "didma": "DiDMA",
+    "nidma": "NiDMA",
+}
 """Metrics of the chart in their order; aurc is auc_coverage upside down, brier and ece stand in the table."""
 _FIRM = 0.9  # share of replicates in which a place must hold
 
@@ -416,51 +601,121 @@ def places(result: Result, domain: str) -> Figure | None:
     fields = ("metric", "slot", "value", "firm", "text", "stable", "best")
     by_model: dict[str, dict[str, list[Any]]] = {}
     for at, metric in enumerate(metrics):
-        for slot, row in enumerate(row for row in by_metric[metric] if str(row.get("model")) in shown):
+        for slot, row in enumerate(
+            row for row in by_metric[metric] if str(row.get("model")) in shown
+        ):
             columns = by_model.setdefault(str(row["model"]), {key: [] for key in fields})
             held = (finite(row.get("stable")) or 0.0) >= _FIRM
-            cell = (at, slot, number(row["value"], 4), held, f"{row.get('rank')}", percent(row.get("stable"), 0),
-                    percent(row.get("p_best"), 0))  # fmt: skip
+            cell = (
+                at,
+                slot,
+                number(row["value"], 4),
+                held,
+                f"{row.get('rank')}",
+                percent(row.get("stable"), 0),
+                percent(row.get("p_best"), 0),
+            )
             for key, value in zip(fields, cell, strict=True):
                 columns[key].append(value)
-    rows = [{"label": shown[name][0], "c": shown[name][1], **columns} for name, columns in by_model.items()]
+    rows = [
+        {"label": shown[name][0], "c": shown[name][1], **columns}
+        for name, columns in by_model.items()
+    ]
     rows.sort(key=lambda row: row["c"] != QUIET)
     called, settings = dict(METRICS), result.get("settings") or {}
-    for name, setting, text in (("risk_at_coverage", "coverage", "risk at"), ("coverage_at_risk", "risk", "cover at")):
+    for name, setting, text in (
+        ("risk_at_coverage", "coverage", "risk at"),
+        ("coverage_at_risk", "risk", "cover at"),
+    ):
         if finite(settings.get(setting)) is not None:
             called[name] = f"{text} {given(settings[setting])}"
     titles = json.dumps([called[name] for name in metrics])
-    across = axis([-0.35, len(metrics) - 0.65], values=list(range(len(metrics))), labelExpr=f"{titles}[datum.value]",
-                  orient="top", grid=False, labelColor=INK, labelOverlap=False, labelFontSize=narrow(11, 12.5),
-                  labelAngle=narrow(-60, 0), labelAlign=narrow("'left'", "'center'"))  # fmt: skip
+    across = axis(
+        [-0.35, len(metrics) - 0.65],
+        values=list(range(len(metrics))),
+        labelExpr=f"{titles}[datum.value]",
+        orient="top",
+        grid=False,
+        labelColor=INK,
+        labelOverlap=False,
+        labelFontSize=narrow(11, 12.5),
+        labelAngle=narrow(-60, 0),
+        labelAlign=narrow("'left'", "'center'"),
+    )
     most = max(slot for row in rows for slot in row["slot"])
-    plot = Plot(across, {"type": "quantitative", "scale": {"domain": [most + 0.5, -0.5], "nice": False}, "axis": None})
+    plot = Plot(
+        across,
+        {
+            "type": "quantitative",
+            "scale": {"domain": [most + 0.5, -0.5], "nice": False},
+            "axis": None,
+        },
+    )
     over, shade = pointed("label", near=False)
-    of: Spec = {"more": {"transform": [{"flatten": list(fields)}]}, "x": "metric", "y": "slot", "detail": "label"}
+    of: Spec = {
+        "more": {"transform": [{"flatten": list(fields)}]},
+        "x": "metric",
+        "y": "slot",
+        "detail": "label",
+    }
     dim, size = shade(1.0, 0.15), narrow(250, 430)
     width = {"condition": {"test": f"datum.c === '{QUIET}'", "value": 1.75}, "value": 3}
     plot.draw("line", rows, {}, color="c", size=width, opacity=dim, **of)
     # An opaque disc below: a faded dot would let the lines through.
     plot.draw("point", rows, {"filled": True, "size": size, "opacity": 1, "color": SURFACE}, **of)
     fill = {"condition": {"test": "datum.firm", **_TONE}, "value": SURFACE}
-    plot.draw("point", rows, {"size": size, "strokeWidth": 2}, stroke="c", fill=fill, opacity=dim, **of)
+    plot.draw(
+        "point", rows, {"size": size, "strokeWidth": 2}, stroke="c", fill=fill, opacity=dim, **of
+    )
     ink = {"condition": {"test": "datum.firm", "value": SURFACE}, "value": INK}
-    plot.draw("text", rows, {"fontWeight": 700, "fontSize": narrow(10, 12)}, text="text", color=ink, opacity=dim, **of)
-    tip = {"": f"datum.label + ', ' + {titles}[datum.metric]", "value": "datum.value", "rank": "datum.text"}
-    tip |= {"same rank in": "datum.stable + ' of replicates'", "best in": "datum.best + ' of replicates'"}
+    plot.draw(
+        "text",
+        rows,
+        {"fontWeight": 700, "fontSize": narrow(10, 12)},
+        text="text",
+        color=ink,
+        opacity=dim,
+        **of,
+    )
+    tip = {
+        "": f"datum.label + ', ' + {titles}[datum.metric]",
+        "value": "datum.value",
+        "rank": "datum.text",
+    }
+    tip |= {
+        "same rank in": "datum.stable + ' of replicates'",
+        "best in": "datum.best + ' of replicates'",
+    }
     of["more"] = {"transform": [{"flatten": list(fields)}, _tip(tip)], **over}
     plot.draw("point", rows, {"filled": True, "size": size}, tooltip="tip", opacity=0, **of)
-    last = [{"label": r["label"], "slot": r["slot"][-1], "c": MUTED if r["c"] == QUIET else r["c"]} for r in rows]
-    look = {"align": "left", "dx": 4, "fontSize": narrow(11, 13), "fontWeight": 600, "limit": narrow(92, 210)}
+    last = [
+        {"label": r["label"], "slot": r["slot"][-1], "c": MUTED if r["c"] == QUIET else r["c"]}
+        for r in rows
+    ]
+    look = {
+        "align": "left",
+        "dx": 4,
+        "fontSize": narrow(11, 13),
+        "fontWeight": 600,
+        "limit": narrow(92, 210),
+    }
     plot.draw("text", last, look, x=RIGHT, y="slot", text="label", opacity=dim, color="c")
     title = f"{capital(DOMAINS[domain])}: the place of each model by each metric"
     if {"auc_coverage", "disca"} <= set(by_metric):
         total = (many := len(result.get("models") or [])) * (many - 1) // 2
-        of_both = [row for row in result.get("disagreements") or [] if row.get("domain") == domain
-                   and {*(row.get("metrics") or [])} == {"auc_coverage", "disca"}]  # fmt: skip
+        of_both = [
+            row
+            for row in result.get("disagreements") or []
+            if row.get("domain") == domain
+            and {*(row.get("metrics") or [])} == {"auc_coverage", "disca"}
+        ]
         parted = len(of_both[-1].get("pairs") or []) if of_both else 0
         which = "the two models" if total == 1 else f"{parted} of {number(total)} pairs of models"
-        order = f"put {which} in a different order" if parted else "put all models in the same order"
+        order = (
+            f"put {which} in a different order" if parted else "put all models in the same order"
+        )
         title = f"{capital(DOMAINS[domain])} AUC and DiSCA {order}"
     sentence, height = _read("places", result, "read", firm=percent(_FIRM, 0)), 34 * len(shown)
-    return plot.figure(f"places-{domain.replace('_', '-')}", title, sentence, height=height, spoken=False)
+    return plot.figure(
+        f"places-{domain.replace('_', '-')}", title, sentence, height=height, spoken=False
+    )

@@ -34,27 +34,55 @@ def _moment(text: Any) -> float | None:
 def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
     """Both ends of every chunk on the time axis, or, where one is no date, places 0, 1, 2, ...; and which it is."""
     every = [(_moment(chunk.get("start")), _moment(chunk.get("end"))) for chunk in chunks]
-    times = [(start, end) for start, end in every if start is not None and end is not None and end > start]
+    times = [
+        (start, end)
+        for start, end in every
+        if start is not None and end is not None and end > start
+    ]
     if len(times) == len(every):
         return times, True
     return [(float(index), index + 1.0) for index in range(len(every))], False
 
 
-def _row(tip: Spec, span: tuple[float, float], item: Result, truth: Any, written: Any = percent, **more: Any) -> Spec:
+def _row(
+    tip: Spec,
+    span: tuple[float, float],
+    item: Result,
+    truth: Any,
+    written: Any = percent,
+    **more: Any,
+) -> Spec:
     """A row of `_along`: where it stands, the value with its interval and the truth; what the pointer shows."""
     low, high = ends(item)
     spread = f"{number(low)} to {number(high)}"
-    tip["interval"] = percent_range(item.get("lower"), item.get("upper")) if written is percent else spread
+    tip["interval"] = (
+        percent_range(item.get("lower"), item.get("upper")) if written is percent else spread
+    )
     tip |= {} if truth is None else {"truth": written(truth)}
     tip |= {"rows": number(item["rows"])} if item.get("rows") else {}
-    return {"start": span[0], "end": span[1], "middle": sum(span) / 2, "value": item["value"], "lower": low,
-            "upper": high, "truth": truth, "alarm": False, "ended": False, "tip": tip, **more}  # fmt: skip
+    return {
+        "start": span[0],
+        "end": span[1],
+        "middle": sum(span) / 2,
+        "value": item["value"],
+        "lower": low,
+        "upper": high,
+        "truth": truth,
+        "alarm": False,
+        "ended": False,
+        "tip": tip,
+        **more,
+    }
 
 
-def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = None, *, runs: bool = False) -> Plot:
+def _along(
+    rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = None, *, runs: bool = False
+) -> Plot:
     """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes."""
     numbers = [line for line in levels if line[1] is not None]
-    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in numbers]
+    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [
+        line[1] for line in numbers
+    ]
     wide = [row for row in rows if "wide_lower" in row]
     values += [row[key] for row in wide for key in ("wide_lower", "wide_upper")]
     small, few = up is not None, len(rows) <= _FEW
@@ -66,36 +94,75 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
         form = "%b %Y" if monthly or days >= 300 else "%d %b"
         form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else form
         # Of few months Vega would name weeks between them.
-        look["tickCount"] = {"interval": "month", "step": 1} if monthly and days < 31 * most else most
+        look["tickCount"] = (
+            {"interval": "month", "step": 1} if monthly and days < 31 * most else most
+        )
         scale = {"type": "utc", "domain": span, "nice": False}
-        across: Spec = {"type": "temporal", "scale": scale, "axis": {"title": None, **look, "format": form}}
+        across: Spec = {
+            "type": "temporal",
+            "scale": scale,
+            "axis": {"title": None, **look, "format": form},
+        }
     else:
-        look |= {"values": [row["middle"] for row in rows], "labelExpr": "format(datum.value + 0.5, '.0f')"}
+        look |= {
+            "values": [row["middle"] for row in rows],
+            "labelExpr": "format(datum.value + 0.5, '.0f')",
+        }
         across = axis(span, title="chunk", **look)
     plot = Plot(across, up or shares(values, most=5))
     if runs:
-        plot.draw("rule", rows, {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3}, x="middle", y="lower",
-                  y2="upper")  # fmt: skip
+        plot.draw(
+            "rule",
+            rows,
+            {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3},
+            x="middle",
+            y="lower",
+            y2="upper",
+        )
     else:
         if wide:
             pale = {"color": BAND[QUIET], "opacity": 0.42}
             plot.draw("bar", wide, pale, x="start", x2="end", y="wide_lower", y2="wide_upper")
-        look = {"color": BAND[ACCENT], "stroke": SURFACE, "strokeWidth": (1 if small else 1.5) if few else 0}
+        look = {
+            "color": BAND[ACCENT],
+            "stroke": SURFACE,
+            "strokeWidth": (1 if small else 1.5) if few else 0,
+        }
         plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
     # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
     for label, value, color in numbers:
         left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
         above = len(numbers) < 2 or value >= max(line[1] for line in numbers)
-        plot.level(value, color, "" if small else f"{label} {percent(value)}", left=left, above=above)
+        plot.level(
+            value, color, "" if small else f"{label} {percent(value)}", left=left, above=above
+        )
     plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
     size = 70 if few else 12
     if not small:
-        plot.draw("point", rows, {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
+        plot.draw(
+            "point",
+            rows,
+            {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2},
+            x="middle",
+            y="value",
+        )
         for sign, color in (("ended", QUIET), ("alarm", REFERENCE)):
-            ring = {"size": size + 130, "filled": False, "color": color, "opacity": 1, "strokeWidth": 2.5}
+            ring = {
+                "size": size + 130,
+                "filled": False,
+                "color": color,
+                "opacity": 1,
+                "strokeWidth": 2.5,
+            }
             if any(row[sign] for row in rows):
                 plot.draw("point", rows, ring, where=f"datum.{sign}", x="middle", y="value")
-    diamond = {**DOT, "shape": "diamond", "size": 70 if small else 130 if few else 40, "color": TRUTH, "strokeWidth": 2}
+    diamond = {
+        **DOT,
+        "shape": "diamond",
+        "size": 70 if small else 130 if few else 40,
+        "color": TRUTH,
+        "strokeWidth": 2,
+    }
     if any(row["truth"] is not None for row in rows):
         plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
     if runs:
@@ -117,12 +184,19 @@ def chunks(result: Result) -> Figure | None:
     shown = every[-MOST:]
     spans, dated = _spans(shown)
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
-    names = {id(item): str(item.get("name") or f"the chunk from {item.get('start')}") for item in every}
+    names = {
+        id(item): str(item.get("name") or f"the chunk from {item.get('start')}") for item in every
+    }
     rows = []
     for span, entry in zip(spans, shown, strict=True):
         headline, fell = entry["headline"], entry.get("fell") or {}
         tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
-        row = _row(tip, span, {**headline, "rows": entry.get("rows")}, best(entry.get("truth")).get("value"))
+        row = _row(
+            tip,
+            span,
+            {**headline, "rows": entry.get("rows")},
+            best(entry.get("truth")).get("value"),
+        )
         row["tip"] |= {"fell": fall_text(fell)} if fell else {}
         wide, told = _without_history(headline)
         row["tip"] |= told
@@ -139,7 +213,9 @@ def chunks(result: Result) -> Figure | None:
     taught = any("wide_lower" in row for row in rows)
     parts = ("read", taught and "history", truths and "truths", raised and "alarms")
     text = caption("chunks", *parts, of=of)
-    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, text, height=_HEIGHT)
+    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure(
+        "chunks", title, text, height=_HEIGHT
+    )
 
 
 def _without_history(headline: Result) -> tuple[Spec, Spec]:
@@ -148,7 +224,9 @@ def _without_history(headline: Result) -> tuple[Spec, Spec]:
     if not without:
         return {}, {}
     low, high = ends(without)
-    return {"wide_lower": low, "wide_upper": high}, {"without own history": percent_range(low, high)}
+    return {"wide_lower": low, "wide_upper": high}, {
+        "without own history": percent_range(low, high)
+    }
 
 
 def metric_chunks(result: Result) -> list[Figure]:
@@ -163,16 +241,30 @@ def metric_chunks(result: Result) -> list[Figure]:
         rows = []
         for span, item in zip(spans, shown, strict=True):
             of_metric = item["metrics"][name]
-            tip = {"": str(item.get("name") or item.get("start")), str(name): number(of_metric["value"])}
-            rows.append(_row(tip, span, of_metric, best(of_metric.get("truth")).get("value"), number))
+            tip = {
+                "": str(item.get("name") or item.get("start")),
+                str(name): number(of_metric["value"]),
+            }
+            rows.append(
+                _row(tip, span, of_metric, best(of_metric.get("truth")).get("value"), number)
+            )
         level = finite(best(whole.get("reference")).get("value"))
         values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [level]
         low, high = (end(value for value in values if value is not None) for end in (min, max))
         room = 0.08 * (high - low) or 0.01
         lowest = min(rows, key=lambda row: float(row["value"]))
         text = f"lowest {number(lowest['value'])}, {lowest['tip']['']}"
-        plot = _along(rows, dated, [("", level, REFERENCE)], axis([low - room, high + room], tickCount=4, format="~g"))
-        made.append(plot.figure(f"metric-chunks-{index}", str(name), text, height=_SMALL, words=f"{name}: {text}"))
+        plot = _along(
+            rows,
+            dated,
+            [("", level, REFERENCE)],
+            axis([low - room, high + room], tickCount=4, format="~g"),
+        )
+        made.append(
+            plot.figure(
+                f"metric-chunks-{index}", str(name), text, height=_SMALL, words=f"{name}: {text}"
+            )
+        )
     return made
 
 
@@ -188,7 +280,11 @@ def cut_of(job: Result) -> str:
 def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     """The accuracies of the parts of a job that have a number, oldest first."""
     wanted = (kind or cut_of(job), "accuracy")
-    parts = [dict(part) for part in job.get("parts") or [] if (part.get("kind"), part.get("metric")) == wanted]
+    parts = [
+        dict(part)
+        for part in job.get("parts") or []
+        if (part.get("kind"), part.get("metric")) == wanted
+    ]
     return [part for part in parts if finite(part.get("value")) is not None][-MOST:]
 
 
@@ -197,7 +293,10 @@ def levels(job: Result) -> list[Line]:
     last = (job.get("runs") or [{}])[-1]
     below = (last.get("options") or {}).get("fail_below")
     bound = finite(below.get("accuracy") if isinstance(below, dict) else below)
-    return [("reference", finite(last.get("reference_accuracy")), REFERENCE), ("bound", bound, "var(--poor)")]
+    return [
+        ("reference", finite(last.get("reference_accuracy")), REFERENCE),
+        ("bound", bound, "var(--poor)"),
+    ]
 
 
 def newest(job: Result, index: int) -> Figure | None:
@@ -219,24 +318,36 @@ def newest(job: Result, index: int) -> Figure | None:
             rows.append({**row, "alarm": bool(standing), "ended": bool(raised) and not standing})
     else:
         target = next(iter(shown_parts(job, "target")), {})
-        seen = [entry for entry in target.get("seen") or [] if finite(entry.get("value")) is not None][-MOST:]
+        seen = [
+            entry for entry in target.get("seen") or [] if finite(entry.get("value")) is not None
+        ][-MOST:]
         runs = {entry.get("number"): entry for entry in job.get("runs") or []}
         times = [datetime.fromisoformat(str(entry["at"])).timestamp() * 1000 for entry in seen]
         room = (0.04 * (times[-1] - times[0]) or _DAY / 2) if times else 0.0
         for item, time in zip(seen, times, strict=True):
             run = runs.get(item.get("run")) or {}
             alarm = bool(run.get("alarms"))
-            rows.append(_row(_run_tip(item), (time - room, time + room), item, run.get("truth"), alarm=alarm))
+            rows.append(
+                _row(
+                    _run_tip(item), (time - room, time + room), item, run.get("truth"), alarm=alarm
+                )
+            )
     if not rows:
         return None
     lowest = min(rows, key=lambda row: float(row["value"]))
     title = f"Lowest in {lowest['tip']['']}: {percent(lowest['value'])}"
     raised_by, what = sum(row["alarm"] for row in rows), "chunk" if by_chunk else "run"
-    title += f"; {raised_by} of {len(rows)} {what}{'' if len(rows) == 1 else 's'} with an alarm" if raised_by else ""
+    title += (
+        f"; {raised_by} of {len(rows)} {what}{'' if len(rows) == 1 else 's'} with an alarm"
+        if raised_by
+        else ""
+    )
     truth, ended = any(row["truth"] is not None for row in rows), any(row["ended"] for row in rows)
     read, late, rings = ("chunks", "late", "stand") if by_chunk else ("runs", "then", "raised")
     text = caption("history", read, truth and late, raised_by and rings, ended and "ended")
-    return _along(rows, dated, levels(job), runs=not by_chunk).figure(f"history-{index}", title, text, height=_HEIGHT)
+    return _along(rows, dated, levels(job), runs=not by_chunk).figure(
+        f"history-{index}", title, text, height=_HEIGHT
+    )
 
 
 def _run_tip(item: Result) -> dict[str, str]:
@@ -247,24 +358,42 @@ def _run_tip(item: Result) -> dict[str, str]:
 def changes(job: Result, index: int) -> list[Figure]:
     """A small chart for each of the newest parts that more than one run looked at: its estimate, run by run."""
     kind = cut_of(job)
-    several = [item for item in shown_parts(job) if len(item.get("seen") or []) > 1] if kind != "target" else []
+    several = (
+        [item for item in shown_parts(job) if len(item.get("seen") or []) > 1]
+        if kind != "target"
+        else []
+    )
     made = []
     for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
         seen = [item for item in part["seen"] if finite(item.get("value")) is not None]
-        rows = [_row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"]) for item in seen]
+        rows = [
+            _row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"])
+            for item in seen
+        ]
         made.append((str(part.get("name")), finite((part.get("truth") or {}).get("value")), rows))
     seen = [row[key] for _, _, rows in made for row in rows for key in ("lower", "upper")]
     up = shares(seen + [truth for _, truth, _ in made], most=4)
     out = []
     for position, (title, truth, rows) in enumerate(made):
-        text = f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
+        text = (
+            f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
+        )
         text += "" if truth is None else f"; truth {percent(truth)}"
         runs = sorted({int(row["x"]) for row in rows})
         # Named one by one: of few runs Vega would name halves between them.
-        look = {"grid": False, "values": runs[:: -(-len(runs) // _MOST_TICKS)], "format": "d", "labelOverlap": "greedy"}
+        look = {
+            "grid": False,
+            "values": runs[:: -(-len(runs) // _MOST_TICKS)],
+            "format": "d",
+            "labelOverlap": "greedy",
+        }
         plot = Plot(axis(None, title="run", scale={"padding": 6}, **look), up)
         if truth is not None:
             plot.level(truth, TRUTH)
         plot.curve(rows, ACCENT, band=1, size=34, strokeWidth=2)
-        out.append(plot.figure(f"history-{index}-{position}", title, text, height=_SMALL, words=f"{title}: {text}"))
+        out.append(
+            plot.figure(
+                f"history-{index}-{position}", title, text, height=_SMALL, words=f"{title}: {text}"
+            )
+        )
     return out

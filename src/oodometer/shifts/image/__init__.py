@@ -18,7 +18,20 @@ from .extra import GaussianBlur, Saturate, Spatter, SpeckleNoise
 __all__ = ["EXTRA", "KINDS"]
 
 KINDS: tuple[type[ImageShift], ...] = (
-    GaussianNoise, ShotNoise, ImpulseNoise, DefocusBlur, GlassBlur, MotionBlur, ZoomBlur, Snow, Frost, Fog,
-    Brightness, Contrast, ElasticTransform, Pixelate, JpegCompression,
-)  # fmt: skip
+    GaussianNoise,
+    ShotNoise,
+    ImpulseNoise,
+    DefocusBlur,
+    GlassBlur,
+    MotionBlur,
+    ZoomBlur,
+    Snow,
+    Frost,
+    Fog,
+    Brightness,
+    Contrast,
+    ElasticTransform,
+    Pixelate,
+    JpegCompression,
+)
 EXTRA: tuple[type[ImageShift], ...] = (SpeckleNoise, GaussianBlur, Spatter, Saturate)

@@ -85,10 +85,15 @@ def _copied(pixels: Array, farthest: int, bits: Array) -> Array:
     right = ((bits & 255) * (2 * farthest) >> 8).astype(np.int32)
     away = (down - farthest) * width + (right - farthest)
     inside = np.zeros((height, width), dtype=np.int32)
-    inside[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = 1  # others stay
+    inside[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = (
+        1  # others stay
+    )
     own = np.arange(count * height * width, dtype=np.int32)
     first = own + (away * inside).reshape(-1)
-    source, later = first.copy(), np.flatnonzero(first > own)  # the loop has changed what these read
+    source, later = (
+        first.copy(),
+        np.flatnonzero(first > own),
+    )  # the loop has changed what these read
     while len(later):
         before, source[later] = source[later], first[source[later]]
         later = later[source[later] > before]
@@ -136,5 +141,7 @@ class ZoomBlur(ImageShift):
 
     def _shifted(self, pixels: Array, constant: tuple[int, int], draws: Draws) -> Array:
         steps, hundredths = constant
-        step = 1 + hundredths / 100 - 1  # as ranges of floats do: the 25th is above 1.25, which decides a rounding
+        step = (
+            1 + hundredths / 100 - 1
+        )  # as ranges of floats do: the 25th is above 1.25, which decides a rounding
         return zoom_blurred(pixels, tuple(1 + i * step for i in range(steps + 1)))

@@ -29,7 +29,9 @@ class Contrast(ImageShift):
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         out = pixels.astype(np.float32)
-        columns = pixels.sum(axis=1, keepdims=True, dtype=np.uint32)  # whole numbers: the order does not matter
+        columns = pixels.sum(
+            axis=1, keepdims=True, dtype=np.uint32
+        )  # whole numbers: the order does not matter
         total = columns.sum(axis=2, keepdims=True, dtype=np.uint64)
         means = (total / (pixels.shape[1] * pixels.shape[2])).astype(np.float32)
         out *= np.float32(constant)
@@ -52,9 +54,23 @@ class ElasticTransform(ImageShift):
 
     name = "elastic_transform"
     about = "the picture is skewed a little and its parts are pulled about"
-    constants = ((0.0, 0.0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03))
-    _parts = ((2.0, 0.7, 0.1), (2.0, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02))
-    imagenet = tuple(tuple(part * 244 / 224 for part in parts) for parts in _parts)  # of 244 where 224 was meant
+    constants = (
+        (0.0, 0.0, 0.08),
+        (0.05, 0.2, 0.07),
+        (0.08, 0.06, 0.06),
+        (0.1, 0.04, 0.05),
+        (0.1, 0.03, 0.03),
+    )
+    _parts = (
+        (2.0, 0.7, 0.1),
+        (2.0, 0.08, 0.2),
+        (0.05, 0.01, 0.02),
+        (0.07, 0.01, 0.02),
+        (0.12, 0.01, 0.02),
+    )
+    imagenet = tuple(
+        tuple(part * 244 / 224 for part in parts) for parts in _parts
+    )  # of 244 where 224 was meant
 
     def _shifted(self, pixels: Array, constant: tuple[float, float, float], draws: Draws) -> Array:
         count, height, width, _ = pixels.shape
@@ -68,16 +84,22 @@ class ElasticTransform(ImageShift):
         if not strength:
             return out
         field = draws.uniform(-1.0, 1.0, 2, height, width).reshape(2 * count, height, width, 1)
-        moves = gaussian_blurred(field, sigma, "reflect", 3.0).reshape(count, 2, height, width) * np.float32(strength)
+        moves = gaussian_blurred(field, sigma, "reflect", 3.0).reshape(
+            count, 2, height, width
+        ) * np.float32(strength)
         return _looked_up(out, y + moves[:, 1], x + moves[:, 0], edge_twice=True)
 
 
 def _affine(height: int, width: int, moved: Array) -> Array:
     """Where each pixel comes from: rows (x; y) of the map from the moved points back, float32, shape (row, 2, 3)."""
     reach = max(1, min(height, width) // 3)
-    points = np.array([[reach, reach], [reach, -reach], [-reach, -reach]]) + np.array([width // 2, height // 2])
+    points = np.array([[reach, reach], [reach, -reach], [-reach, -reach]]) + np.array(
+        [width // 2, height // 2]
+    )
     there = np.concatenate([points + moved.astype(np.float64), np.ones((len(moved), 3, 1))], axis=2)
-    solution: Array = np.linalg.solve(there, np.broadcast_to(points.astype(np.float64), (len(moved), 3, 2)))
+    solution: Array = np.linalg.solve(
+        there, np.broadcast_to(points.astype(np.float64), (len(moved), 3, 2))
+    )
     return solution.transpose(0, 2, 1).astype(np.float32)
 
 
@@ -89,7 +111,10 @@ def _looked_up(images: Array, y: Array, x: Array, *, edge_twice: bool) -> Array:
     for part in strips(images.shape):
         low_y, low_x = np.floor(y[:, part]), np.floor(x[:, part])
         share_y, share_x = (y[:, part] - low_y)[..., None], (x[:, part] - low_x)[..., None]
-        rows = [_mirrored(low_y.astype(np.int32) + i, height, edge_twice) * np.int32(width) for i in (0, 1)]
+        rows = [
+            _mirrored(low_y.astype(np.int32) + i, height, edge_twice) * np.int32(width)
+            for i in (0, 1)
+        ]
         columns = [_mirrored(low_x.astype(np.int32) + i, width, edge_twice) for i in (0, 1)]
         sides = []
         for row in rows:
@@ -136,7 +161,9 @@ class Pixelate(ImageShift):
         for row, one in enumerate(pixels):
             whole = image.fromarray(one[..., 0] if channels == 1 else np.ascontiguousarray(one))
             small = whole.resize(fewer, box)
-            out[row] = np.asarray(small.resize((width, height), box)).reshape(height, width, channels)
+            out[row] = np.asarray(small.resize((width, height), box)).reshape(
+                height, width, channels
+            )
         return out
 
 

@@ -21,7 +21,9 @@ class SpeckleNoise(ImageShift):
     """
 
     name = "speckle_noise"
-    about = "each value of a pixel moves by a normal number in proportion to it, as in radar pictures"
+    about = (
+        "each value of a pixel moves by a normal number in proportion to it, as in radar pictures"
+    )
     constants = (0.06, 0.1, 0.12, 0.16, 0.2)
     imagenet = (0.15, 0.2, 0.35, 0.45, 0.6)
 
@@ -68,18 +70,26 @@ class Spatter(ImageShift):
     about = "drops of water or mud lie on the lens"
     deviation = "distances from the edge of a drop of water are exact, where the published ones are within 2 %"
     constants = (
-        (0.62, 0.1, 0.7, 0.7, 0.5, 0), (0.65, 0.1, 0.8, 0.7, 0.5, 0), (0.65, 0.3, 1.0, 0.69, 0.5, 0),
-        (0.65, 0.1, 0.7, 0.69, 0.6, 1), (0.65, 0.1, 0.5, 0.68, 0.6, 1),
-    )  # fmt: skip
+        (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+        (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+        (0.65, 0.3, 1.0, 0.69, 0.5, 0),
+        (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+        (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+    )
     imagenet = (
-        (0.65, 0.3, 4.0, 0.69, 0.6, 0), (0.65, 0.3, 3.0, 0.68, 0.6, 0), (0.65, 0.3, 2.0, 0.68, 0.5, 0),
-        (0.65, 0.3, 1.0, 0.65, 1.5, 1), (0.67, 0.4, 1.0, 0.65, 1.5, 1),
-    )  # fmt: skip
+        (0.65, 0.3, 4.0, 0.69, 0.6, 0),
+        (0.65, 0.3, 3.0, 0.68, 0.6, 0),
+        (0.65, 0.3, 2.0, 0.68, 0.5, 0),
+        (0.65, 0.3, 1.0, 0.65, 1.5, 1),
+        (0.67, 0.4, 1.0, 0.65, 1.5, 1),
+    )
 
     def _shifted(self, pixels: Array, constant: tuple[float, ...], draws: Draws) -> Array:
         mean, deviation, sigma, threshold, strength, mud = constant
         size, colour = self.scale(pixels), _MUD if mud else _WATER
-        noise = draws.normal(*pixels.shape[1:3], 1) * np.float32(deviation * size) + np.float32(mean)
+        noise = draws.normal(*pixels.shape[1:3], 1) * np.float32(deviation * size) + np.float32(
+            mean
+        )
         drops, out = gaussian_blurred(noise, sigma * size), pixels.astype(np.float32)
         drops[drops < threshold] = 0
         if mud:
@@ -103,20 +113,34 @@ def lit(drops: Array) -> Array:
     right, down = (sobel(drops, axis=axis, mode="nearest") for axis in (1, 0))
     padded = np.pad(np.abs(right) + np.abs(down), 1)
     size, steep = padded[1:-1, 1:-1], np.abs(down) / np.maximum(np.abs(right), 1e-6)
-    line = np.select([steep < np.sqrt(2) - 1, steep > np.sqrt(2) + 1, right * down < 0], [0, 1, 2], 3)
-    peak = np.zeros(drops.shape, dtype=bool)  # steeper than the pixels on either side of it along the gradient
+    line = np.select(
+        [steep < np.sqrt(2) - 1, steep > np.sqrt(2) + 1, right * down < 0], [0, 1, 2], 3
+    )
+    peak = np.zeros(
+        drops.shape, dtype=bool
+    )  # steeper than the pixels on either side of it along the gradient
     for at, (y, x) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
-        before, after = (padded[1 + s * y :, 1 + s * x :][: len(drops), : drops.shape[1]] for s in (-1, 1))
+        before, after = (
+            padded[1 + s * y :, 1 + s * x :][: len(drops), : drops.shape[1]] for s in (-1, 1)
+        )
         peak |= (line == at) & (size > before) & ((size > after) if at > 1 else (size >= after))
     edges, _ = label(peak & (size > 50), structure=np.ones((3, 3)))
     strong = np.isin(edges, np.unique(edges[peak & (size > 150)])) & (edges > 0)
-    near = np.minimum(distance_transform_edt(~strong), 20) if strong.any() else np.full(drops.shape, 20.0)
+    near = (
+        np.minimum(distance_transform_edt(~strong), 20)
+        if strong.any()
+        else np.full(drops.shape, 20.0)
+    )
     near = (uniform_filter(near, 3, mode="mirror") + 1e-6).astype(np.uint8)
     below = np.cumsum(np.bincount(near.reshape(-1), minlength=256))
     if (lowest := below[near.min()]) < near.size:
         near = np.rint((below - lowest) * (255 / (near.size - lowest)))[near]
-    light = correlate(near.astype(float), np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]]), mode="mirror")
-    out: Array = np.rint(uniform_filter(np.clip(light, 0, 255), 3, mode="mirror")).astype(np.float32)
+    light = correlate(
+        near.astype(float), np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]]), mode="mirror"
+    )
+    out: Array = np.rint(uniform_filter(np.clip(light, 0, 255), 3, mode="mirror")).astype(
+        np.float32
+    )
     return out
 
 
@@ -138,7 +162,9 @@ class Saturate(ImageShift):
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
         largest = pixels.max(axis=3, keepdims=True).astype(np.float32)
         below = largest - pixels
-        below[..., 1:] += np.float32(1e-6) * (below.max(axis=3, keepdims=True) == 0)  # without hue: a trace of red
+        below[..., 1:] += np.float32(1e-6) * (
+            below.max(axis=3, keepdims=True) == 0
+        )  # without hue: a trace of red
         spread = np.maximum(below.max(axis=3, keepdims=True), np.float32(1e-6))
         saturation = np.clip(spread * (constant[0] / np.maximum(largest, 1)) + constant[1], 0, 1)
         out: Array = largest - below * (largest * saturation / spread)

@@ -15,7 +15,9 @@ import numpy as np
 from ...arrays import Array
 
 Border = Literal["nearest", "reflect"]
-_SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
+_SMALLEST = (
+    1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
+)
 _STRIP = 200_000  # values of a strip
 _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
@@ -25,16 +27,22 @@ def correlated(images: Array, kernel: Array) -> Array:
     height, width = images.shape[1:3]
     down, right = kernel.shape[0] // 2, kernel.shape[1] // 2
     padded = np.pad(images, ((0, 0), (down, down), (right, right), (0, 0)), mode="reflect")
-    kernel = np.where(kernel > min(_SMALLEST, kernel.max() / 1000), kernel, 0)  # a large one has small taps alone
+    kernel = np.where(
+        kernel > min(_SMALLEST, kernel.max() / 1000), kernel, 0
+    )  # a large one has small taps alone
     kernel = (kernel / kernel.sum()).astype(np.float32)
     out = np.zeros(images.shape, dtype=np.float32)
     if np.count_nonzero(kernel) > _MANY_TAPS:
         from scipy.signal import fftconvolve
 
-        step = max(128, 4 * kernel.shape[0])  # rows at once, so that memory does not grow with the image
+        step = max(
+            128, 4 * kernel.shape[0]
+        )  # rows at once, so that memory does not grow with the image
         for row, top in np.ndindex(len(images), -(-height // step)):
             rows = slice(top * step, (top + 1) * step + 2 * down)
-            part = fftconvolve(padded[row, rows], kernel[::-1, ::-1, None], mode="valid", axes=(0, 1))
+            part = fftconvolve(
+                padded[row, rows], kernel[::-1, ::-1, None], mode="valid", axes=(0, 1)
+            )
             out[row, top * step : (top + 1) * step] = part
         return out
     for i, j in np.argwhere(kernel):
@@ -42,7 +50,9 @@ def correlated(images: Array, kernel: Array) -> Array:
     return out
 
 
-def gaussian_blurred(images: Array, sigma: float, mode: Border = "nearest", truncate: float = 4.0) -> Array:
+def gaussian_blurred(
+    images: Array, sigma: float, mode: Border = "nearest", truncate: float = 4.0
+) -> Array:
     """Gaussian blur of height and width, float32; sigma in pixels, border as in scipy.ndimage."""
     if int(truncate * sigma + 0.5) < 1:
         return images.astype(np.float32)
@@ -84,7 +94,9 @@ def streaked(images: Array, radius: float, sigma: float, angles: Array) -> Array
     weights = (weights / weights.sum()).astype(np.float32)
     order = np.argsort(angles, kind="stable")
     radians = np.deg2rad(angles[order].astype(np.float64))
-    moves = np.ceil(np.multiply.outer(np.arange(len(weights)), [np.cos(radians), np.sin(radians)]) - 0.5).astype(int)
+    moves = np.ceil(
+        np.multiply.outer(np.arange(len(weights)), [np.cos(radians), np.sin(radians)]) - 0.5
+    ).astype(int)
     reach = [(max(0, -int(moves[:, i].min())), max(0, int(moves[:, i].max()))) for i in (1, 0)]
     padded = np.pad(images[order].astype(np.float32), ((0, 0), *reach, (0, 0)), mode="edge")
     out = np.zeros((count, height, width, images.shape[3]), dtype=np.float32)
@@ -120,7 +132,9 @@ def zoomed(images: Array, factor: float, rows: slice = slice(None)) -> Array:
     return out
 
 
-_LARGE = 2**16  # pixels from which on a matrix of all of them takes too much memory, and long to make
+_LARGE = (
+    2**16
+)  # pixels from which on a matrix of all of them takes too much memory, and long to make
 
 
 def zoom_blurred(images: Array, factors: tuple[float, ...]) -> Array:
@@ -133,7 +147,11 @@ def zoom_blurred(images: Array, factors: tuple[float, ...]) -> Array:
                 out[:, rows] += zoomed(images, factor, rows)
         out /= len(factors) + 1
         return out
-    flat = images.reshape(count, height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
+    flat = (
+        images.reshape(count, height * width, channels)
+        .transpose(1, 0, 2)
+        .reshape(height * width, -1)
+    )
     mean = _zoom_matrix(height, width, factors) @ flat.astype(np.float32)
     back: Array = mean.reshape(height * width, count, channels).transpose(1, 0, 2)
     return back.reshape(images.shape)
@@ -158,5 +176,7 @@ def _zoom_matrix(height: int, width: int, factors: tuple[float, ...]) -> Any:
 
     total = sparse.eye_array(height * width, dtype=np.float32, format="csr")
     for factor in factors:
-        total = total + sparse.kron(enlargement(height, factor), enlargement(width, factor), format="csr")
+        total = total + sparse.kron(
+            enlargement(height, factor), enlargement(width, factor), format="csr"
+        )
     return (total / (len(factors) + 1)).astype(np.float32)

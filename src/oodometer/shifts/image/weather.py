@@ -30,24 +30,38 @@ class Snow(ImageShift):
     name = "snow"
     about = "white flakes fall in streaks over a paler picture"
     constants = (
-        (0.1, 0.2, 1.0, 0.6, 8, 3.0, 0.95), (0.1, 0.2, 1.0, 0.5, 10, 4.0, 0.9), (0.15, 0.3, 1.75, 0.55, 10, 4.0, 0.9),
-        (0.25, 0.3, 2.25, 0.6, 12, 6.0, 0.85), (0.3, 0.3, 1.25, 0.65, 14, 12.0, 0.8),
-    )  # fmt: skip
+        (0.1, 0.2, 1.0, 0.6, 8, 3.0, 0.95),
+        (0.1, 0.2, 1.0, 0.5, 10, 4.0, 0.9),
+        (0.15, 0.3, 1.75, 0.55, 10, 4.0, 0.9),
+        (0.25, 0.3, 2.25, 0.6, 12, 6.0, 0.85),
+        (0.3, 0.3, 1.25, 0.65, 14, 12.0, 0.8),
+    )
     imagenet = (
-        (0.1, 0.3, 3.0, 0.5, 10, 4.0, 0.8), (0.2, 0.3, 2.0, 0.5, 12, 4.0, 0.7), (0.55, 0.3, 4.0, 0.9, 12, 8.0, 0.7),
-        (0.55, 0.3, 4.5, 0.85, 12, 8.0, 0.65), (0.55, 0.3, 2.5, 0.85, 12, 12.0, 0.55),
-    )  # fmt: skip
+        (0.1, 0.3, 3.0, 0.5, 10, 4.0, 0.8),
+        (0.2, 0.3, 2.0, 0.5, 12, 4.0, 0.7),
+        (0.55, 0.3, 4.0, 0.9, 12, 8.0, 0.7),
+        (0.55, 0.3, 4.5, 0.85, 12, 8.0, 0.65),
+        (0.55, 0.3, 2.5, 0.85, 12, 12.0, 0.55),
+    )
 
     def _shifted(self, pixels: Array, constant: tuple[float, ...], draws: Draws) -> Array:
         mean, deviation, enlargement, threshold, radius, sigma, share = constant
         size = self.scale(pixels)
-        flakes = draws.normal(*pixels.shape[1:3])[..., None] * np.float32(deviation) + np.float32(mean)
+        flakes = draws.normal(*pixels.shape[1:3])[..., None] * np.float32(deviation) + np.float32(
+            mean
+        )
         flakes = zoomed(flakes, max(1.0, enlargement * size))
         flakes[flakes < threshold] = 0
         flakes = np.floor(np.clip(flakes, 0, 1) * 255)
-        flakes = np.rint(streaked(flakes, radius * size, sigma * size, draws.uniform(-135.0, -45.0)))
+        flakes = np.rint(
+            streaked(flakes, radius * size, sigma * size, draws.uniform(-135.0, -45.0))
+        )
         image = pixels.astype(np.float32)
-        grey = sum(image[..., i : i + 1] * luma for i, luma in enumerate(LUMA)) if image.shape[3] == 3 else image
+        grey = (
+            sum(image[..., i : i + 1] * luma for i, luma in enumerate(LUMA))
+            if image.shape[3] == 3
+            else image
+        )
         out: Array = np.maximum(image, grey * np.float32(1.5) + np.float32(127.5))
         out *= np.float32(1 - share)
         out += np.float32(share) * image
@@ -90,7 +104,9 @@ class Frost(ImageShift):
         share, added = constant
         which, top, left = draws.bits(3).astype(np.int64).T
         which, top, left = which * len(_LOOKS) >> 16, top * _TILE >> 16, left * _TILE >> 16
-        enlargement = self.scale(pixels) * {32: 1, 224: 5}[self.side]  # at 32 pixels the photographs are a fifth
+        enlargement = (
+            self.scale(pixels) * {32: 1, 224: 5}[self.side]
+        )  # at 32 pixels the photographs are a fifth
         out: Array = _cuts(which, top, left, pixels.shape[1:3], enlargement)
         out = out.mean(axis=3, keepdims=True) if pixels.shape[3] == 1 else out
         out *= np.float32(added)
@@ -98,7 +114,9 @@ class Frost(ImageShift):
         return out
 
 
-def _cuts(which: Array, top: Array, left: Array, size: tuple[int, ...], enlargement: float) -> Array:
+def _cuts(
+    which: Array, top: Array, left: Array, size: tuple[int, ...], enlargement: float
+) -> Array:
     """Cuts of the pictures, which go on where they end; larger images see larger crystals (bilinear)."""
     flat = crystals().reshape(-1, 3)
     steps = [np.arange(side) / enlargement for side in size]
@@ -129,10 +147,15 @@ def crystals() -> Array:
         total = 0.3 * rng.standard_normal((_TILE, _TILE))
         for length, weight in ((4, 0.4), (8, 0.5), (16, 0.6), (32, 0.6)):
             for turn in rng.uniform(0, np.pi, 3):
-                along, across = x * np.cos(turn) + y * np.sin(turn), y * np.cos(turn) - x * np.sin(turn)
+                along, across = (
+                    x * np.cos(turn) + y * np.sin(turn),
+                    y * np.cos(turn) - x * np.sin(turn),
+                )
                 shape = np.exp(-((2 * length * along) ** 2) - (length * across / 2) ** 2)
                 field = np.fft.ifft2(np.fft.fft2(rng.standard_normal((_TILE, _TILE))) * shape).real
-                total = total - weight * np.abs(field / field.std())  # a crest where the field crosses 0
+                total = total - weight * np.abs(
+                    field / field.std()
+                )  # a crest where the field crosses 0
         total = (total - total.mean()) / total.std()
         picture[:] = np.clip(total[..., None] * deviation + mean, 0, 255)
     return out
@@ -182,7 +205,9 @@ def clouds(noise: Array, decay: float) -> Array:
         out[middle] = (across + np.roll(across, -1, axis=1)) / 4 + amplitude**2 * noise[middle]
         middles = out[middle]
         out[top] = (across + middles + np.roll(middles, 1, axis=1)) / 4 + amplitude**2 * noise[top]
-        out[left] = (corners + below + middles + np.roll(middles, 1, axis=2)) / 4 + amplitude**2 * noise[left]
+        out[left] = (
+            corners + below + middles + np.roll(middles, 1, axis=2)
+        ) / 4 + amplitude**2 * noise[left]
         step, amplitude = half, amplitude / np.float32(decay)
     out -= out.min(axis=(1, 2), keepdims=True)
     highest = out.max(axis=(1, 2), keepdims=True)

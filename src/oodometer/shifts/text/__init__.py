@@ -9,8 +9,25 @@ from .wordnet import WordNet, find_wordnet
 from .words import Vocabulary
 
 __all__ = [
-    "KINDS", "Casing", "Dropped", "ImportantWords", "KnownWords", "ShiftedText", "TextShift", "TypingErrors",
-    "UnknownWords", "Vocabulary", "WordNet", "WordShift", "find_wordnet",
-]  # fmt: skip
+    "KINDS",
+    "Casing",
+    "Dropped",
+    "ImportantWords",
+    "KnownWords",
+    "ShiftedText",
+    "TextShift",
+    "TypingErrors",
+    "UnknownWords",
+    "Vocabulary",
+    "WordNet",
+    "WordShift",
+    "find_wordnet",
+]
 
-KINDS: tuple[type[TextShift], ...] = (UnknownWords, KnownWords, ImportantWords, TypingErrors, Casing)
+KINDS: tuple[type[TextShift], ...] = (
+    UnknownWords,
+    KnownWords,
+    ImportantWords,
+    TypingErrors,
+    Casing,
+)

@@ -59,21 +59,27 @@ class TextShift(Shift):
     for_dialogues: ClassVar[bool] = False
     counts: ClassVar[str] = "words that were exchanged"
 
-    def apply(self, turns: Sequence[str], severity: Any, *, seed: int = 0, row: int = 0) -> ShiftedText | Dropped:
+    def apply(
+        self, turns: Sequence[str], severity: Any, *, seed: int = 0, row: int = 0
+    ) -> ShiftedText | Dropped:
         """Shift the turns of one example; its draws depend on (seed, kind, row) alone.
 
         They are the same at every severity: what is changed at a mild one is changed at a stronger one, too. Raises
         `UsageError` for a severity that there is not.
         """
         bits = np.random.SeedSequence([seed, zlib.crc32(self.name.encode()), row])
-        return self._shifted(tuple(turns), self.check_severity(severity), np.random.default_rng(bits))
+        return self._shifted(
+            tuple(turns), self.check_severity(severity), np.random.default_rng(bits)
+        )
 
     @abstractmethod
     def check_severity(self, severity: Any) -> Any:
         """The severity in its own form; `UsageError` where it is none."""
 
     @abstractmethod
-    def _shifted(self, turns: tuple[str, ...], severity: Any, rng: np.random.Generator) -> ShiftedText | Dropped:
+    def _shifted(
+        self, turns: tuple[str, ...], severity: Any, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
         """The turns after the shift."""
 
 
@@ -92,7 +98,9 @@ class WordShift(TextShift):
         expected = f"the severity of {self.name}, a share of words, above 0 and at most 1, such as 0.2 or 1/6"
         return parsed(Fraction, severity, expected, lambda share: 0 < share <= 1)
 
-    def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
+    def _shifted(
+        self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator
+    ) -> ShiftedText | Dropped:
         words = [words_of(turn) for turn in turns]
         positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
         wanted = int(severity * len(positions))
@@ -121,7 +129,10 @@ class WordShift(TextShift):
                 done += 1
         if done < (1 if wanted == "all" else wanted):
             return Dropped("too few words that can be exchanged")
-        shifted = tuple(exchanged(turn, changes) if changes else turn for turn, changes in zip(turns, new, strict=True))
+        shifted = tuple(
+            exchanged(turn, changes) if changes else turn
+            for turn, changes in zip(turns, new, strict=True)
+        )
         return ShiftedText(shifted, sum(map(len, words)), done)
 
     @abstractmethod

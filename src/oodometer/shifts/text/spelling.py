@@ -11,11 +11,22 @@ from .base import WordShift
 from .words import Word, in_the_case_of
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEAR: dict[str, str] = {}  # the keys beside, and diagonally below or above, each letter of an English keyboard
+_NEAR: dict[
+    str, str
+] = {}  # the keys beside, and diagonally below or above, each letter of an English keyboard
 for _y, _row in enumerate(_ROWS):
     for _x, _letter in enumerate(_row):
-        _keys = [(_y, _x - 1), (_y, _x + 1), (_y - 1, _x), (_y - 1, _x + 1), (_y + 1, _x - 1), (_y + 1, _x)]
-        _NEAR[_letter] = "".join(_ROWS[b][a] for b, a in _keys if 0 <= b < len(_ROWS) and 0 <= a < len(_ROWS[b]))
+        _keys = [
+            (_y, _x - 1),
+            (_y, _x + 1),
+            (_y - 1, _x),
+            (_y - 1, _x + 1),
+            (_y + 1, _x - 1),
+            (_y + 1, _x),
+        ]
+        _NEAR[_letter] = "".join(
+            _ROWS[b][a] for b, a in _keys if 0 <= b < len(_ROWS) and 0 <= a < len(_ROWS[b])
+        )
 
 
 @register("shift")
@@ -41,14 +52,20 @@ class TypingErrors(WordShift):
             return None
         error, letter, key = (int(rng.integers(n)) for n in (4, len(word) - 1, 1 << 16))
         letter += 1
-        low = letter - 1 if letter > 1 else letter  # it is swapped with that before, or behind the first letter
+        low = (
+            letter - 1 if letter > 1 else letter
+        )  # it is swapped with that before, or behind the first letter
         if error == 0 and word[low] != word[low + 1]:
             return word[:low] + word[low + 1] + word[low] + word[low + 2 :]
         if error == 1:  # left out
             return word[:letter] + word[letter + 1 :]
         near = _NEAR.get(word[letter].lower())
         if error == 3 and near is not None:  # mistyped, as far as it is on an English keyboard
-            return word[:letter] + in_the_case_of(word[letter], near[key % len(near)]) + word[letter + 1 :]
+            return (
+                word[:letter]
+                + in_the_case_of(word[letter], near[key % len(near)])
+                + word[letter + 1 :]
+            )
         return word[: letter + 1] + word[letter:]  # doubled
 
 

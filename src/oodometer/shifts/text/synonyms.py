@@ -40,8 +40,14 @@ class SynonymShift(WordShift):
         part_of_speech: bool | Callable[[Sequence[str]], Sequence[str | None]] = False,
         inflect: bool = False,
     ) -> None:
-        if (part_of_speech or inflect) and synonyms is not None and not isinstance(synonyms, WordNet):
-            raise UsageError("part_of_speech and inflect need synonyms= to be a WordNet; give one, or leave them out")
+        if (
+            (part_of_speech or inflect)
+            and synonyms is not None
+            and not isinstance(synonyms, WordNet)
+        ):
+            raise UsageError(
+                "part_of_speech and inflect need synonyms= to be a WordNet; give one, or leave them out"
+            )
         self._training, self._synonyms, self._pieces = training, synonyms, pieces
         self._part_of_speech, self._inflect = part_of_speech, inflect
         self._barred = NUMBERS if function_words else NUMBERS | FUNCTION_WORDS
@@ -61,17 +67,29 @@ class SynonymShift(WordShift):
         """The synonym that stands for a word, as a part of speech or any, in small letters unless a name, or None."""
         small = word.lower()
         if (small, part) not in self._synonym_of:
-            distance = needed("rapidfuzz.distance", "a shift by synonyms", extra="text").Levenshtein.distance
+            distance = needed(
+                "rapidfuzz.distance", "a shift by synonyms", extra="text"
+            ).Levenshtein.distance
             left: list[str] = []
             if small.isalpha() and small not in self._barred:
-                if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
+                if (
+                    not self.training or self._synonyms is None
+                ):  # where both are lacking, the texts are asked for
                     self._synonyms = find_wordnet()
                 given = self._synonyms
                 others = (
-                    given.synonyms(small, part, inflect=self._inflect) if isinstance(given, WordNet) else given(small)
+                    given.synonyms(small, part, inflect=self._inflect)
+                    if isinstance(given, WordNet)
+                    else given(small)
                 )
-                left = sorted(o for o in others if o.isalpha() and o.lower() not in self._barred and self._fits(o))
-            self._synonym_of[small, part] = max(left, key=lambda other: distance(small, other.lower()), default=None)
+                left = sorted(
+                    o
+                    for o in others
+                    if o.isalpha() and o.lower() not in self._barred and self._fits(o)
+                )
+            self._synonym_of[small, part] = max(
+                left, key=lambda other: distance(small, other.lower()), default=None
+            )
         return self._synonym_of[small, part]
 
     def _fits(self, synonym: str) -> bool:
@@ -92,7 +110,10 @@ class SynonymShift(WordShift):
                 guess = self._synonyms.parts_of_speech  # type: ignore[union-attr]
             self._parts[turn] = guess(turn)
             if len(self._parts[turn]) != len(turn):
-                expected, got = f"a part of speech for each of {len(turn)} words", f"{len(self._parts[turn])}"
+                expected, got = (
+                    f"a part of speech for each of {len(turn)} words",
+                    f"{len(self._parts[turn])}",
+                )
                 raise InputError(expected, got=got, remedy="mend the function that gives them")
         part = str(self._parts[turn][at]).lower()  # also NOUN, as treebanks have it
         return self.synonym(words[at].text, part) if part in PARTS else None
@@ -124,7 +145,9 @@ class ImportantWords(SynonymShift):
     severities = (1, 2, 3, 4, 5)
     usual = ("1", "2", "3", "4", "5")
 
-    def __init__(self, training: Vocabulary | None = None, *, importance: Any = None, **more: Any) -> None:
+    def __init__(
+        self, training: Vocabulary | None = None, *, importance: Any = None, **more: Any
+    ) -> None:
         super().__init__(training, **more)
         self._importance = importance
 
@@ -137,13 +160,19 @@ class ImportantWords(SynonymShift):
         self, turns: tuple[str, ...], severity: int, rng: np.random.Generator
     ) -> ShiftedText | Dropped:
         if self._importance is None:
-            raise UsageError(f"{self.name} needs the importance of words; give importance=, a model or a function")
+            raise UsageError(
+                f"{self.name} needs the importance of words; give importance=, a model or a function"
+            )
         words = [words_of(turn) for turn in turns]
         positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
         weights = np.asarray(self._importance(turns), dtype=np.float64)
         if weights.shape != (len(positions),) or not np.isfinite(weights).all():
             expected = f"an importance for each of {len(positions)} words and punctuation marks"
-            got = f"shape {weights.shape}" if weights.shape != (len(positions),) else "numbers that are not finite"
+            got = (
+                f"shape {weights.shape}"
+                if weights.shape != (len(positions),)
+                else "numbers that are not finite"
+            )
             raise InputError(expected, got=got, remedy="mend the function that gives them")
         able = [i for i, (turn, at) in enumerate(positions) if self.synonym_at(words[turn], at)]
         fifths = len(self.severities)
@@ -195,7 +224,9 @@ class KnownWords(SynonymShift):
     def __init__(self, training: Vocabulary | None = None, *, least: int = 1, **more: Any) -> None:
         super().__init__(training, **more)
         if least < 1:
-            raise UsageError(f"expected least to be a number of occurrences from 1 on, got {least!r}")
+            raise UsageError(
+                f"expected least to be a number of occurrences from 1 on, got {least!r}"
+            )
         self._least = least
 
     def _fits(self, synonym: str) -> bool:

@@ -30,11 +30,17 @@ _SPELLING = {  # regular forms: the first rule that fits
         ("$", "s"),
     ],
     "ing": [("ie$", "ying"), ("(?<![eoy])e$", "ing"), ("$", "ing")],
-    **{end: [(r"([^aeiou])y$", rf"\1i{end}"), ("e$", end), ("$", end)] for end in ("ed", "er", "est")},
+    **{
+        end: [(r"([^aeiou])y$", rf"\1i{end}"), ("e$", end), ("$", end)]
+        for end in ("ed", "er", "est")
+    },
 }
 _UNCHANGED = " bet burst cast cost cut hit hurt let put quit read rid set shed shut spread upset "
 _BEFORE = (  # the words before one -> the parts of speech that they speak for
-    (" a an the my your his her its our their this that these those some any every no ", ("noun", "adj")),
+    (
+        " a an the my your his her its our their this that these those some any every no ",
+        ("noun", "adj"),
+    ),
     (" to will would shall should can could may might must do does did don let ", ("verb",)),
     (" i you he she it we they who ", ("verb", "adj", "adv")),
 )
@@ -67,17 +73,32 @@ class WordNet:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        names = [*(f"{kind}.{part}" for part in PARTS for kind in ("index", "data")), *(f"{p}.exc" for p in PARTS)]
+        names = [
+            *(f"{kind}.{part}" for part in PARTS for kind in ("index", "data")),
+            *(f"{p}.exc" for p in PARTS),
+        ]
         names.append("cntlist.rev")  # counts of meanings, which not every copy has
         files: dict[str, bytes] = {}
-        got = "a folder" if self.path.is_dir() else "an archive" if self.path.is_file() else "no such folder or file"
+        got = (
+            "a folder"
+            if self.path.is_dir()
+            else "an archive"
+            if self.path.is_file()
+            else "no such folder or file"
+        )
         if self.path.is_dir():
-            files = {name: (self.path / name).read_bytes() for name in names if (self.path / name).is_file()}
+            files = {
+                name: (self.path / name).read_bytes()
+                for name in names
+                if (self.path / name).is_file()
+            }
         elif self.path.is_file():
             try:
                 with tarfile.open(self.path) as archive:
                     for member in archive:
-                        file = archive.extractfile(member) if Path(member.name).name in names else None
+                        file = (
+                            archive.extractfile(member) if Path(member.name).name in names else None
+                        )
                         if file is not None:
                             files[Path(member.name).name] = file.read()
             except (tarfile.TarError, EOFError, OSError):
@@ -85,7 +106,9 @@ class WordNet:
         lacking = next((name for name in names[:-1] if name not in files), None)
         if lacking is not None:
             got = f"{got} without {lacking}" if got in ("a folder", "an archive") else got
-            raise InputError("the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path))
+            raise InputError(
+                "the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path)
+            )
         self._tagged = files.get(names[-1], b"")
         self._data = {part: files[f"data.{part}"] for part in PARTS}
         # word -> where meanings stand
@@ -96,7 +119,9 @@ class WordNet:
             for line in files[f"index.{part}"].decode("ascii").splitlines():
                 if not line.startswith(" "):  # the licence
                     cells = line.split()
-                    self._index[part][cells[0]] = tuple(map(int, cells[len(cells) - int(cells[2]) :]))
+                    self._index[part][cells[0]] = tuple(
+                        map(int, cells[len(cells) - int(cells[2]) :])
+                    )
             lines = files[f"{part}.exc"].decode("ascii").splitlines()
             self._irregular[part] = {line.split()[0]: line.split()[1:] for line in lines}
             for form, bases in self._irregular[part].items():
@@ -105,11 +130,15 @@ class WordNet:
     def bases(self, word: str, part: str) -> tuple[str, ...]:
         """Base forms of a word as a part of speech ("noun", "verb", "adj", "adv") that the database knows."""
         other = self._irregular[part].get(word) or [
-            word[: -len(end)] + new for end, new in _ENDINGS[part] if word.endswith(end) and len(word) > len(end)
+            word[: -len(end)] + new
+            for end, new in _ENDINGS[part]
+            if word.endswith(end) and len(word) > len(end)
         ]
         return tuple(dict.fromkeys(base for base in (word, *other) if base in self._index[part]))
 
-    def synonyms(self, word: str, part: str | None = None, *, inflect: bool = False) -> tuple[str, ...]:
+    def synonyms(
+        self, word: str, part: str | None = None, *, inflect: bool = False
+    ) -> tuple[str, ...]:
         """All other words of all meanings of a word as a part of speech, or as any, sorted.
 
         Left out are the word itself, its base forms, and meanings with a name in digits (of "two": 2, deuce); what
@@ -125,10 +154,16 @@ class WordNet:
                 for start in self._index[kind][base]:  # where the line of a meaning begins
                     cells = data[start : data.index(b"\n", start)].split(b" ", 4 + 2 * 255)
                     words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
-                    names = [name.decode("ascii").partition("(")[0] for name in words]  # (p) marks adjectives
+                    names = [
+                        name.decode("ascii").partition("(")[0] for name in words
+                    ]  # (p) marks adjectives
                     if not any(name[0].isdigit() for name in names):
                         as_is = not inflect or small == base
-                        out.update(n if as_is else self.inflected(n, kind, small) for n in names if n.lower() != base)
+                        out.update(
+                            n if as_is else self.inflected(n, kind, small)
+                            for n in names
+                            if n.lower() != base
+                        )
         return tuple(sorted(other for other in out if other and other.lower() not in same))
 
     def inflected(self, base: str, part: str, like: str) -> str | None:
@@ -141,17 +176,35 @@ class WordNet:
         forms = sorted(form for form in self._forms[part][small] if _ending(form, part) == end)
         form: str | None = forms[-1] if forms else None
         if end == "ed" and (forms or f" {small} " in _UNCHANGED):
-            (early, late), model = self._pasts(small), self._pasts((self.bases(like, part) or ("",))[-1])
-            form = None if early != late and model[0] == model[1] else late if like == model[1] else early
+            (early, late), model = (
+                self._pasts(small),
+                self._pasts((self.bases(like, part) or ("",))[-1]),
+            )
+            form = (
+                None
+                if early != late and model[0] == model[1]
+                else late
+                if like == model[1]
+                else early
+            )
             return form
-        if form is None and (end not in ("er", "est") or len(re.findall("[aeiouy]+", re.sub("[ey]$", "", small))) == 1):
-            form = next(re.sub(old, new, base) for old, new in _SPELLING[end] if re.search(old, base))
+        if form is None and (
+            end not in ("er", "est")
+            or len(re.findall("[aeiouy]+", re.sub("[ey]$", "", small))) == 1
+        ):
+            form = next(
+                re.sub(old, new, base) for old, new in _SPELLING[end] if re.search(old, base)
+            )
         return form if form and small in self.bases(form.lower(), part) else None
 
     def _pasts(self, verb: str) -> tuple[str, str]:
         """Past and participle of a verb, the same word for many."""
         forms = sorted(f for f in self._forms["verb"][verb] if _ending(f, "verb") == "ed") or [verb]
-        late = [f for f in forms if re.search("([eriw]n|ne)$", f) or f.replace("u", "a") in {*forms} - {f}] or forms
+        late = [
+            f
+            for f in forms
+            if re.search("([eriw]n|ne)$", f) or f.replace("u", "a") in {*forms} - {f}
+        ] or forms
         early = [form for form in forms if form not in late] or forms
         return early[-1], verb if re.search("(come|run)$", verb) else late[-1]
 
@@ -159,7 +212,9 @@ class WordNet:
     def _counts(self) -> Counter[tuple[str, str]]:
         counts = Counter[tuple[str, str]]()
         for line in self._tagged.decode("ascii").splitlines():  # cook%1:18:00:: 1 5
-            counts[line.partition("%")[0], (*PARTS, "adj")[int(line.partition("%")[2][0]) - 1]] += int(line.split()[2])
+            counts[line.partition("%")[0], (*PARTS, "adj")[int(line.partition("%")[2][0]) - 1]] += (
+                int(line.split()[2])
+            )
         return counts
 
     def parts_of_speech(self, words: Sequence[str]) -> list[str | None]:
@@ -172,7 +227,10 @@ class WordNet:
         out: list[str | None] = []
         for before, word in pairwise(["", *map(str.lower, words)]):
             likely = next((parts for some, parts in _BEFORE if f" {before} " in some), PARTS)
-            seen = {part: sum(1 + self._counts[base, part] for base in self.bases(word, part)) for part in PARTS}
+            seen = {
+                part: sum(1 + self._counts[base, part] for base in self.bases(word, part))
+                for part in PARTS
+            }
             best = max(PARTS, key=lambda part: seen[part] / (1 if part in likely else 64))
             out.append(best if seen[best] else None)
         return out
@@ -181,7 +239,9 @@ class WordNet:
 def _ending(form: str, part: str) -> str:
     """What an inflected form ends in where it is regular."""
     if part == "verb":
-        return "ing" if form.endswith("ing") else "s" if form.endswith("s") and form != "was" else "ed"
+        return (
+            "ing" if form.endswith("ing") else "s" if form.endswith("s") and form != "was" else "ed"
+        )
     return "s" if part == "noun" else "est" if form.endswith("st") else "er"
 
 

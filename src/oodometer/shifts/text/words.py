@@ -47,7 +47,9 @@ def words_of(text: str) -> tuple[Word, ...]:
     (Unicode category M), or a joiner of letters, belongs to the character before it; a run of letters of a script
     without spaces is one word.
     """
-    return tuple(Word(match.group(), match.start(), match.end()) for match in _pattern(text).finditer(text))
+    return tuple(
+        Word(match.group(), match.start(), match.end()) for match in _pattern(text).finditer(text)
+    )
 
 
 def plain_words(text: str) -> list[str]:

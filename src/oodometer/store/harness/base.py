@@ -23,7 +23,9 @@ _WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
 _WORDS |= dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0)
 _ENTRY = re.compile(r"(?:(?P<task>[^=>]+)=)?(?P<metric>[^=].*)", re.DOTALL)
 _AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)(?P<filter>:.+)?")
-TARGET = "target"  # the metric that any log of written answers has: whether the answer is the target
+TARGET = (
+    "target"  # the metric that any log of written answers has: whether the answer is the target
+)
 _TAKEN = {*FIELDS, "id", "epoch", "metric"}  # names of columns that other metrics do not get
 
 
@@ -85,7 +87,9 @@ class Answers:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def graded(self, rows: Sequence[Any], names: Sequence[str], options: LogOptions) -> tuple[list[Any], Metric, bool]:
+    def graded(
+        self, rows: Sequence[Any], names: Sequence[str], options: LogOptions
+    ) -> tuple[list[Any], Metric, bool]:
         """Grade rows (``row``, ``scores`` by metric): those that have a score, the metric, and whether it was named."""
 
         def metrics_of(some: Sequence[Any]) -> dict[str, Metric]:
@@ -99,7 +103,9 @@ class Answers:
         self.take(metrics, metric, [row.row for row in scored], wanted is not None)
         return scored, metric, wanted is not None
 
-    def take(self, columns: Mapping[str, Metric], metric: Metric, rows: Sequence[int], named: bool) -> None:
+    def take(
+        self, columns: Mapping[str, Metric], metric: Metric, rows: Sequence[int], named: bool
+    ) -> None:
         """Give each row its verdict or score by ``metric``, and its numbers by the others; ``rows`` are their numbers
         in the file. A list is judged by the mean of its entries, which the note says.
         """
@@ -113,22 +119,39 @@ class Answers:
         if metric.how:
             self.warnings.append(f"{self.task}: {metric.how}")
         if others and not named:
-            choices = [other.option(self.task) for other in others.values() if not other.is_pairs and other.is_number]
+            choices = [
+                other.option(self.task)
+                for other in others.values()
+                if not other.is_pairs and other.is_number
+            ]
             options = f": {' or '.join(filter(None, choices))}" if choices else ""
-            self.notes.append(f"{self.task}: {metric.name} is read; the log also has {described(others)}{options}")
+            self.notes.append(
+                f"{self.task}: {metric.name} is read; the log also has {described(others)}{options}"
+            )
 
-    def check(self, source: str, mean: float, reported: Any, rows: int, asked: Any, named: bool) -> None:
+    def check(
+        self, source: str, mean: float, reported: Any, rows: int, asked: Any, named: bool
+    ) -> None:
         """Hold what was read against what the harness reported: its mean, and the number of questions it asked."""
         is_number = isinstance(reported, (int, float)) and math.isfinite(reported)
-        off = is_number and abs(mean - reported) > 5e-5 * max(1.0, abs(reported))  # four digits may have been kept
-        differ = f"{self.metric} is {mean:.4g} in the log and {reported:.4g} in {source}" if off else ""
+        off = is_number and abs(mean - reported) > 5e-5 * max(
+            1.0, abs(reported)
+        )  # four digits may have been kept
+        differ = (
+            f"{self.metric} is {mean:.4g} in the log and {reported:.4g} in {source}" if off else ""
+        )
         if isinstance(asked, int) and 0 < asked != rows:
-            reason = f"{'partial: ' * (rows < asked)}{rows} samples are in the log, {asked} in {source}"
+            reason = (
+                f"{'partial: ' * (rows < asked)}{rows} samples are in the log, {asked} in {source}"
+            )
             self.warnings.append(f"{self.task}: {reason}" + (differ and f"; {differ}"))
         elif off and named:
             self.warnings.append(f"{self.task}: {differ}")
         elif off:
-            option, expected = shlex.quote(f"{self.task}={self.metric}"), f"{source} to say what the log says"
+            option, expected = (
+                shlex.quote(f"{self.task}={self.metric}"),
+                f"{source} to say what the log says",
+            )
             remedy = f"find out which one was changed; `--metric {option}` takes the log"
             raise InputError(expected, got=differ, remedy=remedy, file=self.file)
 
@@ -148,7 +171,9 @@ class Metric:
     def __init__(self, name: str, raw: Sequence[Any]) -> None:
         self.name, self.raw, self.how, self.is_pairs = name, raw, "", False
         self.least: float | None = None
-        self.scores = [value if type(value) is float and value - value == 0 else _score(value) for value in raw]
+        self.scores = [
+            value if type(value) is float and value - value == 0 else _score(value) for value in raw
+        ]
         known = self.known
         self.mean = math.fsum(known) / len(known) if known else math.nan
         if known or not raw or not all(isinstance(value, list) and value for value in raw):
@@ -158,11 +183,16 @@ class Metric:
             self.scores = [sum(value) / len(value) for value in raw]
             self.mean = sum(entries) / len(entries)
             self.how = f"{name} is a share of each row; the mean of all {len(entries)} entries is {self.mean:.4g}"
-        elif all(len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int) for value in raw):
+        elif all(
+            len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int)
+            for value in raw
+        ):
             self.is_pairs, self.scores = True, [float(truth == answer) for truth, answer in raw]
             self.mean = math.fsum(self.known) / len(raw)
             self.how = f"{name} is worked out over all rows; here a row is right where both of its pair agree"
-        elif all(len(value) == 2 and isinstance(value[0], float) and value[1] for value in raw):  # (logarithm, length)
+        elif all(
+            len(value) == 2 and isinstance(value[0], float) and value[1] for value in raw
+        ):  # (logarithm, length)
             self.scores = [float(total / length) for total, length in raw]
             self.mean = math.fsum(self.known) / len(raw)
             self.how = f"{name} is worked out over all rows; a row has its log-likelihood by length, more is better"
@@ -186,7 +216,8 @@ class Metric:
     def is_number(self) -> bool:
         """Whether each row that has a value has a number."""
         return any(score is not None for score in self.scores) and all(
-            score is not None or value is None for score, value in zip(self.scores, self.raw, strict=True)
+            score is not None or value is None
+            for score, value in zip(self.scores, self.raw, strict=True)
         )
 
     @property
@@ -197,29 +228,50 @@ class Metric:
     def option(self, task: str, least: bool = False) -> str | None:
         """The option that takes this metric, with a threshold if wished; None where a row has no number."""
         name = self.name if not least else f"{self.name}>={_scale(self.known)[2]:g}"
-        return f"`--metric {shlex.quote(f'{task}={name}' if task else name)}`" if self.is_number else None
+        return (
+            f"`--metric {shlex.quote(f'{task}={name}' if task else name)}`"
+            if self.is_number
+            else None
+        )
 
-    def judged(self, rows: Sequence[int], file: str, all_of: Mapping[str, Metric]) -> dict[str, list[Any]]:
+    def judged(
+        self, rows: Sequence[int], file: str, all_of: Mapping[str, Metric]
+    ) -> dict[str, list[Any]]:
         """``correct`` or ``score`` of each row. Raises `InputError` naming the first row without a number, and a
         threshold that lies outside of the scale.
         """
         if None in self.scores:
             at = self.scores.index(None)
-            others = [other.option("") for other in all_of.values() if other.name != self.name and other.is_number]
+            others = [
+                other.option("")
+                for other in all_of.values()
+                if other.name != self.name and other.is_number
+            ]
             another = f", or name another: {others[0]}" if others else ""
-            got, remedy = repr(self.raw[at])[:60], f"find out what the scorer meant, or score the log again{another}"
+            got, remedy = (
+                repr(self.raw[at])[:60],
+                f"find out what the scorer meant, or score the log again{another}",
+            )
             if not self.known and isinstance(self.raw[at], (list, dict)):
                 remedy = f"the harness works {self.name} out over all rows at once, and no row has one{another}"
-            raise InputError("a number", got=got, remedy=remedy, file=file, row=rows[at], column=self.name)
+            raise InputError(
+                "a number", got=got, remedy=remedy, file=file, row=rows[at], column=self.name
+            )
         scores = self.known
         if self.least is None:
-            return {"correct": [score == 1.0 for score in scores]} if self.is_binary else {"score": scores}
+            return (
+                {"correct": [score == 1.0 for score in scores]}
+                if self.is_binary
+                else {"score": scores}
+            )
         low, high, _ = _scale(scores)
         if low < high and not low < self.least <= high:
             expected = f"a threshold within the scale, {low:g} to {high:g}"
             remedy = f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
             remedy += str(self.option("", least=True))
-            raise InputError(expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy)
+            raise InputError(
+                expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy
+            )
         return {"correct": [score >= self.least for score in scores]}
 
 
@@ -248,7 +300,9 @@ def _spans(truth: Any, answer: Any) -> tuple[int, int]:
 
 def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
     """Lowest and highest score that is possible, as far as is known, and the least one of the upper half."""
-    if not scores or (min(scores) >= 0 and max(scores) <= 1):  # a share: whatever part of it was seen
+    if not scores or (
+        min(scores) >= 0 and max(scores) <= 1
+    ):  # a share: whatever part of it was seen
         return 0.0, 1.0, 0.5
     low, high = min(scores), max(scores)
     return low, high, min(score for score in scores if score > (low + high) / 2 or score == high)
@@ -275,19 +329,35 @@ def described(metrics: Mapping[str, Metric]) -> str:
 
 
 def choose_metric(
-    metrics: Mapping[str, Metric], wanted: str | None, file: str, lower: Collection[str] = (), remedy: str = ""
+    metrics: Mapping[str, Metric],
+    wanted: str | None,
+    file: str,
+    lower: Collection[str] = (),
+    remedy: str = "",
 ) -> Metric:
     """The metric that was named, or the main one: the first that is a number for each row and of which more is better,
     those that are worked out over all rows last. The others are named in a note.
     """
     if wanted is None:
-        ranked = sorted((metric for metric in metrics.values() if metric.known), key=lambda metric: bool(metric.how))
+        ranked = sorted(
+            (metric for metric in metrics.values() if metric.known),
+            key=lambda metric: bool(metric.how),
+        )
         main = next((metric for metric in ranked if metric.name not in lower), None)
         if main is None:
             by_hand = " or ".join(filter(None, (metric.option("") for metric in ranked)))
-            remedy = f"of these less is better; to read one all the same: {by_hand}" if by_hand else remedy
+            remedy = (
+                f"of these less is better; to read one all the same: {by_hand}"
+                if by_hand
+                else remedy
+            )
             remedy = remedy or "run the task with a metric, or score the log first"
-            raise NoMetric("a metric that is a number for each row", got=described(metrics), file=file, remedy=remedy)
+            raise NoMetric(
+                "a metric that is a number for each row",
+                got=described(metrics),
+                file=file,
+                remedy=remedy,
+            )
         return main
     match = None if wanted in metrics else _AT_LEAST.fullmatch(wanted)
     name = wanted if match is None else match["name"]
@@ -300,7 +370,9 @@ def choose_metric(
         try:
             metrics[name].least = float(match["least"])
         except ValueError:
-            raise InputError("a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'") from None
+            raise InputError(
+                "a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'"
+            ) from None
     return metrics[name]
 
 
@@ -311,7 +383,10 @@ class JsonStream:
 
     def __init__(self, stream: Any, file: str) -> None:
         self._stream, self._file, self._text, self._at = stream, file, "", 0
-        self._decode, self._bytes = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8-sig")()
+        self._decode, self._bytes = (
+            json.JSONDecoder().raw_decode,
+            codecs.getincrementaldecoder("utf-8-sig")(),
+        )
 
     def _more(self) -> bool:
         rest = self._text[self._at :]
@@ -382,10 +457,16 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
             for row, value in enumerate(whole.elements(), 1):
                 yield row, _object(value, file, row)
             what = f"one JSON array, which begins in line 1 and has {row} row{'s' * (row != 1)}"
-            whole.check_end(what, "write one object a line, without [ and ], or the whole file as one array")
+            whole.check_end(
+                what, "write one object a line, without [ and ], or the whole file as one array"
+            )
         return
     row, decode, most = 0, json.JSONDecoder().raw_decode, most_row()
-    with translated(file, "JSONL"), opened(file) as source, io.BufferedReader(source, 1 << 20) as stream:
+    with (
+        translated(file, "JSONL"),
+        opened(file) as source,
+        io.BufferedReader(source, 1 << 20) as stream,
+    ):
         for line in iter(partial(stream.readline, most + 1), b""):
             if len(line) > most:
                 check_row(len(line), file)
@@ -394,13 +475,17 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             row += 1
             try:
-                value, end = decode(text := line.decode("utf-8", "surrogatepass"))  # `json.loads` is slower by a third
+                value, end = decode(
+                    text := line.decode("utf-8", "surrogatepass")
+                )  # `json.loads` is slower by a third
                 if end < len(text):
                     raise ValueError("more than one value")
             except ValueError:
                 got = repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else "")
                 remedy = "the log may be cut off: copy it again, or remove that line"
-                raise InputError("one JSON object a line", got=got, file=file, row=row, remedy=remedy) from None
+                raise InputError(
+                    "one JSON object a line", got=got, file=file, row=row, remedy=remedy
+                ) from None
             yield row, value if type(value) is dict else _object(value, file, row)
 
 
@@ -416,7 +501,9 @@ def read_json(file: str) -> Any:
 def _object(value: Any, file: str, row: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         remedy = "check what wrote the log"
-        raise InputError("a JSON object", got=type(value).__name__, file=file, row=row, remedy=remedy)
+        raise InputError(
+            "a JSON object", got=type(value).__name__, file=file, row=row, remedy=remedy
+        )
     return value
 
 

@@ -33,7 +33,9 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     """
     header, samples = _samples(file)
     about, results = mapping(header.get("eval")), mapping(header.get("results"))
-    out = Answers(file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None)
+    out = Answers(
+        file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None
+    )
     logged, wanted = list[_Sample](), options.choice(out.task)[0]
     scorer = wanted and wanted.partition(">=")[0].strip().partition("/")[0]
     for row, sample in enumerate(samples, 1):
@@ -41,7 +43,12 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         scorer = scorer or logged[-1].scorer
     if not logged:
         remedy = "run it again with samples logged"
-        raise InputError("a log with samples", got=f"none (status {header.get('status')})", file=file, remedy=remedy)
+        raise InputError(
+            "a log with samples",
+            got=f"none (status {header.get('status')})",
+            file=file,
+            remedy=remedy,
+        )
     order = mapping(about.get("dataset")).get("sample_ids")
     order_in = {str(name): i for i, name in enumerate(order if isinstance(order, list) else [])}
     logged.sort(key=lambda sample: (sample.epoch, order_in.get(sample.id, len(order_in))))
@@ -51,25 +58,45 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         row = first.setdefault((sample.id, sample.epoch), sample.row)
         if row != sample.row:
             got = f"{sample.id} (epoch {sample.epoch}) as in row {row}"
-            raise InputError("each sample once an epoch", got=got, file=file, row=sample.row, remedy="keep one of them")
+            raise InputError(
+                "each sample once an epoch",
+                got=got,
+                file=file,
+                row=sample.row,
+                remedy="keep one of them",
+            )
     scored = [sample for sample in logged if sample.scores]
     out.skipped = [(sample.name(epochs > 1), sample.why) for sample in logged if not sample.scores]
     if not scored:
         got = f"{len(logged)} samples without one, the first: {logged[0].why}"
-        raise InputError("a sample with a score", got=got, file=file, remedy="score the log first (inspect score)")
+        raise InputError(
+            "a sample with a score",
+            got=got,
+            file=file,
+            remedy="score the log first (inspect score)",
+        )
     headline = mapping(results.get("headline"))  # of later releases: the score that comes first
     main = (headline.get("score"), f"{headline.get('scorer')}/{headline.get('score')}")
     names = dict.fromkeys(name for sample in scored for name in sample.scores)
-    own, metric, named = out.graded(scored, sorted(names, key=lambda name: name not in main), options)
+    own, metric, named = out.graded(
+        scored, sorted(names, key=lambda name: name not in main), options
+    )
     why = f"no score by {metric.name}"
-    out.skipped += [(sample.name(epochs > 1), why) for sample in scored if metric.name not in sample.scores]
+    out.skipped += [
+        (sample.name(epochs > 1), why) for sample in scored if metric.name not in sample.scores
+    ]
     scored = own
-    out.warnings, out.notes = out.warnings + out.notes, []  # which scorer is meant is less clear than which metric
+    out.warnings, out.notes = (
+        out.warnings + out.notes,
+        [],
+    )  # which scorer is meant is less clear than which metric
     out.ids += [sample.id for sample in scored]
     out.columns["output"] = [sample.output for sample in scored]
     if epochs > 1:
         out.columns["epoch"] = [sample.epoch for sample in scored]
-        if any(sample.answer for sample in scored):  # what a scorer read off the text: by it repeats are compared
+        if any(
+            sample.answer for sample in scored
+        ):  # what a scorer read off the text: by it repeats are compared
             out.columns["answer"] = [sample.answer for sample in scored]
     if options.keep_input:
         out.columns["input"] = [sample.input for sample in scored]
@@ -89,67 +116,105 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         out.warnings.append(f"{out.task}: {lack}; those of the others are left out")
     _hold(out, header, metric, scored, len(logged), named)
     for what, count in (
-        ("have no answer (N, or an empty text): they count as the scorer has it", sum(one.is_empty for one in scored)),
+        (
+            "have no answer (N, or an empty text): they count as the scorer has it",
+            sum(one.is_empty for one in scored),
+        ),
         ("ran into a limit", sum(one.is_limited for one in scored)),
     ):
         if count:
             out.warnings.append(f"{out.task}: {count} of {len(scored)} samples {what}")
     if results.get("early_stopping"):
-        out.warnings.append(f"{out.task}: samples were stopped early; the mean of the others may be off")
+        out.warnings.append(
+            f"{out.task}: samples were stopped early; the mean of the others may be off"
+        )
     return out
 
 
 def _hold(
-    out: Answers, header: Mapping[str, Any], metric: Metric, scored: Sequence[_Sample], rows: int, named: bool
+    out: Answers,
+    header: Mapping[str, Any],
+    metric: Metric,
+    scored: Sequence[_Sample],
+    rows: int,
+    named: bool,
 ) -> None:
     """Hold the answers against what the header of the log says: the end of the run, the samples, the mean."""
-    about, results, status = mapping(header.get("eval")), mapping(header.get("results")), header.get("status")
+    about, results, status = (
+        mapping(header.get("eval")),
+        mapping(header.get("results")),
+        header.get("status"),
+    )
     config, ids = mapping(about.get("config")), mapping(about.get("dataset")).get("sample_ids")
     asked = results.get("total_samples")
     if asked is None and isinstance(ids, list):
         asked = len(ids) * (config.get("epochs") or 1)
     if status != "success":
-        of = f"{rows} of {asked} samples are in the log" if isinstance(asked, int) else "the log may lack samples"
+        of = (
+            f"{rows} of {asked} samples are in the log"
+            if isinstance(asked, int)
+            else "the log may lack samples"
+        )
         out.warnings.append(f"{out.task}: the run ended with status {status}: {of}")
         asked = None
     reducers = config.get("epochs_reducer") or ["mean"]
     others = ", ".join(str(reducer) for reducer in reducers if reducer != "mean")
     if others and "epoch" in out.columns:
-        out.warnings.append(f"{out.task}: the log's own figures are {others} of epochs, not their mean")
+        out.warnings.append(
+            f"{out.task}: the log's own figures are {others} of epochs, not their mean"
+        )
     scorer, _, key = metric.name.partition("/")
     figures: Mapping[str, Any] = {}
     entries = results.get("scores")
     for entry in map(mapping, entries if isinstance(entries, list) else []):
         if entry.get("name") == (key or scorer) and entry.get("scorer") in (None, scorer):
-            figures = mapping(entry.get("metrics")) if entry.get("reducer") in (None, "mean") else figures
+            figures = (
+                mapping(entry.get("metrics")) if entry.get("reducer") in (None, "mean") else figures
+            )
     by_id: dict[str, list[float]] = {}
     for sample, score in zip(scored, metric.scores, strict=True):
         by_id.setdefault(sample.id, []).append(score or 0.0)
     means = [math.fsum(own) / len(own) for own in by_id.values()]  # as inspect's: a mean of means
     reported = mapping(figures.get("accuracy") or figures.get("mean"))
-    plain = metric.least is None and "mean" in reducers and not (reported.get("params") or reported.get("options"))
+    plain = (
+        metric.least is None
+        and "mean" in reducers
+        and not (reported.get("params") or reported.get("options"))
+    )
     mean, spread = math.fsum(means) / len(means), mapping(figures.get("stderr"))
     out.check("its header", mean, reported.get("value") if plain else None, rows, asked, named)
     error, stated = math.sqrt(math.fsum((own - mean) ** 2 for own in means)), spread.get("value")
     error /= math.sqrt(max(len(means) - 1, 1) * len(means))
     is_off = isinstance(stated, float) and abs(error - stated) > 1e-3 * max(error, stated)
     if is_off and plain and not spread.get("params"):
-        out.warnings.append(f"{out.task}: the standard error of the log is {error:.4g}, its header says {stated:.4g}")
+        out.warnings.append(
+            f"{out.task}: the standard error of the log is {error:.4g}, its header says {stated:.4g}"
+        )
 
 
 class _Sample:
     """What is needed of one sample of a log: of its log-probabilities what they say of the answer of one scorer."""
 
-    def __init__(self, given: Any, row: int, file: str, scorer: str | None, with_input: bool) -> None:
+    def __init__(
+        self, given: Any, row: int, file: str, scorer: str | None, with_input: bool
+    ) -> None:
         sample = mapping(given)
         if "id" not in sample or "output" not in sample:
             expected = "a sample with id, epoch, input, output and scores"
             got = ", ".join(list(sample)[:6]) or type(given).__name__
-            raise InputError(expected, got=got, file=file, row=row, remedy="the log may be cut off, or of another kind")
+            raise InputError(
+                expected,
+                got=got,
+                file=file,
+                row=row,
+                remedy="the log may be cut off, or of another kind",
+            )
         self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
         # values by scorer (``scorer/key`` where there are several), and the answers that scorers read off
         given = mapping(sample.get("scores"))
-        if not given and isinstance(sample.get("score"), Mapping):  # one scorer, in logs of version 1
+        if not given and isinstance(
+            sample.get("score"), Mapping
+        ):  # one scorer, in logs of version 1
             given = {"score": sample["score"]}
         values: dict[str, Any] = {}
         for name, entry in given.items():
@@ -157,7 +222,9 @@ class _Sample:
             parts = {name: value}
             if isinstance(value, Mapping):
                 parts = {f"{name}/{key}": part for key, part in value.items()}
-            values |= {key: part for key, part in parts.items() if part is not None and part == part}
+            values |= {
+                key: part for key, part in parts.items() if part is not None and part == part
+            }
         self.scores = {} if sample.get("invalidation") else values
         self.scorer = scorer or next(iter(given), None)
         error = sample.get("error")
@@ -177,13 +244,20 @@ class _Sample:
         choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
         asked, self.input = sample.get("input"), ""  # a text, or messages with their roles
         if with_input:
-            messages = [mapping(m) for m in asked] if isinstance(asked, list) else [{"content": asked}]
+            messages = (
+                [mapping(m) for m in asked] if isinstance(asked, list) else [{"content": asked}]
+            )
             roles = [f"{m.get('role')}: " if len(messages) > 1 else "" for m in messages]
-            texts = [role + _content(m.get("content"), attached) for role, m in zip(roles, messages, strict=True)]
+            texts = [
+                role + _content(m.get("content"), attached)
+                for role, m in zip(roles, messages, strict=True)
+            ]
             letters = [f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(choices)]
             self.input = "\n".join(["\n\n".join(texts), *letters])
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
-        tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
+        tokens = tokens or (
+            None if self.output.strip() else tokens
+        )  # none of an answer that is empty
         self.letters = _letter_scores(tokens, self.output, choices, sample.get("target"), answer)
         self.logprobs = None if tokens is None else [min(token["logprob"], 0.0) for token in tokens]
         self.probability = 0.0 if tokens is None else _answer_probability(tokens, answer)
@@ -198,9 +272,15 @@ def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
     with open(file, "rb") as stream:
         packed = stream.read(2) == b"PK"
     if packed or file.endswith(".eval"):
-        headers = (one for name in ("header.json", "_journal/start.json") for one in _members(file, name.__eq__))
+        headers = (
+            one
+            for name in ("header.json", "_journal/start.json")
+            for one in _members(file, name.__eq__)
+        )
         whole = {"status": "started", **mapping(next(headers, None))}
-        return whole, _members(file, lambda name: name.startswith("samples/") and name.endswith(".json"))
+        return whole, _members(
+            file, lambda name: name.startswith("samples/") and name.endswith(".json")
+        )
     header: dict[str, Any] = {}
     samples = _streamed(file, header)
     first = list(itertools.islice(samples, 1))
@@ -242,10 +322,14 @@ def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
 
                 stream.seek(member.header_offset)
                 header = stream.read(_LOCAL)
-                stream.seek(sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28)), 1)
+                stream.seek(
+                    sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28)), 1
+                )
                 source = pa.BufferReader(stream.read(member.compress_size))
                 with pa.CompressedInputStream(source, "zstd") as unpacked:
-                    content = bytes(unpacked.read(member.file_size + 1))  # no more than was promised
+                    content = bytes(
+                        unpacked.read(member.file_size + 1)
+                    )  # no more than was promised
                 if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
                     raise ValueError(f"{name} has another checksum than the archive says")
             with translated(file, "JSON"):
@@ -256,7 +340,9 @@ def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
 def _content(content: Any, attached: Mapping[str, Any]) -> str:
     """Text of a message; other parts of it, such as images and reasoning, are left out."""
     if isinstance(content, list):
-        texts = [mapping(part).get("text") for part in content if mapping(part).get("type") == "text"]
+        texts = [
+            mapping(part).get("text") for part in content if mapping(part).get("type") == "text"
+        ]
         return "\n".join(_resolved(text, attached) for text in texts if isinstance(text, str))
     return _resolved(content, attached) if isinstance(content, str) else ""
 
@@ -277,12 +363,18 @@ def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
             remedy = "find out why the model gave it, or remove the sample"
             expected = "a log-probability, at most 0"
-            raise InputError(expected, got=repr(value), file=file, row=row, column="logprobs", remedy=remedy)
+            raise InputError(
+                expected, got=repr(value), file=file, row=row, column="logprobs", remedy=remedy
+            )
     return tokens
 
 
 def _letter_scores(
-    tokens: Sequence[Mapping[str, Any]] | None, output: str, choices: Sequence[str], target: Any, answer: str | None
+    tokens: Sequence[Mapping[str, Any]] | None,
+    output: str,
+    choices: Sequence[str],
+    target: Any,
+    answer: str | None,
 ) -> tuple[list[float], int, int | None] | None:
     """Log-probabilities of A, B, ... at the last token that is the answer, its position, and that of the right one
     (None where it is not one letter); nothing where the log lacks one of them. Spellings of a letter (``A`` and `` A``)

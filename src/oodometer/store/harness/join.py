@@ -25,7 +25,16 @@ from .inspect_log import read_inspect, run_of
 from .lm_eval import NAME, Totals, read_samples
 
 LogKind = Literal[
-    "lm_eval", "inspect", "helm", "lighteval", "opencompass", "alpaca_eval", "simple_evals", "uqlm", "squad", "chat"
+    "lm_eval",
+    "inspect",
+    "helm",
+    "lighteval",
+    "opencompass",
+    "alpaca_eval",
+    "simple_evals",
+    "uqlm",
+    "squad",
+    "chat",
 ]
 _HEAD = 1 << 16
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".arrow", ".feather", ".npz", ".xlsx")
@@ -39,15 +48,22 @@ _FORMS: dict[LogKind, re.Pattern[bytes]] = {  # of the other files of JSON, by w
     "opencompass": re.compile(
         rb'(?s)\{\s*"0"\s*:\s*\{|\{.*"details"\s*:\s*[{\[].*"(pred|predictions|references|(is_|cascade_)?correct)"\s*:'
     ),
-    "alpaca_eval": re.compile(rb'(?s)[\[{](?=.*"instruction"\s*:)(?=.*"(preference|generator_2|generator)"\s*:)'),
+    "alpaca_eval": re.compile(
+        rb'(?s)[\[{](?=.*"instruction"\s*:)(?=.*"(preference|generator_2|generator)"\s*:)'
+    ),
     "chat": re.compile(rb'(?s)[\[{].*"messages"\s*:\s*\[\s*\{[^}]*"role"\s*:'),
 }
 
 
 LOG_NAMES: dict[str, str] = {
-    "lm_eval": "lm-evaluation-harness", "helm": "HELM", "opencompass": "OpenCompass", "squad": "SQuAD predictions",
-    "alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles",
-}  # fmt: skip
+    "lm_eval": "lm-evaluation-harness",
+    "helm": "HELM",
+    "opencompass": "OpenCompass",
+    "squad": "SQuAD predictions",
+    "alpaca_eval": "AlpacaEval",
+    "simple_evals": "simple-evals",
+    "chat": "a chat with roles",
+}
 _MOST_BESIDE = 200  # files of a folder that are looked at for what is left out
 
 
@@ -79,7 +95,9 @@ def log_kind(path: Any) -> LogKind | None:
     if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head:
         return "inspect"
     kind = next((kind for kind, form in _FORMS.items() if form.match(start)), None)
-    return kind or ("squad" if str(path).endswith(".json") and others.is_answers(str(path), start) else None)
+    return kind or (
+        "squad" if str(path).endswith(".json") and others.is_answers(str(path), start) else None
+    )
 
 
 def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
@@ -93,10 +111,16 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
         if os.path.isdir(path):
             inside = _inside(path)
             if not inside:
-                below = sorted({str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None})
+                below = sorted(
+                    {str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None}
+                )
                 inside = [log for folder in below for log in _inside(folder)]
-                if len(below) != 1 and {kind for _, kind in inside} != {"helm"}:  # of the model, or one for each task
-                    expected = "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
+                if len(below) != 1 and {kind for _, kind in inside} != {
+                    "helm"
+                }:  # of the model, or one for each task
+                    expected = (
+                        "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
+                    )
                     got = f"{len(below)} folders with logs" if below else "a folder without one"
                     remedy = f"name one of its folders: {', '.join(f'`{read_command(each)}`' for each in below[:5])}"
                     remedy = remedy if below else "write them with --log_samples --output_path"
@@ -105,11 +129,21 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
             out += newest
             if older:
                 named = ", ".join(map(os.path.basename, older[:3])) + ", ..." * (len(older) > 3)
-                notes.append(f"{path}: the newest run of each task is read; {len(older)} older left out: {named}")
+                notes.append(
+                    f"{path}: the newest run of each task is read; {len(older)} older left out: {named}"
+                )
         elif kind is None:
             empty = os.path.exists(path) and not os.path.getsize(path)
-            got = "an empty file" if empty else "another file" if os.path.exists(path) else "no such file"
-            raise InputError("a log", got=got, remedy="check the path, and what wrote it", file=str(path))
+            got = (
+                "an empty file"
+                if empty
+                else "another file"
+                if os.path.exists(path)
+                else "no such file"
+            )
+            raise InputError(
+                "a log", got=got, remedy="check the path, and what wrote it", file=str(path)
+            )
         else:
             out.append((str(path), kind))
     if not out:
@@ -134,8 +168,14 @@ def _newest(files: Sequence[tuple[str, LogKind]]) -> tuple[list[tuple[str, LogKi
         if kind == "inspect":
             task, when = run_of(file)
         before = by_task.get((kind, task))
-        totals = [Totals.beside(log) for log in (file, before[1])] if before is not None and kind == "lm_eval" else []
-        if before is not None and (before[0] == when or len({each.model for each in totals if each}) > 1):
+        totals = (
+            [Totals.beside(log) for log in (file, before[1])]
+            if before is not None and kind == "lm_eval"
+            else []
+        )
+        if before is not None and (
+            before[0] == when or len({each.model for each in totals if each}) > 1
+        ):
             task = file  # which of them is meant is not known
         elif before is not None:
             older.append(file if when < before[0] else before[1])
@@ -173,7 +213,9 @@ def _files_below(folder: str) -> Iterator[str]:
     """Files of a folder and of those in it, without hidden ones, in their order."""
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        yield from (os.path.join(at, name) for name in sorted(names) if not name.startswith((".", "_")))
+        yield from (
+            os.path.join(at, name) for name in sorted(names) if not name.startswith((".", "_"))
+        )
 
 
 def read_command(log: str) -> str:
@@ -187,10 +229,17 @@ def refuse_logs(path: Any) -> None:
     for single in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
         name = os.fspath(single)
         folder = os.path.isdir(name)
-        inside = [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
+        inside = (
+            [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
+        )
         if any(log_kind(file) for file in inside if file.lower().endswith(_ENDINGS)):
             got = "a folder with logs of an evaluation" if folder else "the log of an evaluation"
-            raise InputError("a predictions file", got=got, file=name, remedy=f"read it first: `{read_command(name)}`")
+            raise InputError(
+                "a predictions file",
+                got=got,
+                file=name,
+                remedy=f"read it first: `{read_command(name)}`",
+            )
 
 
 _READERS = {"lm_eval": read_samples, "inspect": read_inspect, **others.READERS}
@@ -234,12 +283,21 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     options = replace(options, several=len(files) > 1)
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
-        raise UsageError(f"--filter is of lm-evaluation-harness; {without} is of another kind: use --metric")
-    beside = [text for path in given if os.path.isdir(path) for text in left_out_of(os.fspath(path), files)]
+        raise UsageError(
+            f"--filter is of lm-evaluation-harness; {without} is of another kind: use --metric"
+        )
+    beside = [
+        text
+        for path in given
+        if os.path.isdir(path)
+        for text in left_out_of(os.fspath(path), files)
+    ]
     read, warnings, without_metric = list[Answers](), beside, list[NoMetric]()
     for file, kind in files:
         try:
-            with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
+            with translated(
+                file, "log"
+            ):  # what holds a number where a list should be is no log, and no traceback
                 read.append(_READERS[kind](file, options))
         except NoMetric as error:
             without_metric.append(error)
@@ -248,19 +306,36 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         raise without_metric[0]
     _check(read, options)
     several, record = len(read) > 1, _record(read, several=len(read) > 1)
-    parts = {answers.task: _record([answers], several=False) if several else record for answers in read}
-    lacks = {task: {*part.fields, *part.columns} - {*record.fields, *record.columns} for task, part in parts.items()}
+    parts = {
+        answers.task: _record([answers], several=False) if several else record for answers in read
+    }
+    lacks = {
+        task: {*part.fields, *part.columns} - {*record.fields, *record.columns}
+        for task, part in parts.items()
+    }
     lacking = sorted(set().union(*lacks.values()))
     left_out = {name: tuple(task for task in parts if name in lacks[task]) for name in lacking}
     notes += [note for answers in read for note in answers.notes]
     warnings += [warning for answers in read for warning in answers.warnings]
-    if record.confidence is None and record.probabilities is None and not {"epoch", "samples"} & {*record.columns}:
+    if (
+        record.confidence is None
+        and record.probabilities is None
+        and not {"epoch", "samples"} & {*record.columns}
+    ):
         text = "nothing in the logs tells how sure the model was, so there is no confidence"
-        notes.append(f"{text}: `evaluate` gives accuracy, `discriminate` learns from `input` and `output`")
+        notes.append(
+            f"{text}: `evaluate` gives accuracy, `discriminate` learns from `input` and `output`"
+        )
     model = next((answers.model for answers in read if answers.model), None)
     metrics = tuple(dict.fromkeys(answers.metric for answers in read if answers.metric))
-    skipped = ((f"{each.task}/{name}" if several else name, why) for each in read for name, why in each.skipped)
-    return LogRecord(record, parts, model, metrics, tuple(skipped), tuple(notes), tuple(warnings), left_out)
+    skipped = (
+        (f"{each.task}/{name}" if several else name, why)
+        for each in read
+        for name, why in each.skipped
+    )
+    return LogRecord(
+        record, parts, model, metrics, tuple(skipped), tuple(notes), tuple(warnings), left_out
+    )
 
 
 def _check(read: Sequence[Answers], options: LogOptions) -> None:
@@ -279,34 +354,59 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
             raise InputError("logs of different tasks", got=got, file=answers.file, remedy=remedy)
     names = f"the tasks are {', '.join(seen)}"
     for task, metric in options.table.items():
-        plain = [answers for answers in read if answers.metric.partition(",")[0].partition(">=")[0] in metric]
+        plain = [
+            answers
+            for answers in read
+            if answers.metric.partition(",")[0].partition(">=")[0] in metric
+        ]
         if (task not in seen) if task is not None else (len(read) > 1 and not plain):
             got = f"{metric}, which none has" if task is None else task
-            raise InputError("a task=metric of these logs", got=got, file=read[0].file, remedy=names)
-    if options.filter is not None and options.several and all(answers.filter != options.filter for answers in read):
-        got, remedy = f"{options.filter!r}, which none has", "name that of a task: `--metric task=metric:filter`"
-        raise InputError("a filter of these logs", got=got, file=read[0].file, remedy=f"{remedy}; {names}")
+            raise InputError(
+                "a task=metric of these logs", got=got, file=read[0].file, remedy=names
+            )
+    if (
+        options.filter is not None
+        and options.several
+        and all(answers.filter != options.filter for answers in read)
+    ):
+        got, remedy = (
+            f"{options.filter!r}, which none has",
+            "name that of a task: `--metric task=metric:filter`",
+        )
+        raise InputError(
+            "a filter of these logs", got=got, file=read[0].file, remedy=f"{remedy}; {names}"
+        )
 
 
 def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
     """One record of logs, with the columns that all of them have."""
     own: list[dict[str, Any]] = [dict(answers.columns) for answers in read]
-    for part in own if any("score" in part for part in own) else ():  # what is right is 1, of what is graded elsewhere
+    for part in (
+        own if any("score" in part for part in own) else ()
+    ):  # what is right is 1, of what is graded elsewhere
         if "score" not in part and "correct" in part:
             part["score"] = [float(right) for right in part["correct"]]
     shared = [name for name in own[0] if all(name in columns for columns in own)]
-    if "candidate_scores" not in shared and all({"candidate_scores", "confidence"} & {*columns} for columns in own):
+    if "candidate_scores" not in shared and all(
+        {"candidate_scores", "confidence"} & {*columns} for columns in own
+    ):
         for part in own:  # of options that some logs have, the probability of the best one
             if "confidence" not in part:
                 scores = part["candidate_scores"]
-                part["confidence"] = [float(1 / np.exp(np.subtract(row, max(row))).sum()) for row in scores]
+                part["confidence"] = [
+                    float(1 / np.exp(np.subtract(row, max(row))).sum()) for row in scores
+                ]
         shared = [*(name for name in shared if name != "confidence"), "confidence"]
     # where label == prediction tells what is right, `correct` is not repeated
     if "candidate_scores" not in shared:
         shared = [name for name in shared if name not in ("label", "prediction")]
-    elif "label" in shared and "correct" in shared and all(answers.label_decides for answers in read):
+    elif (
+        "label" in shared and "correct" in shared and all(answers.label_decides for answers in read)
+    ):
         shared.remove("correct")
-    elif "label" in shared and not all("prediction" in answers.columns or answers.label_decides for answers in read):
+    elif "label" in shared and not all(
+        "prediction" in answers.columns or answers.label_decides for answers in read
+    ):
         shared.remove("label")
     columns: dict[str, Any] = {}
     for name in shared:
@@ -319,7 +419,9 @@ def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
     classes = read[0].classes
     if classes and "label" in columns and all(answers.classes == classes for answers in read):
         scores = columns.pop("candidate_scores")
-        columns["logits"] = np.reshape(scores.values if isinstance(scores, Ragged) else scores, (-1, len(classes)))
+        columns["logits"] = np.reshape(
+            scores.values if isinstance(scores, Ragged) else scores, (-1, len(classes))
+        )
         for name in {"label", "prediction"} & {*columns}:
             columns[name] = _objects([classes[position] for position in columns[name]])
     else:
@@ -328,17 +430,27 @@ def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
     more = more if any(more["metric"]) else {}
     more |= {name: columns.pop(name) for name in shared if name not in FIELDS}
     # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
-    ids = [f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids]
+    ids = [
+        f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids
+    ]
     columns["group"] = _objects([answers.task for answers in read for _ in answers.ids])
     for name in read[0].more:
         if all(name in answers.more for answers in read):
             more[name] = [value for answers in read for value in answers.more[name]]
-    for name in dict.fromkeys(name for answers in read for name in answers.shared):  # a row without it is by itself
-        values = [value for answers in read for value in answers.shared.get(name, [None] * len(answers.ids))]
+    for name in dict.fromkeys(
+        name for answers in read for name in answers.shared
+    ):  # a row without it is by itself
+        values = [
+            value
+            for answers in read
+            for value in answers.shared.get(name, [None] * len(answers.ids))
+        ]
         more[name] = _objects(values)
     try:
         more = {"id": _objects(ids), **more}
-        return Predictions.from_arrays(**columns, classes=classes, columns=more, source=read[0].file)
+        return Predictions.from_arrays(
+            **columns, classes=classes, columns=more, source=read[0].file
+        )
     except InputError as error:
         raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
 

@@ -22,11 +22,26 @@ from .base import Answers, LogOptions, json_rows, mapping, read_json
 
 STATS = "per_instance_stats.json"  # of the folder of a HELM run
 # The number of a scenario in HELM's own tables, where it is not whether the answer is exactly the reference.
-_MAIN = {"gsm": "final_number_exact_match", "math": "math_equiv_chain_of_thought", "narrative_qa": "f1_score"}
-_MAIN |= {"natural_qa": "f1_score", "quac": "f1_score", "wmt_14": "bleu_4", "summarization_xsum": "rouge_2"}
-_MAIN |= {"summarization_cnndm": "rouge_2", "mmlu_pro": "chain_of_thought_correct", "ifeval": "ifeval_strict_accuracy"}
+_MAIN = {
+    "gsm": "final_number_exact_match",
+    "math": "math_equiv_chain_of_thought",
+    "narrative_qa": "f1_score",
+}
+_MAIN |= {
+    "natural_qa": "f1_score",
+    "quac": "f1_score",
+    "wmt_14": "bleu_4",
+    "summarization_xsum": "rouge_2",
+}
+_MAIN |= {
+    "summarization_cnndm": "rouge_2",
+    "mmlu_pro": "chain_of_thought_correct",
+    "ifeval": "ifeval_strict_accuracy",
+}
 _MAIN |= {"gpqa": "chain_of_thought_correct", "omni_math": "omni_math_accuracy"}
-_MAIN |= dict.fromkeys(("legalbench", "med_qa", "boolq", "imdb", "raft", "civil_comments"), "quasi_exact_match")
+_MAIN |= dict.fromkeys(
+    ("legalbench", "med_qa", "boolq", "imdb", "raft", "civil_comments"), "quasi_exact_match"
+)
 # What HELM measures besides the quality of an answer.
 _NOT_QUALITY = re.compile(
     r"num_.*|.*inference.*|training_.*|finish_reason_.*|.*truncated.*|batch_size|max_prob|logprob.*|predicted_index|"
@@ -34,17 +49,34 @@ _NOT_QUALITY = re.compile(
 )
 _DETAILS = re.compile(r"details_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.parquet")
 # What is read of lighteval's details to 0.9 and from 0.10 on; tokens and logits are not.
-_OLD = {"metrics": "metrics", "full_prompt": "input", "predictions": "said", "choices": "choices", "gold_index": "gold"}
-_NEW = {"metric": "metrics", "doc.query": "input", "doc.choices": "choices", "doc.gold_index": "gold", "doc.id": "id"}
+_OLD = {
+    "metrics": "metrics",
+    "full_prompt": "input",
+    "predictions": "said",
+    "choices": "choices",
+    "gold_index": "gold",
+}
+_NEW = {
+    "metric": "metrics",
+    "doc.query": "input",
+    "doc.choices": "choices",
+    "doc.gold_index": "gold",
+    "doc.id": "id",
+}
 _NEW |= {"model_response.text": "said", "model_response.logprobs": "logprobs"}
 _ACC = ("acc", "loglikelihood_acc", "em", "exact_match", "extractive_match")
-_VERDICTS, _LABEL = ("correct", "is_correct", "cascade_correct", "score"), "label: "  # of OpenCompass
+_VERDICTS, _LABEL = (
+    ("correct", "is_correct", "cascade_correct", "score"),
+    "label: ",
+)  # of OpenCompass
 _SAID = ("prediction", "predictions", "pred", "origin_prediction")
 _RESULT = re.compile(
     r"(?P<task>healthbench_(hard|consensus|meta)|[^_]+)_(?P<model>.+?)(_DEBUG)?(_\d{8}_\d{6})?(_allresults)?"
 )
 _PAIR = rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*"(?:[^"\\]|\\.)*"\s*[,}]'
-_ANSWERS = re.compile(rb"\{" + _PAIR + rb"(" + _PAIR + rb")*")  # of SQuAD, and what marks the data set
+_ANSWERS = re.compile(
+    rb"\{" + _PAIR + rb"(" + _PAIR + rb")*"
+)  # of SQuAD, and what marks the data set
 _DATA = re.compile(rb'"(paragraphs|qas|answers)"\s*:')
 _PAGE = re.compile(r"<p>Score: (-?[\d.]+|True|False)</p>")  # of an example of simple-evals
 
@@ -67,25 +99,34 @@ class _Row(NamedTuple):
     gold: int | None = None
 
 
-def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Sequence[str] = ()) -> Answers:
+def graded(
+    out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Sequence[str] = ()
+) -> Answers:
     """Fill the answers of a log: ``correct`` where the metric is 0 or 1, ``score`` where it is another number; rows
     without it are left out and counted. ``candidate_scores`` and ``label`` are given where the best option is right
     just where the verdict says so. Raises `InputError` for a question that comes twice.
     """
     if not rows:
-        raise InputError("at least one row", got="none", file=out.file, remedy="check what wrote the file")
+        raise InputError(
+            "at least one row", got="none", file=out.file, remedy="check what wrote the file"
+        )
     seen: dict[tuple[str, int], int] = {}
     for row in rows:
         if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
             got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
-            raise InputError("each question once", got=got, file=out.file, row=row.row, remedy=remedy)
+            raise InputError(
+                "each question once", got=got, file=out.file, row=row.row, remedy=remedy
+            )
     names = [*dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])]
     names = [name for name in names if any(row.scores.get(name) is not None for row in rows)]
     scored, repeated = rows, len({row.epoch for row in rows}) > 1
     if names or options.choice(out.task, names)[0] is not None:
         scored, metric, _ = out.graded(rows, names, options)
-        out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why)
-                        for row in rows if row.scores.get(metric.name) is None]  # fmt: skip
+        out.skipped += [
+            (f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why)
+            for row in rows
+            if row.scores.get(metric.name) is None
+        ]
     out.ids += [row.id for row in scored]
     for name in ("output", "input") if options.keep_input else ("output",):
         texts = [getattr(row, name) for row in scored]
@@ -95,9 +136,15 @@ def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Seque
         out.columns["epoch"] = [row.epoch for row in scored]
     for name in scored[0].more:
         out.columns[name] = [row.more.get(name) for row in scored]
-    best = [max(range(len(row.options)), key=row.options.__getitem__, default=None) for row in scored]
+    best = [
+        max(range(len(row.options)), key=row.options.__getitem__, default=None) for row in scored
+    ]
     golds, right = [row.gold for row in scored], out.columns.get("correct", ())
-    if None not in best and None not in golds and [b == g for b, g in zip(best, golds, strict=True)] == list(right):
+    if (
+        None not in best
+        and None not in golds
+        and [b == g for b, g in zip(best, golds, strict=True)] == list(right)
+    ):
         out.columns |= {"candidate_scores": [[*row.options] for row in scored], "label": golds}
         out.label_decides = True
     return out
@@ -113,7 +160,14 @@ def _held(out: Answers, total: Any, options: LogOptions) -> None:
 def _refused(expected: str, got: Any, file: str, row: int, column: str | None = None) -> InputError:
     """The error for what no release of the harness writes."""
     got = ", ".join(map(str, got)) if isinstance(got, Mapping) else repr(got)
-    return InputError(expected, got=got[:60], file=file, row=row, column=column, remedy="check what wrote the file")
+    return InputError(
+        expected,
+        got=got[:60],
+        file=file,
+        row=row,
+        column=column,
+        remedy="check what wrote the file",
+    )
 
 
 def replies(messages: Any) -> list[str]:
@@ -138,18 +192,32 @@ def read_helm(file: str, options: LogOptions) -> Answers:
         return read_json(str(folder / name)) if (folder / name).is_file() else []
 
     spec, shown = mapping(beside("run_spec.json")), beside("display_predictions.json")
-    run, model = str(spec.get("name") or folder.name), mapping(spec.get("adapter_spec")).get("model")
+    run, model = (
+        str(spec.get("name") or folder.name),
+        mapping(spec.get("adapter_spec")).get("model"),
+    )
     named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
-    about = ",".join(v for name, v in named.items() if name not in ("model", "model_deployment", "method"))
+    about = ",".join(
+        v for name, v in named.items() if name not in ("model", "model_deployment", "method")
+    )
     scenario, model = re.split("[:,]", run)[0], model or named.get("model")
-    out = Answers(file, f"{scenario}:{about}" if about else scenario, str(model).replace("/", "_") if model else None)
+    out = Answers(
+        file,
+        f"{scenario}:{about}" if about else scenario,
+        str(model).replace("/", "_") if model else None,
+    )
     texts = {_trial(one): one.get("predicted_text") for one in shown if not one.get("perturbation")}
-    prompts = {str(one.get("id")): mapping(one.get("input")).get("text") for one in beside("instances.json")}
+    prompts = {
+        str(one.get("id")): mapping(one.get("input")).get("text")
+        for one in beside("instances.json")
+    }
     scores: dict[tuple[str, int], dict[str, Any]] = {}
     splits, perturbed = dict[str, str](), 0
     for row, entry in enumerate(read_json(file), 1):
         if "instance_id" not in mapping(entry) or not isinstance(entry.get("stats"), list):
-            raise _refused("an instance with instance_id, train_trial_index and stats", entry, file, row)
+            raise _refused(
+                "an instance with instance_id, train_trial_index and stats", entry, file, row
+            )
         perturbed += bool(entry.get("perturbation"))
         for stat in () if entry.get("perturbation") else entry["stats"]:
             name = mapping(stat["name"])
@@ -181,7 +249,11 @@ def is_details(file: str) -> bool:
         bare = {name.strip("_") for name in pq.read_schema(file).names}
     except (pa.ArrowException, OSError, ValueError):  # names of damaged files are no text
         return False
-    return {"metrics", "predictions", "full_prompt"} <= bare or {"doc", "metric", "model_response"} <= bare
+    return {"metrics", "predictions", "full_prompt"} <= bare or {
+        "doc",
+        "metric",
+        "model_response",
+    } <= bare
 
 
 def read_lighteval(file: str, options: LogOptions) -> Answers:
@@ -194,9 +266,19 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
         table, leaves = pq.ParquetFile(file), dict[str, str]()
         for field in table.schema_arrow:
             bare, is_struct = field.name.strip("_"), str(field.type).startswith("struct")
-            inner = [field.type.field(i).name for i in range(field.type.num_fields)] if is_struct else []
-            leaves |= {bare: field.name} | {f"{bare}.{name}": f"{field.name}.{name}" for name in inner}
-        taken = {ours: leaves[name] for name, ours in (_NEW if "doc" in leaves else _OLD).items() if name in leaves}
+            inner = (
+                [field.type.field(i).name for i in range(field.type.num_fields)]
+                if is_struct
+                else []
+            )
+            leaves |= {bare: field.name} | {
+                f"{bare}.{name}": f"{field.name}.{name}" for name in inner
+            }
+        taken = {
+            ours: leaves[name]
+            for name, ours in (_NEW if "doc" in leaves else _OLD).items()
+            if name in leaves
+        }
         rows = table.read(columns=list(taken.values())).to_pylist()
     named, parts = _DETAILS.fullmatch(Path(file).name), Path(file).resolve().parts
     model = "_".join(parts[parts.index("details") + 1 : -2]) if "details" in parts[:-2] else ""
@@ -208,15 +290,26 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
             for ours, leaf in taken.items():
                 outer, _, name = leaf.partition(".")
                 own[ours] = mapping(cells[outer]).get(name) if name else cells[outer]
-            own |= {name: _literal(own.get(name)) for name in ("metrics", "said", "choices", "gold", "logprobs")}
+            own |= {
+                name: _literal(own.get(name))
+                for name in ("metrics", "said", "choices", "gold", "logprobs")
+            }
             if not isinstance(own["metrics"], Mapping):
                 raise _refused("scores by metric", own["metrics"], file, row, "metrics")
             said = own["said"] if isinstance(own["said"], list) else [own["said"]]
             some = own["logprobs"] or said
             likely: list[Any] = [v[0] if isinstance(v, (list, tuple)) and v else v for v in some]
-            choices, golds = own["choices"] or [], own["gold"] if isinstance(own["gold"], list) else [own["gold"]]
+            choices, golds = (
+                own["choices"] or [],
+                own["gold"] if isinstance(own["gold"], list) else [own["gold"]],
+            )
             numbers = all(isinstance(v, (int, float)) and math.isfinite(v) for v in likely)
-            is_choice = numbers and len(choices) == len(likely) > 1 and len(golds) == 1 and isinstance(golds[0], int)
+            is_choice = (
+                numbers
+                and len(choices) == len(likely) > 1
+                and len(golds) == 1
+                and isinstance(golds[0], int)
+            )
             lengths = [max(len(str(choice)), 1) if divided else 1 for choice in choices]
             scores = [v / n for v, n in zip(likely, lengths, strict=True)] if is_choice else []
             metrics = {k: v for k, v in own["metrics"].items() if isinstance(v, (bool, int, float))}
@@ -225,7 +318,9 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
             name = str(row - 1 if own.get("id") in (None, "") else own["id"])
             gold = golds[0] if scores else None
             made.append(_Row(row, name, metrics, output, prompt, options=scores, gold=gold))
-        if "candidate_scores" in graded(out, made, options, _ACC).columns or not any(row.options for row in made):
+        if "candidate_scores" in graded(out, made, options, _ACC).columns or not any(
+            row.options for row in made
+        ):
             break
     return out
 
@@ -246,25 +341,46 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     path, whole, rows = Path(file).resolve(), read_json(file), list[_Row]()
     out = Answers(file, path.stem, path.parent.name if path.parent.name != "results" else None)
     details = whole.get("details", whole)
-    entries = list(details.items()) if isinstance(details, dict) else [(str(i), one) for i, one in enumerate(details)]
+    entries = (
+        list(details.items())
+        if isinstance(details, dict)
+        else [(str(i), one) for i, one in enumerate(details)]
+    )
     for row, (name, entry) in enumerate(((k, v) for k, v in entries if k != "type"), 1):
         verdict = next((key for key in _VERDICTS if key in mapping(entry)), None)
         if not isinstance(entry, Mapping) or ("details" in whole and verdict is None):
-            raise _refused(f"an answer with a verdict ({', '.join(_VERDICTS[:3])})", entry, file, row)
+            raise _refused(
+                f"an answer with a verdict ({', '.join(_VERDICTS[:3])})", entry, file, row
+            )
         said = next((entry[key] for key in _SAID if entry.get(key) is not None), "")
         asked, gold = entry.get("prompt", entry.get("origin_prompt")), entry.get("gold")
         if isinstance(asked, list):  # messages
-            asked = "\n".join(str(mapping(m).get("prompt", mapping(m).get("content", ""))) for m in asked)
+            asked = "\n".join(
+                str(mapping(m).get("prompt", mapping(m).get("content", ""))) for m in asked
+            )
         if verdict is not None:
             values = entry[verdict] if isinstance(entry[verdict], list) else [entry[verdict]]
-            texts = said if isinstance(said, list) and len(said) == len(values) > 1 else [said] * len(values)
+            texts = (
+                said
+                if isinstance(said, list) and len(said) == len(values) > 1
+                else [said] * len(values)
+            )
             name = str(entry.get("example_abbr", name))
             pairs = enumerate(zip(values, texts, strict=True), 1)
-            rows += [_Row(row, name, {verdict: value}, str(text), asked, epoch) for epoch, (value, text) in pairs]
+            rows += [
+                _Row(row, name, {verdict: value}, str(text), asked, epoch)
+                for epoch, (value, text) in pairs
+            ]
             continue
         said = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
-        named = {key.removeprefix(_LABEL): mapping(entry[key]) for key in entry if str(key).startswith(_LABEL)}
-        golds = [str(one) for one in (gold if isinstance(gold, list) else [gold]) if one is not None]
+        named = {
+            key.removeprefix(_LABEL): mapping(entry[key])
+            for key in entry
+            if str(key).startswith(_LABEL)
+        }
+        golds = [
+            str(one) for one in (gold if isinstance(gold, list) else [gold]) if one is not None
+        ]
         scores = {"exact_match": exact_match(said, golds), "f1": f1(said, golds)} if golds else {}
         perplexities = [one.get("PPL") for one in named.values()]
         likely = [-v for v in perplexities if isinstance(v, (int, float))]
@@ -273,7 +389,9 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
         is_choice = len(likely) == len(named) > 1 and golds[:1] != [] and golds[0] in named
         place = [*named].index(golds[0]) if is_choice else None
         output, why = None if named else said, "no gold answer"
-        rows.append(_Row(row, name, scores, output, asked, 1, {}, why, likely if is_choice else (), place))
+        rows.append(
+            _Row(row, name, scores, output, asked, 1, {}, why, likely if is_choice else (), place)
+        )
     graded(out, rows, options)
     total: Any = whole.get("accuracy")
     if "correct" in out.columns and isinstance(total, (int, float)):
@@ -291,7 +409,11 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
     for row, entry in json_rows(file):
         if "instruction" not in entry:
             raise _refused("an instruction", entry, file, row)
-        judged, value, scores = "generator_2" in entry or "preference" in entry, entry.get("preference"), {}
+        judged, value, scores = (
+            "generator_2" in entry or "preference" in entry,
+            entry.get("preference"),
+            {},
+        )
         names.add(str(entry.get("generator_2" if judged else "generator")))
         if isinstance(value, (int, float)) and value == value:
             if not (1 <= value <= 2 or value == 0):
@@ -300,7 +422,18 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
         asked, text = str(entry["instruction"]), entry.get("output_2" if judged else "output")
         name = hashlib.sha256(asked.encode()).hexdigest()[:12]  # the same in any order of rows
         more = {"dataset": str(entry["dataset"])} if "dataset" in entry else {}
-        rows.append(_Row(row, name, scores, None if text is None else str(text), asked, 1, more, "no preference"))
+        rows.append(
+            _Row(
+                row,
+                name,
+                scores,
+                None if text is None else str(text),
+                asked,
+                1,
+                more,
+                "no preference",
+            )
+        )
     if len(names) > 1:
         got, remedy = ", ".join(sorted(names)[:3]), "write a file for each model"
         raise InputError("answers of one model", got=got, file=file, remedy=remedy)
@@ -313,23 +446,38 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
 def read_simple_evals(file: str, options: LogOptions) -> Answers:
     """simple-evals: the score of each example as its metadata or its page has it, and the assistant's last reply."""
     whole, named = read_json(file), _RESULT.fullmatch(Path(file).stem)
-    out = Answers(file, named["task"] if named else Path(file).stem, named["model"] if named else None)
+    out = Answers(
+        file, named["task"] if named else Path(file).stem, named["model"] if named else None
+    )
     talks, pages = whole.get("convos") or [], whole.get("htmls") or []
     examples = [*map(mapping, mapping(whole.get("metadata")).get("example_level_metadata") or [])]
     if not any(examples):
         marks = [_PAGE.search(page) if isinstance(page, str) else None for page in pages]
-        examples = [{} if mark is None else {"score": float(ast.literal_eval(mark[1]))} for mark in marks]
+        examples = [
+            {} if mark is None else {"score": float(ast.literal_eval(mark[1]))} for mark in marks
+        ]
     if not any(examples):
         remedy = "name the file that ends in _allresults.json: an interval needs the score of each example"
-        raise InputError("the score of each example", got="that of all together", file=file, remedy=remedy)
+        raise InputError(
+            "the score of each example", got="that of all together", file=file, remedy=remedy
+        )
     rows, times = [], dict[str, int]()
     for row, about in enumerate(examples, 1):
         name = str(about.get("prompt_id", row - 1))
         times[name] = times.get(name, 0) + 1  # each may be asked again
         talk = talks[row - 1] if len(talks) == len(examples) else about.get("completion")
-        said, asked = replies(talk), about.get("prompt") or (talk[:-1] if isinstance(talk, list) else [])
-        prompt = "\n\n".join(str(mapping(message).get("content")) for message in asked) if asked else None
-        score = {"score": about["score"]} if isinstance(about.get("score"), (bool, int, float)) else {}
+        said, asked = (
+            replies(talk),
+            about.get("prompt") or (talk[:-1] if isinstance(talk, list) else []),
+        )
+        prompt = (
+            "\n\n".join(str(mapping(message).get("content")) for message in asked)
+            if asked
+            else None
+        )
+        score = (
+            {"score": about["score"]} if isinstance(about.get("score"), (bool, int, float)) else {}
+        )
         rows.append(_Row(row, name, score, said[-1] if said else None, prompt, times[name]))
     _held(graded(out, rows, options), whole.get("score"), options)
     return out
@@ -339,26 +487,48 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
     """uqlm: responses with their confidence scores, in [0, 1], as columns; ``--metric`` names the one that is read as
     ``confidence``, where there are several. It knows no truth.
     """
-    lists = {name: value for name, value in read_json(file)["data"].items() if isinstance(value, list)}
-    out, said, scores = Answers(file, Path(file).stem), lists.get("responses"), dict[str, list[float]]()
+    lists = {
+        name: value for name, value in read_json(file)["data"].items() if isinstance(value, list)
+    }
+    out, said, scores = (
+        Answers(file, Path(file).stem),
+        lists.get("responses"),
+        dict[str, list[float]](),
+    )
     if not said or any(len(value) != len(said) for value in lists.values()):
-        got, remedy = ", ".join(f"{len(value)} {name}" for name, value in lists.items()), "write result.to_dict()"
-        raise InputError("as many prompts as responses", got=got or "none", file=file, remedy=remedy)
+        got, remedy = (
+            ", ".join(f"{len(value)} {name}" for name, value in lists.items()),
+            "write result.to_dict()",
+        )
+        raise InputError(
+            "as many prompts as responses", got=got or "none", file=file, remedy=remedy
+        )
     for name, values in lists.items():
         if all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values):
-            scores[name.removesuffix("s") if name == "confidence_scores" else name] = [float(v) for v in values]
+            scores[name.removesuffix("s") if name == "confidence_scores" else name] = [
+                float(v) for v in values
+            ]
     asked = [options.choice(out.task)[0] or "ensemble_score", *(scores if len(scores) == 1 else ())]
     name = next((name for name in asked if name in scores), "")
     if not name:
         remedy = " or ".join(f"`--metric {one}`" for one in scores) or "score the responses first"
-        raise InputError("one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy)
+        raise InputError(
+            "one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy
+        )
     columns = {"confidence": scores.pop(name), **scores}
     prompts = lists.get("prompts", [None] * len(said))
     rows = [
-        _Row(i + 1, str(i), {}, str(text), None if prompts[i] is None else str(prompts[i]), 1,
-            {column: values[i] for column, values in columns.items()})
+        _Row(
+            i + 1,
+            str(i),
+            {},
+            str(text),
+            None if prompts[i] is None else str(prompts[i]),
+            1,
+            {column: values[i] for column, values in columns.items()},
+        )
         for i, text in enumerate(said)
-    ]  # fmt: skip
+    ]
     return graded(out, rows, LogOptions(keep_input=options.keep_input))
 
 
@@ -371,9 +541,14 @@ def read_chat(file: str, options: LogOptions) -> Answers:
         talk = entry.get("messages")
         if not isinstance(talk, list) or not all("role" in mapping(message) for message in talk):
             raise _refused("a list of messages with role and content", talk, file, row, "messages")
-        name, turns = str(entry.get("id", row - 1)), [i for i, message in enumerate(talk) if replies([message])]
+        name, turns = (
+            str(entry.get("id", row - 1)),
+            [i for i, message in enumerate(talk) if replies([message])],
+        )
         for number, i in enumerate(turns, 1):
-            before = "\n\n".join(f"{message['role']}: {message.get('content')}" for message in talk[:i])
+            before = "\n\n".join(
+                f"{message['role']}: {message.get('content')}" for message in talk[:i]
+            )
             reply = name if len(turns) == 1 else f"{name}/{number}"
             rows.append(_Row(row, reply, {}, replies([talk[i]])[0], before, 1, {"chat": name}))
     if not rows:
@@ -388,7 +563,11 @@ def is_answers(file: str, start: bytes) -> bool:
         whole = read_json(file) if _ANSWERS.match(start) else None
     except OodometerError:
         return False
-    return isinstance(whole, dict) and all(isinstance(v, str) for v in whole.values()) and not FIELDS.keys() & whole
+    return (
+        isinstance(whole, dict)
+        and all(isinstance(v, str) for v in whole.values())
+        and not FIELDS.keys() & whole
+    )
 
 
 def normalized(text: str) -> str:
@@ -416,7 +595,9 @@ def f1(said: str, golds: Sequence[str]) -> float:
     best, words = 0.0, normalized(said).split()
     for gold in [normalized(gold).split() for gold in golds or [""]]:
         same = sum((Counter(words) & Counter(gold)).values())
-        best = max(best, 2 * same / (len(words) + len(gold)) if words and gold else float(words == gold))
+        best = max(
+            best, 2 * same / (len(words) + len(gold)) if words and gold else float(words == gold)
+        )
     return best
 
 
@@ -437,14 +618,18 @@ def read_squad(file: str, options: LogOptions) -> Answers:
     if missing := [name for name in said if name not in questions]:
         got = f"{best} without {missing[0]}" if best else f"none beside it that has {missing[0]}"
         remedy = "put the data set (data, paragraphs, qas, answers) into its folder; it holds the right answers"
-        raise InputError("the data set that these answers are of", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "the data set that these answers are of", got=got, file=file, remedy=remedy
+        )
     out, rows = Answers(file, Path(best).stem), list[_Row]()
     for row, (name, text) in enumerate(said.items(), 1):
         golds, question, passage = questions[name]
         scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)}
         rows.append(_Row(row, name, scores, text, question, more={"passage": passage}))
     if absent := len(questions) - len(said):
-        out.warnings.append(f"{absent} questions of {best} have no answer; the official script counts them as 0")
+        out.warnings.append(
+            f"{absent} questions of {best} have no answer; the official script counts them as 0"
+        )
     return graded(out, rows, options)
 
 
@@ -458,13 +643,22 @@ def _questions(file: str) -> Iterator[tuple[str, tuple[list[str], str, int]]]:
             passage = passages.setdefault(str(paragraph.get("context")), len(passages))
             for question in paragraph.get("qas", [paragraph]):
                 answers = question["answers"]  # a list of texts, or their columns, as on the hub
-                texts = answers["text"] if isinstance(answers, Mapping) else [answer["text"] for answer in answers]
+                texts = (
+                    answers["text"]
+                    if isinstance(answers, Mapping)
+                    else [answer["text"] for answer in answers]
+                )
                 golds = [text for text in texts if normalized(text)]
                 yield str(question["id"]), (golds, str(question.get("question", "")), passage)
 
 
 READERS: dict[str, Callable[[str, LogOptions], Answers]] = {
-    "helm": read_helm, "lighteval": read_lighteval, "opencompass": read_opencompass, "alpaca_eval": read_alpaca,
-    "simple_evals": read_simple_evals, "uqlm": read_uqlm, "squad": read_squad,
+    "helm": read_helm,
+    "lighteval": read_lighteval,
+    "opencompass": read_opencompass,
+    "alpaca_eval": read_alpaca,
+    "simple_evals": read_simple_evals,
+    "uqlm": read_uqlm,
+    "squad": read_squad,
     "chat": read_chat,
-}  # fmt: skip
+}

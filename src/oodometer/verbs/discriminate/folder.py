@@ -18,7 +18,10 @@ from ...store import whole_folder, write_atomic
 from ...store.artifact_cache import checksum
 
 ABOUT = "judges.json"
-HELD_OUT, SET_ON = "held_out.jsonl", "set_on.jsonl"  # pairs that judges are measured on; rows that set thresholds
+HELD_OUT, SET_ON = (
+    "held_out.jsonl",
+    "set_on.jsonl",
+)  # pairs that judges are measured on; rows that set thresholds
 CUTS = "cuts.json"
 _PANEL = "oodometer_panel.json"
 _CUT = r"\d+ of \d+ pairs .* are longer"
@@ -40,16 +43,22 @@ def finished(path: Path, training: str) -> dict[str, Any] | None:
     if about.get("training") == training:
         return about
     what = "judges of another training" if about else "something else"
-    raise UsageError(f"{path} holds {what}, which is not written over; name another folder with --out, or remove it")
+    raise UsageError(
+        f"{path} holds {what}, which is not written over; name another folder with --out, or remove it"
+    )
 
 
-def finish(path: Path, panel: Panel, about: Mapping[str, Any], write_more: Callable[[Path], Any]) -> None:
+def finish(
+    path: Path, panel: Panel, about: Mapping[str, Any], write_more: Callable[[Path], Any]
+) -> None:
     """Write the judges, ``about`` and whatever ``write_more(folder)`` writes; ``path`` appears whole or not at all."""
     with whole_folder(path) as part:
         panel.save(part)
         write_more(part)
         sealed = {**about, "checksum": _checksum(about)}
-        write_atomic(part / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_atomic(
+            part / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        )
         if path.is_dir():
             path.rmdir()  # only an empty one
 
@@ -60,13 +69,19 @@ def noting_cuts(folder: Path | None) -> Iterator[list[str]]:
     messages: list[str] = []
     if folder is not None:
         with suppress(OSError, ValueError):
-            messages += [str(warning) for warning in json.loads((folder / CUTS).read_text(encoding="utf-8"))]
+            messages += [
+                str(warning) for warning in json.loads((folder / CUTS).read_text(encoding="utf-8"))
+            ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message=_CUT)
         try:
             yield messages
         finally:
-            cuts = [str(warning.message) for warning in caught if "their longer side was cut" in str(warning.message)]
+            cuts = [
+                str(warning.message)
+                for warning in caught
+                if "their longer side was cut" in str(warning.message)
+            ]
             others = [warning for warning in caught if str(warning.message) not in cuts]
             messages += [warning for warning in dict.fromkeys(cuts) if warning not in messages]
             if messages and folder is not None and folder.is_dir():
@@ -92,11 +107,17 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
         got = "a folder of something else" if path.is_dir() else "no such folder"
         remedy = "name the folder that `oodometer discriminate train --out` wrote"
         if training_home(path).is_dir():
-            got, remedy = "a training that was not finished", "run the same training again, it goes on"
+            got, remedy = (
+                "a training that was not finished",
+                "run the same training again, it goes on",
+            )
         raise InputError("a folder of judges", got=got, remedy=remedy, file=str(path))
     metrics = {isinstance(member, RegressionDiscriminator) for member in panel.members}
     if len(metrics) > 1:
-        expected, remedy = "judges that all judge right and wrong, or all a metric", "put them into two folders"
+        expected, remedy = (
+            "judges that all judge right and wrong, or all a metric",
+            "put them into two folders",
+        )
         raise InputError(expected, got="both", file=str(path), remedy=remedy)
     return panel, {"metric": "metric" if metrics == {True} else "exact", **_about(path)}
 
@@ -110,8 +131,14 @@ def _about(path: Path) -> dict[str, Any]:
         about = None
     if isinstance(about, dict) and about.pop("checksum", None) in (None, _checksum(about)):
         return about
-    expected, remedy = "what is known of the judges, as it was written", "remove the folder and train again"
-    where: dict[str, Any] = {"file": str(path / ABOUT), "remedy": f"{remedy}, or name another with --out"}
+    expected, remedy = (
+        "what is known of the judges, as it was written",
+        "remove the folder and train again",
+    )
+    where: dict[str, Any] = {
+        "file": str(path / ABOUT),
+        "remedy": f"{remedy}, or name another with --out",
+    }
     raise InputError(expected, got="a damaged file", **where)
 
 

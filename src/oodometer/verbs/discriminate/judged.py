@@ -17,13 +17,29 @@ from ...metrics.votes import MEASURES, agreements, bounds_of, check_agree, count
 from ...predictions import Predictions
 from ...results import Interval, percent
 from ...results.values import Record, counted
-from ...results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, with_ends
+from ...results.view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Shown,
+    Table,
+    View,
+    cells_of,
+    ends,
+    interval_of,
+    with_ends,
+)
 from ...store import as_source, write_predictions
 from ...version import __version__
 from .worth import metric_table, spread
 
 _TEXTS = ("input", "output")
-_RULES = {"any-incorrect": "all accept", "any-correct": "some accept", "majority": "most accept", "single": "the first"}
+_RULES = {
+    "any-incorrect": "all accept",
+    "any-correct": "some accept",
+    "majority": "most accept",
+    "single": "the first",
+}
 _READ = (*_TEXTS, "votes", "correct", "label", "prediction", "probabilities", "members")
 
 
@@ -50,7 +66,12 @@ class PseudoLabels(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {"command": "pseudo_labels", "version": __version__, "kept": len(self.record), **super().to_dict()}
+        return {
+            "command": "pseudo_labels",
+            "version": __version__,
+            "kept": len(self.record),
+            **super().to_dict(),
+        }
 
 
 def pseudo_labels(
@@ -83,10 +104,18 @@ def pseudo_labels(
     check_level(level)
     source = as_source(predictions, mapping=dict(mapping) if mapping else None)
     if "id" in source.columns and "id" not in source.fields:
-        source = as_source(predictions, mapping=dict(mapping) if mapping else None, extra_columns=["id"])
-    missing = [name for name in ("votes", *(_TEXTS if out is not None else ())) if name not in source.fields]
+        source = as_source(
+            predictions, mapping=dict(mapping) if mapping else None, extra_columns=["id"]
+        )
+    missing = [
+        name
+        for name in ("votes", *(_TEXTS if out is not None else ()))
+        if name not in source.fields
+    ]
     if missing:
-        remedy = "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
+        remedy = (
+            "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
+        )
         got = ", ".join(source.columns)
         raise InputError(f"columns {', '.join(missing)}", got=got, remedy=remedy, file=source.path)
     parts: list[Predictions] = []
@@ -97,7 +126,9 @@ def pseudo_labels(
         judges, counts = len(batch.votes), count_votes(batch.votes)
         needed = judges if agree is None else agree
         if not 1 <= needed <= judges:
-            raise UsageError(f"expected votes from 1 to {judges}, the number of judges, got {agree}")
+            raise UsageError(
+                f"expected votes from 1 to {judges}, the number of judges, got {agree}"
+            )
         try:
             truth = batch.verdicts.astype(np.int64)
         except NotApplicable:  # labels, but no prediction to hold them against
@@ -113,7 +144,12 @@ def pseudo_labels(
     if out is not None:
         if not len(record):
             expected, got = f"at least one row that {needed} of {judges} judges accept", "none"
-            raise InputError(expected, got=got, remedy="ask for fewer votes, or judge other outputs", file=source.path)
+            raise InputError(
+                expected,
+                got=got,
+                remedy="ask for fewer votes, or judge other outputs",
+                file=source.path,
+            )
         write_predictions(record, out)
     # Rows by truth (unknown, wrong, right) that at least so many judges accept.
     reached = np.sum(tables, axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]
@@ -121,10 +157,15 @@ def pseudo_labels(
     ladder: list[dict[str, Any]] = []
     for j, (_, wrong, right) in enumerate(reached.T.tolist()):
         many = int(reached[:, j].sum())
-        measured = {"accepted": share(many, rows, level), "precision": share(right, wrong + right, level)}
+        measured = {
+            "accepted": share(many, rows, level),
+            "precision": share(right, wrong + right, level),
+        }
         ladder.append({"at_least": j, "kept": many, **measured})
     shares = (ladder[needed]["accepted"], ladder[needed]["precision"], ladder[0]["precision"])
-    return PseudoLabels(replace(record, source=None), rows, judges, needed, *shares, tuple(ladder[1:]), level)
+    return PseudoLabels(
+        replace(record, source=None), rows, judges, needed, *shares, tuple(ladder[1:]), level
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,8 +218,14 @@ class JudgedOutputs(Shown, Record):
     def frames(self) -> dict[str, Maker]:
         """``numbers``: what all judges say together, then each of them."""
         named = [(name, getattr(self, name)) for name in ("estimate", "lower", "upper", "mean")]
-        named += [(f"judge {name}", interval) for name, interval in zip(self.judges, self.by_judge, strict=True)]
-        rows = [{"number": name, "metric": self.metric, "rows": self.rows, **ends(own)} for name, own in named]
+        named += [
+            (f"judge {name}", interval)
+            for name, interval in zip(self.judges, self.by_judge, strict=True)
+        ]
+        rows = [
+            {"number": name, "metric": self.metric, "rows": self.rows, **ends(own)}
+            for name, own in named
+        ]
         return {"numbers": lambda: Table(("number", "metric", *INTERVAL, "rows"), rows)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -186,9 +233,14 @@ class JudgedOutputs(Shown, Record):
         exported = None
         if self.pseudo_labels is not None:
             labels = self.pseudo_labels.to_dict()
-            exported = {name: labels[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
+            exported = {
+                name: labels[name]
+                for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")
+            }
             exported["file"] = self.pseudo_out
-        each = [{"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)]
+        each = [
+            {"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)
+        ]
         about = {"command": "discriminate predict", "version": __version__, **super().to_dict()}
         return about | {"by_judge": each, "pseudo_labels": exported}
 
@@ -205,11 +257,19 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
     each = [share(int(count), rows, level) for count in np.count_nonzero(votes > 0, axis=1)]
     ladder = [share(int(count), rows, level) for count in at_least[1:]]
     numbers = _numbers(lambda k: bounds_of(at_least, k, level), agree, each, ladder)
-    return {**numbers, "estimate": estimate.interval, "assumes": estimate.assumes, "warnings": estimate.warnings}
+    return {
+        **numbers,
+        "estimate": estimate.interval,
+        "assumes": estimate.assumes,
+        "warnings": estimate.warnings,
+    }
 
 
 def _numbers(
-    bound: Callable[[int], Mapping[str, Any]], agree: int, each: Sequence[Any], ladder: Sequence[Any]
+    bound: Callable[[int], Mapping[str, Any]],
+    agree: int,
+    each: Sequence[Any],
+    ladder: Sequence[Any],
 ) -> dict[str, Any]:
     """The widest bounds, the judges, what at least 1, 2, ... of them say, and the bounds for every ``agree``."""
     widest = bound(agree)
@@ -221,7 +281,9 @@ def _numbers(
     }
 
 
-def metric_numbers(predicted: Array, agree: int | None, level: float, true: Array | None = None) -> dict[str, Any]:
+def metric_numbers(
+    predicted: Array, agree: int | None, level: float, true: Array | None = None
+) -> dict[str, Any]:
     """As `vote_numbers`, of predictions of a metric, axes (judge, sample); ``true`` is the metric where known, else
     NaN. A row's j-th largest prediction is what at least j judges say it reaches.
     """
@@ -232,7 +294,12 @@ def metric_numbers(predicted: Array, agree: int | None, level: float, true: Arra
     def bound(k: int) -> dict[str, Any]:
         low, high = falling[k - 1], falling[judges - k]
         ends = {"lower": spread(low, level), "upper": spread(high, level)}
-        return {"agree": k, **ends, "mean": spread((low + high) / 2, level), "width": spread(high - low, level)}
+        return {
+            "agree": k,
+            **ends,
+            "mean": spread((low + high) / 2, level),
+            "width": spread(high - low, level),
+        }
 
     each, ladder = ([spread(values, level) for values in some] for some in (predicted, falling))
     numbers = _numbers(bound, agree, each, ladder)
@@ -244,7 +311,13 @@ def metric_numbers(predicted: Array, agree: int | None, level: float, true: Arra
         table = metric_table(true[labelled], predicted[:, labelled], level)
         among = [float(falling[k - 1][labelled].mean()) for k in (agree, judges - agree + 1)]
         inside = among[0] <= table["true"].value <= among[1]
-        truth = {"rows": int(labelled.sum()), **table, "lower": among[0], "upper": among[1], "inside": inside}
+        truth = {
+            "rows": int(labelled.sum()),
+            **table,
+            "lower": among[0],
+            "upper": among[1],
+            "inside": inside,
+        }
     estimate = Interval(value, low, high, level, "empirical")
     return {**numbers, "estimate": estimate, "assumes": VotingBounds.assumes, "truth": truth}
 
@@ -255,13 +328,20 @@ def judged_view(result: Mapping[str, Any]) -> View:
         views = [(number["name"], judged_view(number)) for number in result["files"]]
         lines = tuple(f"{name}: {number.title} {number.number}" for name, number in views)
         return View("Judged", counted(len(views), "file"), sentences=lines)
-    judges, exact, agree, file = result["judges"], result["metric"] == "exact", result["agree"], result["name"]
+    judges, exact, agree, file = (
+        result["judges"],
+        result["metric"] == "exact",
+        result["agree"],
+        result["name"],
+    )
     many, what = len(judges), "accuracy" if exact else f"mean {result['metric']}"
     low, high = percent(result["lower"]["value"]), percent(result["upper"]["value"])
     names = [_accepting(agree, many), _accepting(many - agree + 1, many)]
     first = f"Of {counted(result['rows'], 'output')} in {file}: {names[0]} {low}, {names[1]} {high}"
     if not exact:
-        names = [f"prediction number {k} of {many}, largest first" for k in (agree, many - agree + 1)]
+        names = [
+            f"prediction number {k} of {many}, largest first" for k in (agree, many - agree + 1)
+        ]
         first = f"{counted(result['rows'], 'output')} in {file}; of each row's predictions number {agree} of {many}, "
         first += f"the largest first, is on average {low}, number {many - agree + 1} {high}"
     bounds: list[tuple[str, Any]] = [
@@ -269,19 +349,31 @@ def judged_view(result: Mapping[str, Any]) -> View:
     ]
     bounds += [("mean of the two", result["mean"]), (f"single: {judges[0]}", result["single"])]
     bounds += [(f"{end} at P >= 0.5", number) for end, number in (result["at_half"] or {}).items()]
-    ladder = [[f"at least {row['at_least']} of {many}", *cells_of(row["share"])] for row in result["ladder"]]
+    ladder = [
+        [f"at least {row['at_least']} of {many}", *cells_of(row["share"])]
+        for row in result["ladder"]
+    ]
     each = [[row["judge"], *cells_of(row)] for row in result["by_judge"]]
-    truth, rows = result["truth"], [[name, *cells_of(number), number["kind"]] for name, number in bounds]
+    truth, rows = (
+        result["truth"],
+        [[name, *cells_of(number), number["kind"]] for name, number in bounds],
+    )
     title = f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
     title += f"{result['level']:g}"
     grids = [
         Grid(title, ["bound", "value", "lower", "upper", "kind"], rows),
-        Grid("Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder),
+        Grid(
+            "Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder
+        ),
         Grid("Each judge", ["judge", "value", "lower", "upper"], each, noun="judge", detail=True),
     ]
     if truth is not None and exact:
         rules = [(_RULES[row["rule"]], row) for row in truth["rules"]]
-        grids.append(_rules_grid(rules, f"On the rows whose truth is known, exact intervals at {result['level']:g}"))
+        grids.append(
+            _rules_grid(
+                rules, f"On the rows whose truth is known, exact intervals at {result['level']:g}"
+            )
+        )
     elif truth is not None:
         grids.append(_metric_grid(truth, result["metric"], "On the rows with gold"))
     return View(
@@ -306,11 +398,19 @@ def judged_view(result: Mapping[str, Any]) -> View:
 def _written(result: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
     labels, out, lines = result["pseudo_labels"], result["out"], []
     if labels is not None and labels["kept"]:
-        right = "" if labels["precision"] is None else f", of which {with_ends(labels['precision'])} are right"
+        right = (
+            ""
+            if labels["precision"] is None
+            else f", of which {with_ends(labels['precision'])} are right"
+        )
         share = with_ends(labels["accepted"])
-        lines.append(f"Wrote {labels['kept']:,} pseudo-labels to {labels['file']}: {share} of the rows{right}")
+        lines.append(
+            f"Wrote {labels['kept']:,} pseudo-labels to {labels['file']}: {share} of the rows{right}"
+        )
     if out is not None:
-        lines.append(f"Wrote {counted(result['rows'], 'row')} with {'votes' if exact else 'predictions'} to {out}")
+        lines.append(
+            f"Wrote {counted(result['rows'], 'row')} with {'votes' if exact else 'predictions'} to {out}"
+        )
     if exact:
         lines.append(
             "Next: a few labels make the bounds valid: oodometer audit --suggest 50 --out rows.csv REFERENCE "
@@ -332,7 +432,9 @@ def trained_view(result: Mapping[str, Any]) -> View:
     rows += [(str(row["judge"]), row) for row in held_out.get("by_judge") or ()]
     between, holds = "", held_out.get("holds") if result["judges"] > 1 else None
     if holds is not None:
-        between = "If they err on new outputs as here, the bounds hold the truth for accuracies from "
+        between = (
+            "If they err on new outputs as here, the bounds hold the truth for accuracies from "
+        )
         between += f"{with_ends(holds['lowest'])} to {with_ends(holds['highest'])}"
     return View(
         "Trained",
@@ -347,7 +449,9 @@ def trained_view(result: Mapping[str, Any]) -> View:
             f"Assumes: {held_out['assumes']}",
             thresholds_sentence(result["thresholds"], "`predict` will accept"),
         ),
-        grids=(_rules_grid(rows, title) if exact else _metric_grid(held_out, result["metric"], title),),
+        grids=(
+            _rules_grid(rows, title) if exact else _metric_grid(held_out, result["metric"], title),
+        ),
         notes=(
             f"{'Reused' if result['kept'] else 'Wrote'}: {result['folder']}",
             f"Next: oodometer discriminate predict {result['folder']} OUTPUTS.jsonl --out JUDGED.jsonl",
@@ -362,7 +466,9 @@ def thresholds_sentence(thresholds: Mapping[str, Any] | None, who: str) -> str:
     if thresholds is None:
         return ""
     at = [row["value"] for row in thresholds["by_judge"]]
-    cuts = [f"{cut:.3g}" if cut < 0.9 else f"1 - {1 - cut:.2g}" if cut < 1 else "above 1" for cut in at]
+    cuts = [
+        f"{cut:.3g}" if cut < 0.9 else f"1 - {1 - cut:.2g}" if cut < 1 else "above 1" for cut in at
+    ]
     text = f"{who} from P(Correct) {', '.join(cuts)} on"
     if thresholds["from"] is None:
         return text
@@ -377,11 +483,15 @@ def _accepting(count: int, judges: int) -> str:
 
 
 def _truth_sentence(known_rows: Mapping[str, Any], agree: int, exact: bool) -> str:
-    widest = next(row for row in known_rows["bounds"] if row["agree"] == agree) if exact else known_rows
+    widest = (
+        next(row for row in known_rows["bounds"] if row["agree"] == agree) if exact else known_rows
+    )
     low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
     inside = "lies" if widest["inside"] else "does not lie"
     truth = f"Truth of {counted(known_rows['rows'], 'row')}: {with_ends(known_rows['gold' if exact else 'true'])}"
-    return f"{truth}; it {inside} between the judges' bounds there, {percent(low)} and {percent(high)}"
+    return (
+        f"{truth}; it {inside} between the judges' bounds there, {percent(low)} and {percent(high)}"
+    )
 
 
 def _rules_grid(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> Grid:
@@ -392,6 +502,13 @@ def _rules_grid(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> Gr
 def _metric_grid(table: Mapping[str, Any], metric: str, title: str) -> Grid:
     names = {"true": f"true {metric}", "predicted": "predicted", "error": "error of the mean"}
     names["distance"] = "mean error of a row"
-    rows = [[name, *cells_of(table[key], share=False), table[key]["kind"]] for key, name in names.items()]
-    notes = () if table["correlation"] is None else (f"correlation over the rows: {table['correlation']:.3f}",)
+    rows = [
+        [name, *cells_of(table[key], share=False), table[key]["kind"]]
+        for key, name in names.items()
+    ]
+    notes = (
+        ()
+        if table["correlation"] is None
+        else (f"correlation over the rows: {table['correlation']:.3f}",)
+    )
     return Grid(title, ["mean", "value", "lower", "upper", "kind"], rows, notes=notes)

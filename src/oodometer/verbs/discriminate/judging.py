@@ -15,7 +15,13 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets.reading import objects
-from ...discriminators import AcceptanceThresholds, Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
+from ...discriminators import (
+    AcceptanceThresholds,
+    Discriminator,
+    Panel,
+    PretrainedDiscriminator,
+    RuleDiscriminator,
+)
 from ...discriminators.base import check_pairs
 from ...discriminators.ensemble import HALF
 from ...discriminators.likeness import likeness
@@ -80,24 +86,46 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     if number is not None and not 0 <= number <= 1:
         raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {number:g}")
     if number is not None and options.calibrate is not None:
-        raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
+        raise UsageError(
+            "give --calibrate or --threshold, not both: the first sets the judges' thresholds"
+        )
     if options.with_confidence and options.calibrate is None:
-        raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
-    for path in (rows_given for rows_given in (options.out, options.pseudo_labels) if rows_given is not None):
+        raise UsageError(
+            "--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels"
+        )
+    for path in (
+        rows_given for rows_given in (options.out, options.pseudo_labels) if rows_given is not None
+    ):
         target = Path(os.path.abspath(path))
         if not target.parent.is_dir() or target.is_dir() or not os.access(target.parent, os.W_OK):
-            why = "it is a folder" if target.is_dir() else f"{target.parent} is no folder that may be written"
+            why = (
+                "it is a folder"
+                if target.is_dir()
+                else f"{target.parent} is no folder that may be written"
+            )
             raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
         if target.suffix.lower() not in _ENDINGS:
-            raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
-    judges, outputs, out, pseudo_labels = options.judges, options.outputs, options.out, options.pseudo_labels
+            raise UsageError(
+                f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz"
+            )
+    judges, outputs, out, pseudo_labels = (
+        options.judges,
+        options.outputs,
+        options.out,
+        options.pseudo_labels,
+    )
     calibrate, level, seed = options.calibrate, options.level, options.seed
-    refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
+    refuse_clashes(
+        {"out": out, "pseudo_labels": pseudo_labels},
+        [outputs, *([] if calibrate is None else [calibrate])],
+    )
     opener = Opener(options.mapping)
     rows = read_texts(outputs, opener, options.mapping, everything=True)
     labels = None
     if calibrate is not None:
-        labels = read_texts(calibrate, opener, options.mapping, everything=True, needs=("input", "output", "gold"))
+        labels = read_texts(
+            calibrate, opener, options.mapping, everything=True, needs=("input", "output", "gold")
+        )
     opener.check()
     for rows_given in (rows, labels):
         if rows_given is not None and rows_given.outputs is None:
@@ -114,8 +142,12 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     with running(Kept(folder, about), passing=True) as answers:
         both = [rows] if labels is None else [rows, labels]  # all are asked about in one go
         texts = [text for part in both for text in part.inputs]
-        texts, written = check_pairs(texts, [text or "" for part in both for text in part.outputs or ()])
-        filled = [row for row, output in enumerate(written) if output.strip()]  # of an empty one nobody is asked
+        texts, written = check_pairs(
+            texts, [text or "" for part in both for text in part.outputs or ()]
+        )
+        filled = [
+            row for row, output in enumerate(written) if output.strip()
+        ]  # of an empty one nobody is asked
         filled_texts = [texts[row] for row in filled], [written[row] for row in filled]
         pairs, many = fingerprint({"pairs": [texts, written]}), len(jury.members)
         rules, cut = all(isinstance(judge, RuleDiscriminator) for judge, _ in jury.members), 0
@@ -144,9 +176,14 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
                 names = jury.names[:-1] if jury.confidence else jury.names
                 own_names, theirs = probability_columns(labels)
                 if set(own_names) != set(names):
-                    expected = f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
+                    expected = (
+                        f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
+                    )
                     remedy = "oodometer discriminate predict FOLDER FILE FILE --out FOLDER"
-                    remedy, got = f"judge both files by the same judges: {remedy}", ", ".join(own_names) or "none"
+                    remedy, got = (
+                        f"judge both files by the same judges: {remedy}",
+                        ", ".join(own_names) or "none",
+                    )
                     raise InputError(expected, got=got, remedy=remedy, file=labels.name)
                 p = np.hstack([p, theirs[[own_names.index(name) for name in names]]])
         if jury.confidence:
@@ -158,7 +195,9 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         elif jury.set_on is not None and jury.set_on.is_file():
             set_on = read_texts(jury.set_on, Opener(None), None, everything=True)
             said = dict(zip(*probability_columns(set_on), strict=True))
-            warnings += _unlike(rows, set_on, p, np.array([said[name] for name in jury.names]), accept, options)
+            warnings += _unlike(
+                rows, set_on, p, np.array([said[name] for name in jury.names]), accept, options
+            )
         empty = sum(not (rows_given or "").strip() for rows_given in rows.outputs or ())
         if empty:
             text = f"{empty} of {len(rows.inputs)} outputs are empty"
@@ -175,16 +214,35 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         if pseudo_labels is not None:
             accepted = accepted_outputs(record, agree=numbers["agree"], level=level)
             accepted_rows = accepted.record
-            if len(accepted) and accepted_rows.output is not None:  # as (input, gold), with their number and id
+            if (
+                len(accepted) and accepted_rows.output is not None
+            ):  # as (input, gold), with their number and id
                 columns = {"gold": accepted_rows.output, **accepted_rows.columns}
-                write_predictions(replace(accepted_rows, output=None, columns=columns, _cache={}), pseudo_labels)
+                write_predictions(
+                    replace(accepted_rows, output=None, columns=columns, _cache={}), pseudo_labels
+                )
             else:
                 words = f"no row is accepted by {accepted.agree} of {accepted.judges} judges"
-                warnings.append(f"{words}: nothing was written to {pseudo_labels}; ask for fewer with --agree")
-        numbers |= {"name": rows.name, "rows": len(rows.inputs), "metric": jury.metric, "judges": tuple(names)}
-        numbers |= {"empty": empty, "cut": cut, "warnings": (*warnings, *cuts), "level": level, "seed": seed}
+                warnings.append(
+                    f"{words}: nothing was written to {pseudo_labels}; ask for fewer with --agree"
+                )
+        numbers |= {
+            "name": rows.name,
+            "rows": len(rows.inputs),
+            "metric": jury.metric,
+            "judges": tuple(names),
+        }
+        numbers |= {
+            "empty": empty,
+            "cut": cut,
+            "warnings": (*warnings, *cuts),
+            "level": level,
+            "seed": seed,
+        }
         files = [None if path is None else str(path) for path in (out, pseudo_labels)]
-        return JudgedOutputs(**numbers, record=record, out=files[0], pseudo_labels=accepted, pseudo_out=files[1])
+        return JudgedOutputs(
+            **numbers, record=record, out=files[0], pseudo_labels=accepted, pseudo_out=files[1]
+        )
 
 
 def _judged(
@@ -198,10 +256,14 @@ def _judged(
             true, at = np.full(len(rows.inputs), np.nan), [row for row, _ in pairs]
             outputs = rows.outputs or []
             true[at] = measure([outputs[row] or "" for row in at], [gold for _, gold in pairs])
-        columns: dict[str, Any] = {f"{column}_{name}": values for name, values in zip(jury.names, p, strict=True)}
+        columns: dict[str, Any] = {
+            f"{column}_{name}": values for name, values in zip(jury.names, p, strict=True)
+        }
         columns[f"{column}_predicted"] = p.mean(axis=0)
         if true is not None:
-            columns[column] = np.array([None if np.isnan(values) else float(values) for values in true], dtype=object)
+            columns[column] = np.array(
+                [None if np.isnan(values) else float(values) for values in true], dtype=object
+            )
         record = replace(record, columns={**record.columns, **columns}, _cache={})
         return record, metric_numbers(p, options.agree, options.level, true), []
     bare, accept = record, jury.accept
@@ -244,7 +306,12 @@ _UNLIKE = 0.01
 
 
 def _unlike(
-    rows: TextRows, labels: TextRows, p: Array, known_p: Array, accept: Acceptance, options: JudgeOptions
+    rows: TextRows,
+    labels: TextRows,
+    p: Array,
+    known_p: Array,
+    accept: Acceptance,
+    options: JudgeOptions,
 ) -> list[str]:
     """Warnings where the outputs, or the votes on them, are unlike those of the labelled rows that set thresholds."""
     at = np.flatnonzero(labelled(labels) >= 0).tolist()
@@ -253,12 +320,18 @@ def _unlike(
     worst, warnings = min(traits, key=lambda trait: trait["p_value"], default=None), list[str]()
     if worst is not None and worst["p_value"] < _UNLIKE:
         p_value = ", p < 0.001" if worst["p_value"] < 0.001 else f", p = {worst['p_value']:.3f}"
-        command = f"oodometer audit --suggest 10 --out rows.csv REFERENCE {options.out or 'JUDGED.jsonl'}"
+        command = (
+            f"oodometer audit --suggest 10 --out rows.csv REFERENCE {options.out or 'JUDGED.jsonl'}"
+        )
         text = f"these outputs are unlike the {len(at):,} labelled ones that set the thresholds"
         text += f": {_TRAITS[worst['trait']].format(**worst, p=p_value)}; the bounds rest on mistakes like those"
-        warnings.append(f"{text}; label ten of these: {command} (REFERENCE: judged outputs with gold)")
+        warnings.append(
+            f"{text}; label ten of these: {command} (REFERENCE: judged outputs with gold)"
+        )
     with suppress(NotApplicable):
-        first, second = (Predictions.from_arrays(votes=accept.votes(own)) for own in (known_p[:, at], p))
+        first, second = (
+            Predictions.from_arrays(votes=accept.votes(own)) for own in (known_p[:, at], p)
+        )
         reference = replace(first, correct=labelled(labels)[at], _cache={})
         warnings += CorrectedVotes().fit(reference).estimate(second).warnings
     return warnings
@@ -269,7 +342,9 @@ def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[st
     if record.votes is None:
         return record, 0, []
     names = jury.names
-    voters = record.names.get("judge") or tuple(f"judge_{index}" for index in range(len(record.votes)))
+    voters = record.names.get("judge") or tuple(
+        f"judge_{index}" for index in range(len(record.votes))
+    )
     keep = [index for index, name in enumerate(voters) if name not in names]
     warnings = []
     if len(keep) < len(voters) and jury.said is None:
@@ -295,7 +370,9 @@ def _flat(record: Predictions) -> Predictions:
     for name, values in columns.items():
         cells = values.tolist()
         if values.dtype.kind == "O" and any(isinstance(cell, list | dict) for cell in cells):
-            columns[name] = objects([write(cell) if isinstance(cell, list | dict) else cell for cell in cells])
+            columns[name] = objects(
+                [write(cell) if isinstance(cell, list | dict) else cell for cell in cells]
+            )
     return replace(record, columns=columns, _cache={})
 
 
@@ -324,7 +401,9 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     held_out: Mapping[str, Any] = {}
     set_on: Path | None = None
     if isinstance(judges, Panel):
-        members += [(judge, f"{index} {judge.options()}") for index, judge in enumerate(judges.members)]
+        members += [
+            (judge, f"{index} {judge.options()}") for index, judge in enumerate(judges.members)
+        ]
     elif judges is not None:
         folders = judges if isinstance(judges, list | tuple) else [judges]
         metrics, accepts = dict[str, str](), list[Acceptance]()
@@ -332,33 +411,53 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             panel, about = open_judges(folder)
             mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
             metric = metrics[str(folder)] = str(about["metric"])
-            members += [(judge, f"{len(members) + index} {mark}") for index, judge in enumerate(panel.members)]
+            members += [
+                (judge, f"{len(members) + index} {mark}")
+                for index, judge in enumerate(panel.members)
+            ]
             cuts = about.get("thresholds")
-            accepts += [Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"])) if cuts else Acceptance()]
+            accepts += [
+                Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"]))
+                if cuts
+                else Acceptance()
+            ]
             if len(folders) == 1:
                 held_out, set_on = revived(about.get("held_out", {})), Path(folder) / SET_ON
         if len(set(metrics.values())) > 1:
             got = ", ".join(f"{folder}: {name}" for folder, name in metrics.items())
-            raise UsageError(f"judges of several folders must judge the same, got {got}; ask them one by one")
+            raise UsageError(
+                f"judges of several folders must judge the same, got {got}; ask them one by one"
+            )
         several = [way.thresholds for way in accepts if way.thresholds is not None]
         accept = accepts[0] if len(accepts) == 1 else Acceptance()
-        same = {(cut.rows, cut.right, cut.level) for cut in several}, {way.origin for way in accepts}
+        same = (
+            {(cut.rows, cut.right, cut.level) for cut in several},
+            {way.origin for way in accepts},
+        )
         if 1 < len(accepts) == len(several) and all(len(values) == 1 for values in same):
             first, parts = several[0], ("values", "strict", "lenient")
             ends = {part: np.concatenate([getattr(cut, part) for cut in several]) for part in parts}
-            joined = AcceptanceThresholds(**ends, rows=first.rows, right=first.right, level=first.level)
+            joined = AcceptanceThresholds(
+                **ends, rows=first.rows, right=first.right, level=first.level
+            )
             accept = Acceptance(joined, accepts[0].origin)
     # Hugging Face classifiers as judges; labels name what means Correct, one for all or one for each
     if options.judge_labels and len(options.judge_labels) not in (1, len(options.existing)):
-        expected = f"one label that means Correct for all, or {len(options.existing)}, one for each judge"
+        expected = (
+            f"one label that means Correct for all, or {len(options.existing)}, one for each judge"
+        )
         got = str(len(options.judge_labels))
-        raise InputError(expected, got=got, remedy="repeat --judge-label in the order of the judges")
+        raise InputError(
+            expected, got=got, remedy="repeat --judge-label in the order of the judges"
+        )
     named: Sequence[str | None] = options.judge_labels
     if len(named) < 2:
         named = [*named, None][:1] * len(options.existing)
     for source, label in zip(options.existing, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
-        judge = PretrainedDiscriminator(source, correct=wanted, max_length=options.max_length, device=options.device)
+        judge = PretrainedDiscriminator(
+            source, correct=wanted, max_length=options.max_length, device=options.device
+        )
         class_labels = judge.labels
         if label is None and len(class_labels) > MOST:
             remedy = f"name it with --judge-label; the classifier has {', '.join(class_labels)}"
@@ -379,16 +478,36 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         names, p = judge_names([judge for judge, _ in members]), None
     sets = options.calibrate is not None or options.threshold is not None
     for asked, words in (
-        (bool(options.existing), "existing classifiers judge right and wrong, the judges of the folder predict"),
+        (
+            bool(options.existing),
+            "existing classifiers judge right and wrong, the judges of the folder predict",
+        ),
         (sets, "thresholds are for judges of right and wrong; these predict"),
-        (options.with_confidence, "confidence votes on right and wrong; the judges of the folder predict"),
-        (options.pseudo_labels is not None, "pseudo-labels need judges of right and wrong; these predict"),
+        (
+            options.with_confidence,
+            "confidence votes on right and wrong; the judges of the folder predict",
+        ),
+        (
+            options.pseudo_labels is not None,
+            "pseudo-labels need judges of right and wrong; these predict",
+        ),
     ):
         if asked and metric != "exact":
             raise UsageError(f"{words} {metric}")
-    confidence = options.with_confidence and CONFIDENCE not in names  # the last voter, where rows hold no answers of it
+    confidence = (
+        options.with_confidence and CONFIDENCE not in names
+    )  # the last voter, where rows hold no answers of it
     names = (*names, CONFIDENCE) if confidence else names
-    return Jury(members, names, metric, held_out, accept, p, confidence, set_on if accept.thresholds else None)
+    return Jury(
+        members,
+        names,
+        metric,
+        held_out,
+        accept,
+        p,
+        confidence,
+        set_on if accept.thresholds else None,
+    )
 
 
 def _own_confidence(several: Sequence[TextRows]) -> Array:

@@ -42,7 +42,9 @@ class TextRows:
     def error(self, row: int, expected: str, got: str, remedy: str, column: str) -> InputError:
         """An error that names this file and a row, counted here from 0."""
         named = f"{self.theirs[column]} ({column})" if column in self.theirs else column
-        return InputError(expected, got=got, remedy=remedy, file=self.record.source, row=row + 1, column=named)
+        return InputError(
+            expected, got=got, remedy=remedy, file=self.record.source, row=row + 1, column=named
+        )
 
     def lacks(self, expected: str, *columns: str, why: str = "") -> InputError:
         """An error that says which columns are missing, which there are, and how to rename them."""
@@ -81,9 +83,14 @@ def read_texts(
     """
     try:
         source = opener.open(data)
-    except MissingColumnsError as error:  # it speaks of labels and probabilities, which nobody needs here
+    except (
+        MissingColumnsError
+    ) as error:  # it speaks of labels and probabilities, which nobody needs here
         raise _lacks(
-            f"columns {', '.join(needs[:-1])} and {needs[-1]}", (error.got or "").split(", "), needs, error.file
+            f"columns {', '.join(needs[:-1])} and {needs[-1]}",
+            (error.got or "").split(", "),
+            needs,
+            error.file,
         ) from None
     renamed = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in source.columns}
     if "input" not in source.fields:
@@ -94,7 +101,9 @@ def read_texts(
         if not isinstance(source, RecordSource):
             layout = Layout.parse(source.columns, renamed)
             used = layout.kinds(layout.feeds.values(), extra=False)
-            source = opener.open(data, extra_columns=[column for column in source.columns if column not in used])
+            source = opener.open(
+                data, extra_columns=[column for column in source.columns if column not in used]
+            )
         record = source.read(source.fields)
     else:
         record = source.read([f for f in ("input", "output", "correct") if f in source.fields])
@@ -103,7 +112,16 @@ def read_texts(
         record = replace(record, columns={**columns, "gold": objects(golds)}, _cache={})
     assert record.input is not None
     theirs = {ours: name for name, ours in renamed.items() if name != ours}
-    rows = TextRows(source.name, record, [], None, golds, np.zeros(0, dtype=np.int8), tuple(source.columns), theirs)
+    rows = TextRows(
+        source.name,
+        record,
+        [],
+        None,
+        golds,
+        np.zeros(0, dtype=np.int8),
+        tuple(source.columns),
+        theirs,
+    )
     inputs = record.input.tolist()
     outputs = None if record.output is None else record.output.tolist()
     for column, texts in (("input", inputs), ("output", outputs), ("gold", golds)):
@@ -113,17 +131,25 @@ def read_texts(
                 raise rows.error(row, "a text", repr(text)[:60], drop, column)
             if filled and not str(text).strip():
                 raise rows.error(row, "a text", "an empty one", drop, column)
-    for row, gold in enumerate(golds or ()):  # null is unknown; no output is like an empty one, which would be wrong
+    for row, gold in enumerate(
+        golds or ()
+    ):  # null is unknown; no output is like an empty one, which would be wrong
         if gold is not None and not gold.strip():
-            raise rows.error(row, "a gold output", "an empty one", "drop the row or give the gold output", "gold")
+            raise rows.error(
+                row, "a gold output", "an empty one", "drop the row or give the gold output", "gold"
+            )
     correct = record.correct
     if correct is None:
         correct = record.verdicts if record.label is not None and record.has_prediction else None
     unknown = np.full(len(record), -1, dtype=np.int8)
-    return replace(rows, inputs=inputs, outputs=outputs, correct=unknown if correct is None else correct)
+    return replace(
+        rows, inputs=inputs, outputs=outputs, correct=unknown if correct is None else correct
+    )
 
 
-def _lacks(expected: str, given: Sequence[str], wanted: Sequence[str], file: str | None, why: str = "") -> InputError:
+def _lacks(
+    expected: str, given: Sequence[str], wanted: Sequence[str], file: str | None, why: str = ""
+) -> InputError:
     meant = {ours: near_names(ours, given) for ours in wanted}
     named = " ".join(f"--map {(meant[ours] or ['theirs'])[0]}={ours}" for ours in wanted)
     remedy = f"{why}name {'it' if len(wanted) == 1 else 'them'} with {named}"
@@ -135,7 +161,9 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
     if isinstance(source, RecordSource):
         gold = source.record.columns.get("gold")
         return None if gold is None else gold.tolist()
-    own = {renamed.get(name, name.strip()): name for name in reversed(source.columns)}  # our name -> the file's
+    own = {
+        renamed.get(name, name.strip()): name for name in reversed(source.columns)
+    }  # our name -> the file's
     if "gold" not in own:
         return None
     away = {**renamed, own["gold"]: "output"}
@@ -167,7 +195,9 @@ class Pairs(Examples):
     def take(self, index: Array) -> Pairs:
         """The pairs at some places, without the counts."""
         inputs, outputs = ([texts[i] for i in index] for texts in (self.inputs, self.outputs))
-        return Pairs(inputs, outputs, self.correct[index], self.origin[index], {}, self.targets[index])
+        return Pairs(
+            inputs, outputs, self.correct[index], self.origin[index], {}, self.targets[index]
+        )
 
     def statistics(self) -> dict[str, Any]:
         """Counts, ready for JSON, and the same in ``words``."""
@@ -175,7 +205,12 @@ class Pairs(Examples):
 
 
 def pairs_of(
-    files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0, all_right: bool = False
+    files: Sequence[TextRows],
+    *,
+    metric: str = "exact",
+    balance: float = 1.0,
+    seed: int = 0,
+    all_right: bool = False,
 ) -> Pairs:
     """Right and wrong pairs of all rows, each once; at most ``balance`` wrong ones for each right one, 0 for all.
 
@@ -185,39 +220,62 @@ def pairs_of(
     if metric not in METRICS:
         raise UsageError(f"expected a metric of {', '.join(METRICS)}, got {metric!r}")
     if not balance >= 0:
-        raise UsageError(f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones")
+        raise UsageError(
+            f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones"
+        )
     exact, measure = metric == "exact", METRICS[metric]
     for rows in files:  # every row has what a pair needs
         equal = rows.equal
-        if rows.golds is None and (not exact or rows.outputs is None or not (rows.correct >= 0).any()):
+        if rows.golds is None and (
+            not exact or rows.outputs is None or not (rows.correct >= 0).any()
+        ):
             what = "a column gold (or output and correct)" if exact else "a column gold"
-            raise rows.lacks(what, "gold", why="judges learn from outputs that are known to be right or wrong; ")
+            raise rows.lacks(
+                what, "gold", why="judges learn from outputs that are known to be right or wrong; "
+            )
         odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
         if len(odd):
-            expected, remedy = "true, since the output equals gold", "drop the column or correct the cell"
+            expected, remedy = (
+                "true, since the output equals gold",
+                "drop the column or correct the cell",
+            )
             raise rows.error(int(odd[0]), expected, "false", remedy, "correct")
         unknown = np.flatnonzero((equal < 0) & (rows.correct < 0) if exact else equal < 0)
         if len(unknown):
             output = None if rows.outputs is None else rows.outputs[unknown[0]]
-            expected = "a gold output, or whether the output is correct" if exact else "a gold output"
+            expected = (
+                "a gold output, or whether the output is correct" if exact else "a gold output"
+            )
             got = f"none (the output is {'null' if output is None else repr(output)[:40]})"
             raise rows.error(int(unknown[0]), expected, got, "give it or drop the row", "gold")
     if all(rows.outputs is None for rows in files) and not all_right:
-        raise files[0].lacks("a column output", "output", why="judges learn from what a model wrote; ")
-    every_gold = [pair for rows in files for pair in zip(rows.inputs, rows.golds or (), strict=False)]
+        raise files[0].lacks(
+            "a column output", "output", why="judges learn from what a model wrote; "
+        )
+    every_gold = [
+        pair for rows in files for pair in zip(rows.inputs, rows.golds or (), strict=False)
+    ]
     right = {(squeezed(given), squeezed(gold)) for given, gold in every_gold if gold is not None}
     # gold pairs, then right outputs, then the others; where two rows judge one pair differently the better stays
     golds: list[tuple[str, str, float, str]] = []
     others: list[tuple[str, str, float, str]] = []
     for rows in files:
         none: list[str | None] = [None] * len(rows.inputs)
-        cells = zip(rows.inputs, rows.outputs or none, rows.golds or none, rows.correct.tolist(), strict=True)
+        cells = zip(
+            rows.inputs,
+            rows.outputs or none,
+            rows.golds or none,
+            rows.correct.tolist(),
+            strict=True,
+        )
         for given, output, gold, verdict in cells:
             if gold is not None:
                 golds.append((given, gold, 1.0, GOLD))
             if output is not None and output.strip():
                 good = verdict == 1 or (squeezed(given), squeezed(output)) in right
-                target = float(good) if measure is None else float(measure([output], [gold or ""])[0])
+                target = (
+                    float(good) if measure is None else float(measure([output], [gold or ""])[0])
+                )
                 others.append((given, output, target, rows.short_name))
     collected = golds + sorted(others, key=lambda pair: -pair[2])
     first: dict[tuple[str, str], int] = {}
@@ -225,9 +283,21 @@ def pairs_of(
     for index, (given, output, target, _) in enumerate(collected):
         before = first.setdefault((squeezed(given), squeezed(output)), index)
         contradictions += np.float32(collected[before][2]) != np.float32(target)
-    columns = list(zip(*(collected[index] for index in sorted(first.values())), strict=True)) or [(), (), (), ()]
+    columns = list(zip(*(collected[index] for index in sorted(first.values())), strict=True)) or [
+        (),
+        (),
+        (),
+        (),
+    ]
     targets = np.array(columns[2], dtype=np.float32)
-    once = Pairs(list(columns[0]), list(columns[1]), targets == 1, np.array(columns[3], dtype=object), {}, targets)
+    once = Pairs(
+        list(columns[0]),
+        list(columns[1]),
+        targets == 1,
+        np.array(columns[3], dtype=object),
+        {},
+        targets,
+    )
     every = sum(len(rows.inputs) for rows in files)
     written = [output for rows in files for output in rows.outputs or ()]
     counts = {
@@ -251,7 +321,9 @@ def pairs_of(
         remedy = "give the gold outputs as a column gold, or right outputs"
         raise InputError("outputs that are right", got=got, remedy=remedy, **where)
     if balance:
-        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[: max(1, int(balance * once.correct.sum()))]
+        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[
+            : max(1, int(balance * once.correct.sum()))
+        ]
         counts["beyond_balance"] = len(wrong) - len(drawn)
         once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
     return replace(once, counts=counts)
@@ -262,7 +334,9 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     names, codes = np.unique([squeezed(given) for given in pairs.inputs], return_inverse=True)
     if len(names) < SHARE:
         expected = f"at least {SHARE} different inputs, of which a tenth is held out"
-        raise InputError(expected, got=str(len(names)), remedy="give more rows, or held-out ones with --dev FILE")
+        raise InputError(
+            expected, got=str(len(names)), remedy="give more rows, or held-out ones with --dev FILE"
+        )
     erring = np.zeros(len(names), dtype=bool)
     erring[codes[~pairs.correct]] = True
     rng = np.random.default_rng([seed, 3])

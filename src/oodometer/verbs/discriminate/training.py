@@ -44,7 +44,15 @@ from ..opening import Opener
 from .folder import HELD_OUT, SET_ON, finish, finished, noting_cuts, revived, training_home
 from .judged import trained_view
 from .pairs import Pairs, pairs_of, read_texts, split, squeezed
-from .worth import calibrated, judge_names, labelled, no_better_than_a_coin, shortest, with_probabilities, worth
+from .worth import (
+    calibrated,
+    judge_names,
+    labelled,
+    no_better_than_a_coin,
+    shortest,
+    with_probabilities,
+    worth,
+)
 
 POOR = 0.6
 """Area under the ROC curve below which a judge is of no use."""
@@ -134,47 +142,83 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     for wrong, words in (
         (options.judges < 1, f"expected at least 1 judge, got {options.judges}; 5 are usual"),
         (passes < 0, f"expected 0 or more passes of pretraining, got {passes}"),
-        (passes and (options.source is not None or other), "pretraining is for encoders from scratch; leave it out, or "
-         "source and kind"),
+        (
+            passes and (options.source is not None or other),
+            "pretraining is for encoders from scratch; leave it out, or source and kind",
+        ),
         (kind not in _KINDS, kinds),
-        (other and not exact, f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}"),
-        (options.max_length < 8, f"expected max_length of at least 8 tokens, got {options.max_length}"),
-        (options.source is not None and options.config is not None, "give source or config, not both"),
-        (options.head is not None and (other or not exact), "head is for encoders that tell right from wrong; leave it "
-         "out"),
-    ):  # fmt: skip
+        (
+            other and not exact,
+            f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}",
+        ),
+        (
+            options.max_length < 8,
+            f"expected max_length of at least 8 tokens, got {options.max_length}",
+        ),
+        (
+            options.source is not None and options.config is not None,
+            "give source or config, not both",
+        ),
+        (
+            options.head is not None and (other or not exact),
+            "head is for encoders that tell right from wrong; leave it out",
+        ),
+    ):
         if wrong:
             raise UsageError(words)
-    pairs, out, metric, level, seed = options.pairs, options.out, options.metric, options.level, options.seed
+    pairs, out, metric, level, seed = (
+        options.pairs,
+        options.out,
+        options.metric,
+        options.level,
+        options.seed,
+    )
     opener = Opener(options.mapping)
     how: dict[str, Any] = {"metric": metric, "balance": options.balance, "seed": seed}
     given = list(pairs) if isinstance(pairs, list | tuple) else [pairs]
     files = [read_texts(file, opener, options.mapping, needs=_NEEDS) for file in given]
     if not files:
         raise UsageError("give at least one file of pairs")
-    away = None if options.dev is None else read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
+    away = (
+        None
+        if options.dev is None
+        else read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
+    )
     opener.check()
-    alone = options.kind == "likelihood" and away is not None  # it learns from right pairs, and others say its worth
+    alone = (
+        options.kind == "likelihood" and away is not None
+    )  # it learns from right pairs, and others say its worth
     learnt = pairs_of(files, all_right=alone, **how)
     examples, origin, warnings = learnt.statistics(), "a tenth of the inputs", []
     if learnt.counts["contradictions"]:
         count = learnt.counts["contradictions"]
-        warnings.append(f"{count} pairs are judged differently by two rows; the better verdict is taken")
+        warnings.append(
+            f"{count} pairs are judged differently by two rows; the better verdict is taken"
+        )
     if away is None:
         learnt, held_out = split(learnt, seed)
     else:
         held_out, origin = pairs_of([away], **how), away.name
-        both = {squeezed(file) for file in learnt.inputs} & {squeezed(file) for file in held_out.inputs}
+        both = {squeezed(file) for file in learnt.inputs} & {
+            squeezed(file) for file in held_out.inputs
+        }
         if both:
             text = f"{len(both)} inputs are in both the pairs and {origin}"
-            warnings.append(f"{text}: the measured quality of the judges may be flattered; hold out other inputs")
+            warnings.append(
+                f"{text}: the measured quality of the judges may be flattered; hold out other inputs"
+            )
     settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
     if options.pretraining:
         settings["pretraining"] = options.pretraining
     path = Path(os.path.abspath(out))
     data = [[file.inputs, file.outputs, file.targets.tolist()] for file in (learnt, held_out)]
     training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": data})
-    common: dict[str, Any] = {"folder": Path(out), "judges": options.judges, "metric": metric, "settings": settings}
+    common: dict[str, Any] = {
+        "folder": Path(out),
+        "judges": options.judges,
+        "metric": metric,
+        "settings": settings,
+    }
     common |= {"dev": {"from": origin, "learnt": len(learnt), **held_out.statistics()}}
     common |= {"examples": examples, "level": level, "seed": seed}
     done = finished(path, training)
@@ -188,25 +232,39 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
             panel = _panel(learnt, held_out, kept, options)
         with _threads(options), noting_cuts(None):
             progress = _part(options.progress, 1 - _HELD, 1.0)
-            measured, record = worth(panel, held_out, metric=metric, level=level, seed=seed, progress=progress)
+            measured, record = worth(
+                panel, held_out, metric=metric, level=level, seed=seed, progress=progress
+            )
             warnings += [*cuts, *no_better_than_a_coin(measured)]
             thresholds, records = None, {HELD_OUT: record}
             try:
                 if away is not None and away.outputs is not None and metric == "exact":
                     given = [row for row, output in enumerate(away.outputs) if output is not None]
                     p, names = np.zeros((len(panel), len(away.outputs))), judge_names(panel.members)
-                    texts = [away.inputs[row] for row in given], [away.outputs[row] or "" for row in given]
+                    texts = (
+                        [away.inputs[row] for row in given],
+                        [away.outputs[row] or "" for row in given],
+                    )
                     p[:, given] = shortest(panel.probabilities(*texts))
                     truth = np.full(len(away.outputs), -1, dtype=np.int8)
                     truth[given] = labelled(away)[given]
-                    thresholds = calibrated(p, replace(away, correct=truth, golds=None), level).to_dict(names)
+                    thresholds = calibrated(
+                        p, replace(away, correct=truth, golds=None), level
+                    ).to_dict(names)
                     rows = replace(away.record, correct=truth, columns={}, _cache={})
                     records[SET_ON] = with_probabilities(rows, p, names)
             except InputError as error:
                 warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
-        result = TrainedJudges(**common, held_out=measured, warnings=tuple(warnings), thresholds=thresholds)
+        result = TrainedJudges(
+            **common, held_out=measured, warnings=tuple(warnings), thresholds=thresholds
+        )
         about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
-        finish(path, panel, about, lambda folder: [write_predictions(r, folder / name) for name, r in records.items()])
+        finish(
+            path,
+            panel,
+            about,
+            lambda folder: [write_predictions(r, folder / name) for name, r in records.items()],
+        )
     return result
 
 
@@ -216,21 +274,46 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
     make: Callable[[int], Discriminator] = partial(_untrained, sent, None)
     first = _PRETRAINED if options.pretraining else 0.0
     # One for both calls below: a cluster is started once.
-    runner = task_engine(options.engine, options.workers, gpu=_in_tasks(options) and on_gpu(options.device))
+    runner = task_engine(
+        options.engine, options.workers, gpu=_in_tasks(options) and on_gpu(options.device)
+    )
     if options.pretraining:
         right = [row for row, good in enumerate(learnt.correct.tolist()) if good]
         if not right:
-            raise UsageError("there is no right pair to learn from before the judges; leave out pretraining")
-        given, written = ([texts[row] for row in right] for texts in (learnt.inputs, learnt.outputs))
+            raise UsageError(
+                "there is no right pair to learn from before the judges; leave out pretraining"
+            )
+        given, written = (
+            [texts[row] for row in right] for texts in (learnt.inputs, learnt.outputs)
+        )
         plan = replace(TRAINING, epochs=options.pretraining, seed=options.seed)
-        how = PretrainingOptions(max_length=options.max_length, training=plan, device=options.device)
-        more: dict[str, Any] = {"checkpoint": state / "pretraining", "progress": _part(options.progress, 0.0, first)}
-        start = pretrain(given, written, state / "pretrained", config=options.config or SMALL, options=how, **more)
+        how = PretrainingOptions(
+            max_length=options.max_length, training=plan, device=options.device
+        )
+        more: dict[str, Any] = {
+            "checkpoint": state / "pretraining",
+            "progress": _part(options.progress, 0.0, first),
+        }
+        start = pretrain(
+            given,
+            written,
+            state / "pretrained",
+            config=options.config or SMALL,
+            options=how,
+            **more,
+        )
         make = partial(_untrained, sent, str(start))
     seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
-    counted, seen = 0, False  # judges that are trained, by all calls, and whether the next one is trained now
+    counted, seen = (
+        0,
+        False,
+    )  # judges that are trained, by all calls, and whether the next one is trained now
     learn, check = (
-        (pairs.inputs, pairs.outputs, (pairs.correct if options.metric == "exact" else pairs.targets).tolist())
+        (
+            pairs.inputs,
+            pairs.outputs,
+            (pairs.correct if options.metric == "exact" else pairs.targets).tolist(),
+        )
         for pairs in (learnt, held_out)
     )
 
@@ -247,7 +330,9 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
             if progress is not None:
                 progress(done, total)
 
-        return Panel.train(make, some, *learn, dev=check, checkpoint=state, progress=tell, engine=runner)
+        return Panel.train(
+            make, some, *learn, dev=check, checkpoint=state, progress=tell, engine=runner
+        )
 
     if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
         (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
@@ -284,10 +369,19 @@ def _untrained(options: TrainOptions, start: str | None, seed: int) -> Discrimin
         if options.kind == "likelihood":
             longest = options.max_length
             return LikelihoodDiscriminator(
-                EncoderDecoder(source, config=sizes, tokens="pieces", max_output_length=longest, training=how, **more)
+                EncoderDecoder(
+                    source,
+                    config=sizes,
+                    tokens="pieces",
+                    max_output_length=longest,
+                    training=how,
+                    **more,
+                )
             )
         if options.kind == "encoder-decoder":
-            return GenerativeDiscriminator(source, config=sizes, tokens="pieces", training=how, **more)
+            return GenerativeDiscriminator(
+                source, config=sizes, tokens="pieces", training=how, **more
+            )
         sizes = dict(options.config or SMALL) if source is None else None
         if options.metric != "exact":
             return RegressionDiscriminator(source, config=sizes, training=how, **more)
@@ -295,7 +389,11 @@ def _untrained(options: TrainOptions, start: str | None, seed: int) -> Discrimin
         return ClassifierDiscriminator(source, config=sizes, head=verdict, training=how, **more)
 
     usual = judge(None, options.source)
-    plan = {"epochs": options.epochs, "batch_size": options.batch_size, "learning_rate": options.learning_rate}
+    plan = {
+        "epochs": options.epochs,
+        "batch_size": options.batch_size,
+        "learning_rate": options.learning_rate,
+    }
     given = {name: value for name, value in plan.items() if value is not None}
     how = replace(getattr(usual, "training", None) or usual.model.training, seed=seed, **given)
     return judge(how, start or options.source)  # type: ignore[no-any-return]

@@ -14,7 +14,15 @@ from ...estimators import AverageConfidence, AverageThresholdedConfidence, MaxPr
 from ...estimators.threshold import ScoreThreshold, credit
 from ...intervals import check_level
 from ...metrics import Votes
-from ...metrics.votes import MEASURES, VoteCounts, absolute, check_agree, check_draws, discrimination, paired_gap
+from ...metrics.votes import (
+    MEASURES,
+    VoteCounts,
+    absolute,
+    check_agree,
+    check_draws,
+    discrimination,
+    paired_gap,
+)
 from ...predictions import Predictions
 from ...results import Interval, Skipped, plain
 from ...results.values import Record
@@ -24,8 +32,16 @@ from ...version import __version__
 
 _BASELINES = ("max-prob", "ac", "atc", "max-prob-oracle")
 _READ = (
-    "votes", "correct", "label", "prediction", "probabilities", "logits", "confidence", "token_logprobs", "members",
-)  # fmt: skip
+    "votes",
+    "correct",
+    "label",
+    "prediction",
+    "probabilities",
+    "logits",
+    "confidence",
+    "token_logprobs",
+    "members",
+)
 
 
 @dataclass(frozen=True)
@@ -123,8 +139,13 @@ def vote_study(
     source = as_source(record)
     every = source.read(_READ)
     if every.votes is None:
-        expected, got = "a column `votes` (or vote_<name>), one verdict of every judge", ", ".join(every.fields)
-        raise InputError(expected, file=source.name, got=got, remedy="let judges vote: `oodometer discriminate`")
+        expected, got = (
+            "a column `votes` (or vote_<name>), one verdict of every judge",
+            ", ".join(every.fields),
+        )
+        raise InputError(
+            expected, file=source.name, got=got, remedy="let judges vote: `oodometer discriminate`"
+        )
     why = Votes.missing(every)
     labelled = every.take([]) if why is not None else every.known()
     if not len(labelled):
@@ -141,21 +162,41 @@ def vote_study(
     assert labelled.votes is not None
     error = _error(labelled.verdicts, labelled.votes[0] > 0, level)
     rows = [StudyRow("single", first["accepted"], error, _measured(first))]
-    rows += [StudyRow(end, both[end], None, _measured(row)) for end, row in (("lower", low), ("upper", high))]
+    rows += [
+        StudyRow(end, both[end], None, _measured(row))
+        for end, row in (("lower", low), ("upper", high))
+    ]
     rows.append(StudyRow("mean", both["mean"], both["error"]))
     recalls = high["correct_recall"], low["incorrect_recall"]
     more, skipped = _baselines(labelled, reference, recalls, gamma, level, seed)
     unlabelled = len(every) - len(labelled)
     warnings = [f"{unlabelled} rows have no known truth and were left out"] if unlabelled else []
     if counts.judges == 1:
-        warnings.append("there is one judge: both bounds are its share, and no width is left to hold the truth")
+        warnings.append(
+            "there is one judge: both bounds are its share, and no width is left to hold the truth"
+        )
     if not 0 < gold.value < 1:
         which = "right" if gold.value else "wrong"
         warnings.append(f"every row is {which}: one of the recalls has nothing to recall")
-    tables = {name: table for name, table in tables.items() if name not in ("judges", "rows", "accuracy")}
+    tables = {
+        name: table for name, table in tables.items() if name not in ("judges", "rows", "accuracy")
+    }
     inside, width, methods, notes = both["inside"], both["width"], (*rows, *more), tuple(warnings)
     name, judges, left_out = source.name, counts.judges, tuple(skipped)
-    return VoteStudy(name, counts.rows, judges, gold, methods, inside, width, tables, left_out, notes, level, seed)
+    return VoteStudy(
+        name,
+        counts.rows,
+        judges,
+        gold,
+        methods,
+        inside,
+        width,
+        tables,
+        left_out,
+        notes,
+        level,
+        seed,
+    )
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Interval | None]:
@@ -165,11 +206,18 @@ def _measured(row: Mapping[str, Any]) -> dict[str, Interval | None]:
 def _error(verdicts: Array, points: Array, level: float, fitted: bool = False) -> Interval:
     gap = verdicts - np.asarray(points, dtype=np.float64)
     error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
-    return Interval(error.value, error.lower, error.upper, level, "conditional") if fitted else error
+    return (
+        Interval(error.value, error.lower, error.upper, level, "conditional") if fitted else error
+    )
 
 
 def _baselines(
-    labelled: Predictions, reference: Any, recalls: tuple[Any, Any], gamma: float, level: float, seed: int
+    labelled: Predictions,
+    reference: Any,
+    recalls: tuple[Any, Any],
+    gamma: float,
+    level: float,
+    seed: int,
 ) -> tuple[list[StudyRow], list[Skipped]]:
     """The rows from confidence, and those that could not be made; ``recalls``: of the judges' upper and lower bound."""
     options: dict[str, Any] = {"level": level, "seed": seed}
@@ -178,7 +226,9 @@ def _baselines(
     except NotApplicable as error:
         return [], [Skipped(name, str(error)) for name in _BASELINES]
     right, accepted_rows, skipped = labelled.verdicts > 0, scores > gamma, []
-    accepted = np.array([[np.count_nonzero(accepted_rows & ~right), np.count_nonzero(accepted_rows & right)]])
+    accepted = np.array(
+        [[np.count_nonzero(accepted_rows & ~right), np.count_nonzero(accepted_rows & right)]]
+    )
     of_verdict = np.array([np.count_nonzero(~right), np.count_nonzero(right)])
     measures = _measured(discrimination(accepted, of_verdict, level)[0])
     most, mean = (
@@ -188,11 +238,15 @@ def _baselines(
     rows = [StudyRow("max-prob", most, _error(labelled.verdicts, accepted_rows, level), measures)]
     rows.append(StudyRow("ac", mean, _error(labelled.verdicts, scores, level)))
     if reference is None:
-        skipped.append(Skipped("atc", "needs a labelled reference with confidences: give reference=..."))
+        skipped.append(
+            Skipped("atc", "needs a labelled reference with confidences: give reference=...")
+        )
     else:
         try:  # its threshold comes from the reference
             atc = AverageThresholdedConfidence(**options)
-            estimate = atc.fit(as_source(reference, axes=as_source(labelled).axes).read(_READ)).estimate(labelled)
+            estimate = atc.fit(
+                as_source(reference, axes=as_source(labelled).axes).read(_READ)
+            ).estimate(labelled)
             threshold = float(scores.dtype.type(estimate.details["threshold"]))
             cut = ScoreThreshold(threshold, float(estimate.details["share_of_ties"]))
             gap = _error(labelled.verdicts, credit(scores, cut), level, fitted=True)
@@ -203,7 +257,9 @@ def _baselines(
     if correct is None or incorrect is None:
         return rows, [*skipped, Skipped("max-prob-oracle", "needs right rows and wrong ones")]
     try:  # thresholds that recall as much as the judges' bounds do
-        oracle = max_prob_oracle(scores, labelled.verdicts, correct.value, incorrect.value, level=level)
+        oracle = max_prob_oracle(
+            scores, labelled.verdicts, correct.value, incorrect.value, level=level
+        )
     except NotApplicable as error:
         return rows, [*skipped, Skipped("max-prob-oracle", str(error))]
     rows += [StudyRow(f"max-prob-oracle-{end}", getattr(oracle, end)) for end in ("lower", "upper")]

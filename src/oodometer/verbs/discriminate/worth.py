@@ -38,7 +38,10 @@ class Acceptance:
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """A plain mapping, ready for JSON."""
         if self.thresholds is None:
-            return {"from": None, "by_judge": [{"judge": name, "value": self.number} for name in names]}
+            return {
+                "from": None,
+                "by_judge": [{"judge": name, "value": self.number} for name in names],
+            }
         return {"from": self.origin, **self.thresholds.to_dict(names)}
 
 
@@ -46,7 +49,9 @@ def calibrated(p: Array, rows: TextRows, level: float) -> Acceptance:
     """Thresholds from what judges say of labelled outputs, axes (judge, sample)."""
     truth = check_labelled(rows)
     try:
-        return Acceptance(fit_thresholds(p[:, truth >= 0], truth[truth >= 0], level), rows.short_name)
+        return Acceptance(
+            fit_thresholds(p[:, truth >= 0], truth[truth >= 0], level), rows.short_name
+        )
     except InputError as error:
         raise error.at(file=rows.name) from None
 
@@ -59,7 +64,9 @@ def check_labelled(rows: TextRows) -> Array:
     what = "labelled outputs to set the judges' thresholds on: a column gold (or correct)"
     if rows.golds is None:
         raise rows.lacks(what, "gold")
-    raise InputError(what, got="no row whose gold is known", remedy="give the gold outputs", file=rows.name)
+    raise InputError(
+        what, got="no row whose gold is known", remedy="give the gold outputs", file=rows.name
+    )
 
 
 def labelled(rows: TextRows) -> Array:
@@ -92,7 +99,11 @@ def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
                     out[row] = np.nan
                 if not 0 <= out[row] <= 1:
                     raise rows.error(
-                        row, "a probability from 0 to 1", repr(cell)[:60], "mend the cell or ask the judges", column
+                        row,
+                        "a probability from 0 to 1",
+                        repr(cell)[:60],
+                        "mend the cell or ask the judges",
+                        column,
                     )
             columns.append(out)
     return tuple(names), np.array(columns, dtype=np.float64).reshape(len(names), len(rows.inputs))
@@ -107,14 +118,19 @@ def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, 
     ends of theirs. Source: Rogan and Gladen (1978).
     """
     ends = []
-    for row, sound in ((ladder[agree - 1], 0.0), (ladder[len(ladder) - agree], 1.0)):  # ``sound`` where it never errs
+    for row, sound in (
+        (ladder[agree - 1], 0.0),
+        (ladder[len(ladder) - agree], 1.0),
+    ):  # ``sound`` where it never errs
         right, wrong = row["correct_recall"], row["incorrect_recall"]
         if right is None or wrong is None:
             return None
         pairs = ((wrong.value, right.value), (wrong.upper, right.lower), (wrong.lower, right.upper))
         errors = [(1 - rejected, 1 - accepted) for rejected, accepted in pairs]
         value, *others = [f / (f + r) if f + r > 0 else sound for f, r in errors]
-        ends.append(Interval(value, min(value, *others), max(value, *others), right.level, "conditional"))
+        ends.append(
+            Interval(value, min(value, *others), max(value, *others), right.level, "conditional")
+        )
     return dict(zip(("lowest", "highest"), ends, strict=True))
 
 
@@ -130,7 +146,9 @@ def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> li
     if low.lower <= value <= high.upper:
         text = "too few pairs were held out to say whether these bounds hold the truth if the judges err as on those"
         return [f"{text}: they do {span}; hold out more (--dev)"]
-    return [f"if the judges err here as on their held-out pairs, these bounds hold the truth {span} only"]
+    return [
+        f"if the judges err here as on their held-out pairs, these bounds hold the truth {span} only"
+    ]
 
 
 ASSUMES = "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters them"
@@ -143,30 +161,55 @@ def judge_names(members: Sequence[Discriminator]) -> tuple[str, ...]:
 
 
 def worth(
-    panel: Panel, pairs: Pairs, *, metric: str, level: float = 0.95, seed: int = 0, progress: Progress | None = None
+    panel: Panel,
+    pairs: Pairs,
+    *,
+    metric: str,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> tuple[dict[str, Any], Predictions]:
     """What judges are worth on held-out pairs, and these as a judged record; intervals are conditional on `ASSUMES`."""
     check_level(level)
     p = panel.probabilities(pairs.inputs, pairs.outputs, progress=progress)
     names = judge_names(panel.members)
     base = {"pairs": len(pairs), "inputs": len(set(pairs.inputs)), "assumes": ASSUMES}
-    texts: dict[str, Any] = {"input": np.array(pairs.inputs, object), "output": np.array(pairs.outputs, object)}
+    texts: dict[str, Any] = {
+        "input": np.array(pairs.inputs, object),
+        "output": np.array(pairs.outputs, object),
+    }
     columns: dict[str, Any] = {"origin": pairs.origin}
     if metric != "exact":
         column = metric.replace("-", "_")
-        columns |= {column: pairs.targets, **{f"{column}_{n}": s for n, s in zip(names, p, strict=True)}}
+        columns |= {
+            column: pairs.targets,
+            **{f"{column}_{n}": s for n, s in zip(names, p, strict=True)},
+        }
         record = Predictions.from_arrays(**texts, columns=columns)
-        return {**base, "metric": metric, **conditional(metric_table(pairs.targets, p, level))}, record
+        return {
+            **base,
+            "metric": metric,
+            **conditional(metric_table(pairs.targets, p, level)),
+        }, record
     votes = (p >= 0.5).astype(np.int8)
     record = Predictions.from_arrays(
-        **texts, votes=votes, correct=pairs.correct.astype(np.int8), columns=columns, names={"judge": names}
+        **texts,
+        votes=votes,
+        correct=pairs.correct.astype(np.int8),
+        columns=columns,
+        names={"judge": names},
     )
     made = Votes(draws=1)
     tables = made.finish(made.summarize(record), level, seed)
     parts = {name: tables[name] for name in ("rules", "ladder", "by_judge")}
     widest = tables["bounds"][0]
     bounds = {name: widest[name] for name in ("lower", "upper", "mean", "inside")}
-    result = {**base, "metric": metric, "accuracy": tables["accuracy"], **conditional({**parts, **bounds})}
+    result = {
+        **base,
+        "metric": metric,
+        "accuracy": tables["accuracy"],
+        **conditional({**parts, **bounds}),
+    }
     return {**result, "holds": holds_between(result["ladder"], len(names))}, record
 
 
@@ -180,7 +223,9 @@ def metric_table(true: Array, predicted: Array, level: float) -> dict[str, Any]:
     return {
         "true": spread(true, level),
         "predicted": spread(mean, level),
-        "error": absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level)),
+        "error": absolute(
+            paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level)
+        ),
         "distance": spread(np.abs(gap), level),
         "correlation": float(np.corrcoef(true, mean)[0, 1]) if varies else None,
     }
@@ -207,7 +252,9 @@ def no_better_than_a_coin(held_out: Mapping[str, Any]) -> list[str]:
     """Warnings about judges that accept right and wrong pairs about as often, and about pairs too few to say."""
     out = []
     if held_out["pairs"] < FEW:
-        out.append(f"only {held_out['pairs']} pairs are held out: what they say of the judges is rough")
+        out.append(
+            f"only {held_out['pairs']} pairs are held out: what they say of the judges is rough"
+        )
     if "rules" not in held_out:
         return out
     rules = {row["rule"]: row for row in held_out["rules"]}

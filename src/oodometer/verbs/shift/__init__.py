@@ -59,8 +59,18 @@ def shift(options: ShiftOptions) -> Shifting:
         rows, modality = Rows(Path(options.data)), "text"
         if rows.ending in LINES:
             _, row = next(iter(rows))
-            columns = [options.column] if options.column is not None else [] if {*TEXT} & {*row} else TURNS
-            modality = "dialogue" if any(isinstance(row.get(column), list) for column in columns) else "text"
+            columns = (
+                [options.column]
+                if options.column is not None
+                else []
+                if {*TEXT} & {*row}
+                else TURNS
+            )
+            modality = (
+                "dialogue"
+                if any(isinstance(row.get(column), list) for column in columns)
+                else "text"
+            )
     refuse_others(options, modality)
     if modality == "image":
         return shift_images(options, names, levels)

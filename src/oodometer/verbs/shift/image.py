@@ -33,14 +33,28 @@ LARGE = 100  # shorter side from which on the constants for 32 pixels are weak
 STRETCH = 64  # images of a task
 _BYTES = 2**25  # of pixels that are held at once
 _VALUES = 2**24  # pixel values of an array that are shifted and written at once
-_LOSSLESS = {".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".webp": "WEBP"}
+_LOSSLESS = {
+    ".png": "PNG",
+    ".bmp": "BMP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".ppm": "PPM",
+    ".webp": "WEBP",
+}
 Skipped = list[tuple[str, str]]
 
 
 def _fingerprint(job: Job, stamp: Any) -> str:
     """A short name of source and settings: the same job writes the same pixels."""
-    settings = {"source": stamp, "shifts": [[shift.name, shift.preset, some] for shift, some in job.copies]}
-    settings |= {"seed": job.options.seed, "skip": job.options.on_error == "skip", "version": __version__}
+    settings = {
+        "source": stamp,
+        "shifts": [[shift.name, shift.preset, some] for shift, some in job.copies],
+    }
+    settings |= {
+        "seed": job.options.seed,
+        "skip": job.options.on_error == "skip",
+        "version": __version__,
+    }
     return checksum(json.dumps(settings, sort_keys=True, default=str))
 
 
@@ -49,7 +63,9 @@ def _levels(severity: Any) -> tuple[int, ...]:
     return severity if isinstance(severity, tuple) else (severity,)
 
 
-def _manifest(job: Job, number: int, fingerprint: str, rows: int, skipped: Skipped, **more: Any) -> dict[str, Any]:
+def _manifest(
+    job: Job, number: int, fingerprint: str, rows: int, skipped: Skipped, **more: Any
+) -> dict[str, Any]:
     """How a copy was made."""
     shift, severity = job.copies[number]
     constants = [shift.constants[level - 1] for level in _levels(severity)]
@@ -92,7 +108,9 @@ class _Stretch:
 class _FolderJob(Job):
     """Shifts a folder: a task shifts a stretch of images, on whatever machine, and gives what did not decode."""
 
-    def __call__(self, stretch: _Stretch, tell: Callable[[int, int], None] = lambda row, worked: None) -> Skipped:
+    def __call__(
+        self, stretch: _Stretch, tell: Callable[[int, int], None] = lambda row, worked: None
+    ) -> Skipped:
         """Shift every image of a stretch that is not there yet, neighbours together; what does not decode is left out,
         or refused.
         """
@@ -111,7 +129,9 @@ class _FolderJob(Job):
             images.clear()
 
         size = 0
-        for row, (file, name) in enumerate(zip(stretch.files, stretch.names, strict=True), stretch.first):
+        for row, (file, name) in enumerate(
+            zip(stretch.files, stretch.names, strict=True), stretch.first
+        ):
             if (stretch.folder / name).is_file():
                 continue
             try:
@@ -119,7 +139,9 @@ class _FolderJob(Job):
             except ValueError as error:
                 if self.options.on_error != "skip":
                     remedy = "mend it, or leave such images out with --on-error skip"
-                    raise InputError("an image", got=str(error), remedy=remedy, file=str(file)) from error
+                    raise InputError(
+                        "an image", got=str(error), remedy=remedy, file=str(file)
+                    ) from error
                 skipped.append((file.relative_to(self.source).as_posix(), str(error)))
                 continue
             if rows and row > rows[-1] + 1:
@@ -140,10 +162,15 @@ class _FolderJob(Job):
         fingerprint = _fingerprint(self, [[str(file), content_of(file)] for file in files])
         every, total = len(files), len(self.copies) * len(files)
         with self.filling(fingerprint) as kept:
-            folders = [kept.path if self.alone else kept.path / self.name(n) for n in range(len(self.copies))]
+            folders = [
+                kept.path if self.alone else kept.path / self.name(n)
+                for n in range(len(self.copies))
+            ]
             size = every if engine is None else STRETCH
             stretches = [
-                _Stretch(number, folder, first, files[first : first + size], names[first : first + size])
+                _Stretch(
+                    number, folder, first, files[first : first + size], names[first : first + size]
+                )
                 for number, folder in enumerate(folders)
                 if not (folder / MANIFEST).is_file()
                 for first in range(0, every, size)
@@ -163,10 +190,14 @@ class _FolderJob(Job):
                     left_out = skipped[stretch.number]
                     if len(left_out) == every:
                         got = f"{every} files, of which none decodes"
-                        raise InputError("images", got=got, remedy="check what wrote them", file=str(self.source))
+                        raise InputError(
+                            "images", got=got, remedy="check what wrote them", file=str(self.source)
+                        )
                     rule = "the names of the source; JPEG and GIF as PNG, all without loss"
                     rows = every - len(left_out)
-                    manifest = _manifest(self, stretch.number, fingerprint, rows, left_out, files=rule)
+                    manifest = _manifest(
+                        self, stretch.number, fingerprint, rows, left_out, files=rule
+                    )
                     write_atomic(stretch.folder / MANIFEST, _as_text(manifest))
                 tell(done, 0, 0 if engine is None else len(stretch.files))
 
@@ -206,7 +237,9 @@ def _write(image: Array, path: Path) -> None:
     packed = io.BytesIO()
     pillow_image("writing images").fromarray(image).save(packed, how, **more)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.tmp")  # of this name alone, so that none is left when the job goes on
+    beside = path.with_name(
+        f".{path.name}.tmp"
+    )  # of this name alone, so that none is left when the job goes on
     beside.write_bytes(packed.getvalue())
     os.replace(beside, path)
 
@@ -219,7 +252,9 @@ class _ArrayJob(FileJob):
     def examples(self) -> ArrayExamples:
         """The arrays of the source."""
         named = self.options.input
-        return ArrayExamples(self.source, ["image", "table", "text"], Columns((named,) if named else ()))
+        return ArrayExamples(
+            self.source, ["image", "table", "text"], Columns((named,) if named else ())
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -229,7 +264,10 @@ class _ArrayJob(FileJob):
     def paths_in(self, folder: Path, number: int) -> tuple[Path, Path]:
         """In a folder of its own; in the layout of CIFAR-10-C beside the others."""
         if self.layout:
-            return folder / f"{self.copies[number][0].name}.npy", folder / f"{self.copies[number][0].name}.{MANIFEST}"
+            return (
+                folder / f"{self.copies[number][0].name}.npy",
+                folder / f"{self.copies[number][0].name}.{MANIFEST}",
+            )
         return folder / self.name(number) / self.source.name, folder / self.name(number) / MANIFEST
 
     def check(self) -> int:
@@ -238,9 +276,13 @@ class _ArrayJob(FileJob):
         if not source.is_file() or source.suffix.lower() != ".npz":
             got = f"a file that ends in {source.suffix or 'nothing'}" if there else "no such file"
             remedy = "put images into a folder" if there else "check the path"
-            raise InputError("a folder of images or an NPZ file", got=got, remedy=remedy, file=str(source))
+            raise InputError(
+                "a folder of images or an NPZ file", got=got, remedy=remedy, file=str(source)
+            )
         if self.alone and self.out.suffix.lower() != ".npz":
-            raise UsageError(f"cannot write {self.out}: the shifted copy of an NPZ file is one; end the name in .npz")
+            raise UsageError(
+                f"cannot write {self.out}: the shifted copy of an NPZ file is one; end the name in .npz"
+            )
         images = self.examples.arrays[self.examples.input]
         grey_or_colour = images.ndim == 3 or (images.ndim == 4 and images.shape[-1] in (1, 3))
         if images.dtype != np.uint8 or not grey_or_colour or 0 in images.shape:
@@ -252,7 +294,10 @@ class _ArrayJob(FileJob):
                 file=str(source),
             )
         if self.layout and self.examples.label is None:
-            got, remedy = f"the arrays {', '.join(self.examples.arrays)}", "add an array label, or leave --layout out"
+            got, remedy = (
+                f"the arrays {', '.join(self.examples.arrays)}",
+                "add an array label, or leave --layout out",
+            )
             raise InputError("labels beside the images", got=got, remedy=remedy, file=str(source))
         return len(images)
 
@@ -265,10 +310,19 @@ class _ArrayJob(FileJob):
         np.lib.format.write_array_header_1_0(file, header)
         for at, start in np.ndindex(len(levels), -(-len(images) // step)):
             part = images[start * step : (start + 1) * step]
-            file.write(shift.apply(part, levels[at], seed=self.options.seed, first_row=start * step).tobytes())
-            self.tell(number * total + at * len(images) + start * step + len(part), len(self.copies) * total)
+            file.write(
+                shift.apply(
+                    part, levels[at], seed=self.options.seed, first_row=start * step
+                ).tobytes()
+            )
+            self.tell(
+                number * total + at * len(images) + start * step + len(part),
+                len(self.copies) * total,
+            )
 
-    def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+    def write(
+        self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]
+    ) -> dict[str, Any]:
         """Write the shifted images, part by part, then the other arrays as they are; then the manifest."""
         arrays, name = self.examples.arrays, self.examples.input
 
@@ -281,13 +335,20 @@ class _ArrayJob(FileJob):
                         with packed.open(f"{other}.npy", "w", force_zip64=True) as member:
                             np.lib.format.write_array(member, array, allow_pickle=False)
 
-        manifest = _manifest(self, number, self.fingerprint, len(arrays[name]), [], array=name, carried=list(arrays))
+        manifest = _manifest(
+            self, number, self.fingerprint, len(arrays[name]), [], array=name, carried=list(arrays)
+        )
         path.parent.mkdir(exist_ok=True)
         if self.layout:
             labels = np.tile(arrays[str(self.examples.label)], len(_levels(self.copies[number][1])))
-            small = labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256  # as published
+            small = (
+                labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256
+            )  # as published
             labels = labels.astype(np.uint8) if small else labels
-            write(path.parent / LABELS, lambda file: np.lib.format.write_array(file, labels, allow_pickle=False))
+            write(
+                path.parent / LABELS,
+                lambda file: np.lib.format.write_array(file, labels, allow_pickle=False),
+            )
         write(path, partial(self.stream, number) if self.layout else copy)
         write(beside, _as_text(manifest))
         return manifest
@@ -297,17 +358,33 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
     """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
     names = list(dict.fromkeys(kind for name in names for kind in GROUPS.get(name, (name,))))
     shifts = [find_image_shift(name, options.preset or "cifar-10-c") for name in names]
-    numbers = [int(level) if str(level).isdecimal() else level for level in levels or shifts[0].severities]
-    copies: Any = tuple(dict.fromkeys((shift, shift.check_severity(number)) for shift in shifts for number in numbers))
+    numbers = [
+        int(level) if str(level).isdecimal() else level for level in levels or shifts[0].severities
+    ]
+    copies: Any = tuple(
+        dict.fromkeys(
+            (shift, shift.check_severity(number)) for shift in shifts for number in numbers
+        )
+    )
     engine = task_engine(options.engine, options.workers)
     folder, layout = Path(options.data).is_dir(), options.layout
-    if layout is not None and Path(options.data).exists() and folder is not (layout == "imagenet-c"):
-        other = "a folder, which needs --layout imagenet-c" if folder else "a file, which needs --layout cifar-10-c"
+    if (
+        layout is not None
+        and Path(options.data).exists()
+        and folder is not (layout == "imagenet-c")
+    ):
+        other = (
+            "a folder, which needs --layout imagenet-c"
+            if folder
+            else "a file, which needs --layout cifar-10-c"
+        )
         raise UsageError(f"{options.data} is {other}; write that, or leave --layout out")
     if layout == "cifar-10-c":
         copies = tuple((shift, tuple(sorted({*numbers}))) for shift in shifts)
         if any(own != shift.severities for shift, own in copies):
-            raise UsageError("a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout")
+            raise UsageError(
+                "a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout"
+            )
     job = (_FolderJob if folder else _ArrayJob)("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()
     inside = out == source or source in out.parents or out in source.parents
@@ -315,11 +392,15 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
     if isinstance(job, _ArrayJob):
         manifest = job.run(engine, unit=job.check())[-1]
     elif options.input is not None:
-        raise UsageError("input names an array of an NPZ file, and this is a folder of images; leave it out")
+        raise UsageError(
+            "input names an array of an NPZ file, and this is a folder of images; leave it out"
+        )
     else:
         manifest = job.run(engine)
     copied = tuple(
-        ShiftedCopy(shift.name, "1 to 5" if isinstance(own, tuple) else own, *map(str, job.paths(number)))
+        ShiftedCopy(
+            shift.name, "1 to 5" if isinstance(own, tuple) else own, *map(str, job.paths(number))
+        )
         for number, (shift, own) in enumerate(copies)
     )
     about = (__version__, "shift image", str(job.source), options.seed, manifest["rows"], copied)

@@ -25,7 +25,9 @@ MANIFEST = "manifest.json"
 
 def deviations(shifts: Iterable[Any]) -> tuple[str, ...]:
     """What differs from the published form of each kind."""
-    return tuple(dict.fromkeys(f"{shift.name}: {shift.deviation}" for shift in shifts if shift.deviation))
+    return tuple(
+        dict.fromkeys(f"{shift.name}: {shift.deviation}" for shift in shifts if shift.deviation)
+    )
 
 
 @dataclass(eq=False)
@@ -48,7 +50,9 @@ class Job:
     @property
     def sent(self) -> Self:
         """The job as it travels to a worker."""
-        return replace(self, options=replace(self.options, progress=None, engine=None, workers=None))
+        return replace(
+            self, options=replace(self.options, progress=None, engine=None, workers=None)
+        )
 
     def name(self, number: int) -> str:
         """The name of a copy among several."""
@@ -96,7 +100,9 @@ class Job:
             raise
         except OSError as error:
             reason = error.strerror or error
-            raise WorkError(f"cannot write {self.out}: {reason}; free some space or choose another place") from error
+            raise WorkError(
+                f"cannot write {self.out}: {reason}; free some space or choose another place"
+            ) from error
 
 
 @dataclass(eq=False)
@@ -115,7 +121,9 @@ class FileJob(Job):
         """Where one of several copies and its manifest lie below a folder."""
 
     @abstractmethod
-    def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+    def write(
+        self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]
+    ) -> dict[str, Any]:
         """Write a copy and, last, its manifest, with a function of a path and what it is to hold."""
 
     def paths(self, number: int) -> tuple[Path, Path]:
@@ -134,7 +142,9 @@ class FileJob(Job):
                 return [self.write(0, *self.paths(0), write_result)]
         with self.filling(self.fingerprint) as kept:
             part = kept.path
-            rest = [number for number in range(every) if not self.paths_in(part, number)[1].is_file()]
+            rest = [
+                number for number in range(every) if not self.paths_in(part, number)[1].is_file()
+            ]
             done = iter(range(every - len(rest) + 1, every + 1))
 
             def tell(_: int) -> None:

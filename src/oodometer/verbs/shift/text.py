@@ -48,16 +48,29 @@ class Rows:
         inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
         self.ending = inner.suffix.lower()
         if self.ending not in (*LINES, *_TABLES):
-            endings = "that ends in .jsonl, .ndjson, .csv or .tsv (or one of them and .gz, .xz, .bz2)"
-            raise self.wrong(f"a file of texts {endings}", path.name, "convert it, or name it by what it is")
+            endings = (
+                "that ends in .jsonl, .ndjson, .csv or .tsv (or one of them and .gz, .xz, .bz2)"
+            )
+            raise self.wrong(
+                f"a file of texts {endings}", path.name, "convert it, or name it by what it is"
+            )
         if not path.is_file():
-            raise self.wrong("a file of texts", "a folder" if path.is_dir() else "no such file", "check the path")
+            raise self.wrong(
+                "a file of texts", "a folder" if path.is_dir() else "no such file", "check the path"
+            )
 
     def wrong(
-        self, expected: str, got: str, remedy: str = "mend the row", row: int | None = None, column: str | None = None
+        self,
+        expected: str,
+        got: str,
+        remedy: str = "mend the row",
+        row: int | None = None,
+        column: str | None = None,
     ) -> InputError:
         """The error for what is wrong in the file."""
-        return InputError(expected, got=got, remedy=remedy, file=str(self.path), row=row, column=column)
+        return InputError(
+            expected, got=got, remedy=remedy, file=str(self.path), row=row, column=column
+        )
 
     def __iter__(self) -> Iterator[tuple[int, Row]]:
         """Number, from 1 on, and columns of each row."""
@@ -74,7 +87,9 @@ class Rows:
         except csv.Error as error:
             raise self.wrong("a row of the table", str(error), row=read + 1) from error
         except _BROKEN as error:
-            raise self.wrong("a file that can be read", str(error) or "its end too soon", "fetch it again") from error
+            raise self.wrong(
+                "a file that can be read", str(error) or "its end too soon", "fetch it again"
+            ) from error
         if not read:
             raise self.wrong("at least one row", "none", "check the file")
 
@@ -133,7 +148,10 @@ TEXT = ("text", "sentence", "review", "content", "input")
 def filters_of(where: str | Sequence[str]) -> dict[str, str]:
     """Column -> value of ``COLUMN=VALUE``; `UsageError` for what has another form."""
     given = [where] if isinstance(where, str) else list(where)
-    wrong = next((condition for condition in given if "=" not in condition or condition.startswith("=")), None)
+    wrong = next(
+        (condition for condition in given if "=" not in condition or condition.startswith("=")),
+        None,
+    )
     if wrong is not None:
         raise UsageError(f"expected COLUMN=VALUE, such as split=test, got {wrong!r}")
     return dict(condition.split("=", 1) for condition in given)
@@ -153,8 +171,16 @@ class Again:
         """The row with these texts in the place of the last of its turns, all else in them as it is."""
         old = self.turns[len(self.turns) - len(new) :]
         keys = [text_key(turn) for turn in old]
-        turns = [text if key is None else {**turn, key: text} for turn, key, text in zip(old, keys, new, strict=True)]
-        return {**self.row, self.column: turns if isinstance(self.row[self.column], (list, type(None))) else turns[0]}
+        turns = [
+            text if key is None else {**turn, key: text}
+            for turn, key, text in zip(old, keys, new, strict=True)
+        ]
+        return {
+            **self.row,
+            self.column: turns
+            if isinstance(self.row[self.column], (list, type(None)))
+            else turns[0],
+        }
 
 
 @final
@@ -179,7 +205,11 @@ class Texts:
             if any(str(row[name]) != value for name, value in self.where.items()):
                 continue
             seen = True
-            column = next((name for name in usual if name in row), None) if self.column is None else self.column
+            column = (
+                next((name for name in usual if name in row), None)
+                if self.column is None
+                else self.column
+            )
             if column is None:
                 expected = f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}"
                 remedy = "call it so" if self.dialogues is None else "name it with --column"
@@ -187,12 +217,24 @@ class Texts:
             if column not in row:
                 raise self.rows.wrong(f"a column {column}", there, "name one of them", number)
             value = row[column]
-            turns = list(value) if isinstance(value, list) and self.dialogues is not False else [value]
+            turns = (
+                list(value) if isinstance(value, list) and self.dialogues is not False else [value]
+            )
             odd = [turn for turn in turns if said(turn) is None]
             if odd or (self.dialogues and not isinstance(value, list)):
-                expected = "a list of turns, each a text or an object with a text in it" if self.dialogues else "a text"
-                remedy = "mend the row" if self.dialogues is None else "mend the row, or name another column (--column)"
-                raise self.rows.wrong(expected, f"{odd[0] if odd else value!r}"[:60], remedy, number, column)
+                expected = (
+                    "a list of turns, each a text or an object with a text in it"
+                    if self.dialogues
+                    else "a text"
+                )
+                remedy = (
+                    "mend the row"
+                    if self.dialogues is None
+                    else "mend the row, or name another column (--column)"
+                )
+                raise self.rows.wrong(
+                    expected, f"{odd[0] if odd else value!r}"[:60], remedy, number, column
+                )
             yield number, row, column, turns
         if not seen:
             wanted = " and ".join(f"{name}={value}" for name, value in self.where.items())
@@ -214,7 +256,10 @@ class Texts:
                 replies = list(with_replies(row, column, texts))
                 refused.update([] if replies else [why_no_reply(turns)])
                 for reply in replies:
-                    yield texts[: reply["turn"]], Again(dict(reply), "context", turns[: reply["turn"]], number)
+                    yield (
+                        texts[: reply["turn"]],
+                        Again(dict(reply), "context", turns[: reply["turn"]], number),
+                    )
 
 
 def refuse_others(options: Options, modality: str) -> None:
@@ -222,10 +267,14 @@ def refuse_others(options: Options, modality: str) -> None:
     other = "Texts and dialogues" if modality == "image" else "Images"
     for name, field, about in declared(type(options)):
         value = getattr(options, name)
-        plain = value is None or (isinstance(value, (str, int, list, tuple)) and value in (field.default, [], ()))
+        plain = value is None or (
+            isinstance(value, (str, int, list, tuple)) and value in (field.default, [], ())
+        )
         if about.group == other and not plain:
             spelling = spelt(name, about)[0] if about.flag != "" else name
-            raise UsageError(f"{spelling} is of {other.lower()}, and what is shifted here is {modality}s; leave it out")
+            raise UsageError(
+                f"{spelling} is of {other.lower()}, and what is shifted here is {modality}s; leave it out"
+            )
 
 
 _SOURCE_ROW = "source_row"
@@ -244,7 +293,9 @@ class ShiftInputs:
     def check(self, kinds: Sequence[type[TextShift]]) -> None:
         """`UsageError` for what is missing, or belongs to no kind that was asked for."""
         training, importance = self._options.training, self._options.importance
-        lacking = [cls.name for cls in kinds if issubclass(cls, SynonymShift)] if training is None else []
+        lacking = (
+            [cls.name for cls in kinds if issubclass(cls, SynonymShift)] if training is None else []
+        )
         if lacking:
             message = f"{lacking[0]} needs the texts that the model was trained on"
             raise UsageError(f"{message}; name a file of them (--training FILE)")
@@ -254,7 +305,9 @@ class ShiftInputs:
             ("turns", self._turns, InsufficientContext),
         ):
             if given is not None and not any(issubclass(kind, cls) for kind in kinds):
-                raise UsageError(f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out")
+                raise UsageError(
+                    f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out"
+                )
         if importance is None and ImportantWords in kinds:
             raise UsageError(
                 f"{ImportantWords.name} needs the importance of words; in Python importance= is a model or function"
@@ -273,12 +326,18 @@ class ShiftInputs:
                 names = "pieces", "function_words", "part_of_speech", "inflect"
                 rules = {name: getattr(given, name) for name in names}
                 options = {"training": self._vocabulary, "synonyms": wordnet, **rules}
-                noted = {"training": str(given.training), "training_where": filters_of(given.training_where)}
+                noted = {
+                    "training": str(given.training),
+                    "training_where": filters_of(given.training_where),
+                }
                 noted |= {"wordnet": str(wordnet.path), **rules}
                 if issubclass(cls, KnownWords):
                     options["least"] = noted["least"] = given.least
                 if issubclass(cls, ImportantWords):
-                    options["importance"], noted["importance"] = given.importance, str(given.importance)
+                    options["importance"], noted["importance"] = (
+                        given.importance,
+                        str(given.importance),
+                    )
                     if not callable(given.importance):
                         from ...models.text.network import AttentionImportance
 
@@ -289,7 +348,12 @@ class ShiftInputs:
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         given = self._options
-        texts = Texts(Rows(Path(given.training)), given.training_column, filters_of(given.training_where), None)
+        texts = Texts(
+            Rows(Path(given.training)),
+            given.training_column,
+            filters_of(given.training_where),
+            None,
+        )
         return Vocabulary.of(texts.texts())
 
 
@@ -309,8 +373,18 @@ class _TextJob(FileJob):
         settings = [(cls.name, severity, self.inputs.made(cls)[1]) for cls, severity in self.copies]
         names = ("training", "wordnet", "importance")
         beside = {str(noted[name]) for _, _, noted in settings for name in names if name in noted}
-        files = [[path, content_of(path)] for path in (str(self.source.absolute()), *sorted(beside))]
-        what = [self.command, files, self.texts.column, self.texts.where, settings, self.options.seed, __version__]
+        files = [
+            [path, content_of(path)] for path in (str(self.source.absolute()), *sorted(beside))
+        ]
+        what = [
+            self.command,
+            files,
+            self.texts.column,
+            self.texts.where,
+            settings,
+            self.options.seed,
+            __version__,
+        ]
         return checksum(json.dumps(what, sort_keys=True, default=str))
 
     def paths_in(self, folder: Path, number: int) -> tuple[Path, Path]:
@@ -318,7 +392,9 @@ class _TextJob(FileJob):
         path = folder / f"{self.name(number)}{self.texts.rows.ending}"
         return path, path.with_suffix(f".{MANIFEST}")
 
-    def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
+    def write(
+        self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]
+    ) -> dict[str, Any]:
         """Write the texts that can be shifted so far, with the numbers that they have; then the manifest."""
         cls, severity = self.copies[number]
         shift, settings = self.inputs.made(cls)
@@ -340,10 +416,17 @@ class _TextJob(FileJob):
         write(path, self.texts.rows.written(rows()))
         many = counts["rows"]
         if not many:
-            why = "; ".join(f"{many:,}: {why}" for why, many in (*refused.items(), *dropped.items()))
+            why = "; ".join(
+                f"{many:,}: {why}" for why, many in (*refused.items(), *dropped.items())
+            )
             expected = f"rows that {shift.name} can shift at the severity {severity}"
             got = f"none ({why})"
-            raise InputError(expected, got=got, remedy="choose another severity, or other data", file=str(self.source))
+            raise InputError(
+                expected,
+                got=got,
+                remedy="choose another severity, or other data",
+                file=str(self.source),
+            )
         manifest = {
             "kind": shift.name,
             "severity": severity,
@@ -369,7 +452,9 @@ class _TextJob(FileJob):
         return manifest
 
 
-def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool) -> Shifting:
+def shift_texts(
+    options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool
+) -> Shifting:
     """Write the shifted copies of a file of texts, or of dialogues, once all that was asked for makes sense."""
     command = "shift dialogue" if dialogues else "shift text"
     job = _TextJob(command, options, ())
@@ -377,26 +462,44 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
     if dialogues and ending not in (".jsonl", ".ndjson"):
         expected = "dialogues as JSON lines, each with a list of turns"
         remedy = "convert it; or shift single texts (oodometer shift text ...)"
-        raise InputError(expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data))
+        raise InputError(
+            expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data)
+        )
     engine = task_engine(options.engine, options.workers)
     kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
     for cls, level in product(kinds, levels):
         cls().check_severity(level)
     job.inputs.check(kinds)
     job.copies = tuple((cls, label) for cls in kinds for label in dict.fromkeys(map(str, levels)))
-    job.check_out("it is the file that is read" if job.out.resolve() == job.source.resolve() else None)
+    job.check_out(
+        "it is the file that is read" if job.out.resolve() == job.source.resolve() else None
+    )
     several, fits = len(job.copies) > 1, job.out.suffix.lower() == ending
     if several and fits:
-        raise UsageError(f"cannot write {job.out}: several copies go into a folder; name one without an ending")
+        raise UsageError(
+            f"cannot write {job.out}: several copies go into a folder; name one without an ending"
+        )
     if not several and (not fits or job.out.is_dir()):
-        raise UsageError(f"cannot write {job.out}: the copy is one file of the same form; end its name in {ending}")
+        raise UsageError(
+            f"cannot write {job.out}: the copy is one file of the same form; end its name in {ending}"
+        )
     shifts = [job.inputs.made(cls)[0] for cls in kinds]
     manifests = job.run(engine)
     same = ("kind", "severity", "rows", "dropped", "words", "targets", "counts")
     copies = tuple(
         ShiftedTexts(**{name: manifest[name] for name in same}, out=str(out), manifest=str(beside))
-        for manifest, (out, beside) in zip(manifests, map(job.paths, range(len(manifests))), strict=True)
+        for manifest, (out, beside) in zip(
+            manifests, map(job.paths, range(len(manifests))), strict=True
+        )
     )
     last = manifests[-1]
-    about = (__version__, command, str(job.source), options.seed, last["read"], copies, last["refused"])
+    about = (
+        __version__,
+        command,
+        str(job.source),
+        options.seed,
+        last["read"],
+        copies,
+        last["refused"],
+    )
     return Shifting(*about, notes=deviations(shifts))

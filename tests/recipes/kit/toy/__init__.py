@@ -34,7 +34,9 @@ PAGE = Page(  # of a real recipe it stands in page.toml beside the module: Page.
                 "row": "{name} | {SMALL:percent} | {LARGE:percent} | {gain:percent}",
             }
         },
-        "figures": {"accuracy": {"title": "Accuracy by noise", "caption": "A line for each model."}},
+        "figures": {
+            "accuracy": {"title": "Accuracy by noise", "caption": "A line for each model."}
+        },
     }
 )
 
@@ -95,7 +97,9 @@ def study() -> list[dict[str, Any]]:
         for name, found in right.items():
             accuracy = share(int(found.sum()), len(found), 0.95)
             row[name] = accuracy.to_dict()
-        row["gain"] = paired_gap(float(gain.sum()), float((gain**2).sum()), len(gain), 0.95).to_dict()
+        row["gain"] = paired_gap(
+            float(gain.sum()), float((gain**2).sum()), len(gain), 0.95
+        ).to_dict()
         out.append(row)
     return out
 
