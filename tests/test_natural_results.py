@@ -65,7 +65,9 @@ def test_what_high_trust_says_of_unseen_falls_was_measured(committed: list[Shift
         == [missed, len(high)]
         == tables.unseen_falls(committed)
     )
-    still = ShiftSigns(0.95, 0.95, 10_000, 10_000, 0.0, 0.0, separation=0.0, apart=0.0)
+    still = ShiftSigns(
+        0.95, 0.95, 10_000, 10_000, 0.0, 0.0, separation=0.0, apart=0.0, disagreement=0.0
+    )
     trust, why = trust_of(packaged_prior(), still, "")
     assert trust == "high"
     assert (
@@ -85,6 +87,7 @@ def test_the_packaged_prior_is_that_of_the_committed_cases(committed: list[Shift
     """Values and quantiles, fitted again; a committed headline is that of a prior without its source."""
     again, packed = prior.fit_prior(committed), packaged_prior()
     assert again.cost == pytest.approx(packed.cost, abs=1e-4)
+    assert again.centre_cost == pytest.approx(packed.centre_cost, abs=1e-4)
     np.testing.assert_allclose(again.chance, packed.chance, atol=2e-3)
     np.testing.assert_allclose(again.size, packed.size, atol=2e-3)
     without = prior.fit_prior([s for s in committed if prior.source_of(s) != "wine"])

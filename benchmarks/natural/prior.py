@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from typing import Literal
 
 import numpy as np
 
@@ -68,17 +69,26 @@ def fit_prior(shifts: Sequence[Shift]) -> NaturalShifts:
     truth = np.array([s.case.truth for s in shifts])
     nothing = np.zeros(len(LEVELS))
     rule = NaturalShifts(
-        cost=0.0, levels=np.array(LEVELS), chance=nothing, size=nothing, unknown=typical(signs)
+        cost=0.0,
+        centre_cost=0.0,
+        levels=np.array(LEVELS),
+        chance=nothing,
+        size=nothing,
+        unknown=typical(signs),
     )
-    exposed = np.array([[rule.exposure(one)] for one in signs])
-    goal = truth - np.array([rule.value(one) for one in signs])
-    rule = replace(rule, cost=round(-float(quantile_regression(exposed, goal, weights, 0.5)[0]), 4))
+    believed = np.array([rule.value(one) for one in signs])
+
+    def cost(contradiction: Literal["disagreement", "apart"]) -> float:
+        exposed = np.array([[rule.exposure(one, contradiction)] for one in signs])
+        return round(-float(quantile_regression(exposed, truth - believed, weights, 0.5)[0]), 4)
+
+    rule = replace(rule, cost=cost("disagreement"), centre_cost=cost("apart"))
     chance = np.array([standard_error(one.source, one) for one in signs])
     far = np.array([skill(one.source) * rule.distance(one) for one in signs])
     design = np.column_stack([chance, far])
-    goal = truth - np.array([rule.value(one) for one in signs])
+    goal = truth - np.array([rule.centre(one) for one in signs])
     fitted = np.array([quantile_regression(design, goal, weights, p) for p in LEVELS])
-    fitted[LEVELS.index(0.5)] = 0.0  # the value is the median
+    fitted[LEVELS.index(0.5)] = 0.0  # that is the value
     fitted[np.array(LEVELS) <= 0.1] *= LOWER
     fitted[np.array(LEVELS) >= 0.9] *= UPPER
     return replace(rule, chance=fitted[:, 0], size=fitted[:, 1])
@@ -88,6 +98,7 @@ def typical(signs: Sequence[ShiftSigns]) -> dict[str, float]:
     """What is taken for a sign that cannot be seen."""
     moved = [one.moved for one in signs if one.moved is not None]
     apart = [one.apart for one in signs if one.apart is not None]
+    disagreement = [one.disagreement for one in signs if one.disagreement is not None]
     both = [
         (saturated(one.separation), saturated(one.moved))
         for one in signs
@@ -98,6 +109,7 @@ def typical(signs: Sequence[ShiftSigns]) -> dict[str, float]:
         "moved": float(np.median(moved)),
         "separation": ratio,
         "apart": float(np.median(apart)),
+        "disagreement": float(np.median(disagreement)),
     }
     return {name: round(value, 5) for name, value in found.items()}
 
@@ -454,7 +466,8 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShif
         ),
         "## The quantiles",
         "",
-        f"The cost is {prior.cost}. Quantile of the truth less the value: standard error, and q v / (1 + v).",
+        f"The cost of the value is {prior.cost}, that of the quantiles {prior.centre_cost}. Quantile of the truth less "
+        "their centre: standard error, and q v / (1 + v).",
         "",
         *kit.table(
             ["quantile", "standard error", "separation"],

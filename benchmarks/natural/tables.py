@@ -137,7 +137,7 @@ class Shift:
             k: round(v, DIGITS) if isinstance(v, float) else v
             for k, v in asdict(self.signs).items()
         }
-        for name in ("error", "separation", "apart"):
+        for name in ("error", "separation", "apart", "disagreement"):
             if signs[name] is None:
                 signs.pop(name)
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}

@@ -23,6 +23,7 @@ from oodometer.headline.natural_shifts import (
     NaturalShifts,
     ShiftSigns,
     contradicted,
+    disagreement_of,
     doubt_of,
     headline_under,
     natural_headline,
@@ -41,13 +42,24 @@ PRIOR = packaged_prior()
 HAND = replace(
     PRIOR,
     cost=0.9,
+    centre_cost=0.6,
     levels=np.array([0.05, 0.5, 0.95]),
     chance=np.array([-2.0, 0.0, 1.0]),
     size=np.array([-0.6, 0.0, 0.3]),
-    unknown={"moved": 0.5, "separation": 0.6, "apart": 0.02},
+    unknown={"moved": 0.5, "separation": 0.6, "apart": 0.04, "disagreement": 0.02},
     reach=((0.1, 50, 0.95, 0.01), (1.0, 500, 0.88, 0.08)),
 )
-STILL = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0, separation=0.0, apart=0.0)
+STILL = ShiftSigns(
+    0.9,
+    0.9,
+    10_000,
+    10_000,
+    moved=0.0,
+    unexplained=0.0,
+    separation=0.0,
+    apart=0.0,
+    disagreement=0.0,
+)
 SIGNS = st.builds(
     ShiftSigns,
     st.floats(0, 1),
@@ -57,31 +69,58 @@ SIGNS = st.builds(
     st.none() | st.floats(0, 4),
     st.none() | st.floats(0, 4),
     st.booleans(),
+    separation=st.none() | st.floats(0, 1),
+    apart=st.none() | st.floats(0, 1),
+    disagreement=st.none() | st.floats(0, 1),
 )
 
 
 def test_the_value_by_hand() -> None:
     """v = 1/2 is 1/3 of the way; methods that are 0.02 apart contradict each other by half; at 0.85 all can be lost."""
-    fell = ShiftSigns(0.8, 0.9, 100, 100, separation=0.5, apart=0.02)
+    fell = ShiftSigns(0.8, 0.9, 100, 100, separation=0.5, apart=0.0, disagreement=0.02)
     assert HAND.value(fell) == pytest.approx(0.8 - 0.9 * (1 / 3) ** 2 * 0.5)
     rose = replace(fell, estimate=1.0)
     assert HAND.value(rose) == pytest.approx(0.9 - 0.05), "predicted rises are not believed"
-    assert HAND.value(replace(fell, apart=0.0)) == pytest.approx(0.8), "all methods agree"
+    assert HAND.value(replace(fell, disagreement=0.0)) == pytest.approx(0.8), "all methods agree"
     assert HAND.value(replace(fell, separation=0.0)) == pytest.approx(0.8), (
         "nothing tells the rows apart"
     )
     weak = replace(fell, source=0.55, estimate=0.5)
     assert HAND.value(weak) == pytest.approx(0.5 - 0.25 * 0.05), "a weak model has less to lose"
     assert HAND.value(replace(fell, models=True)) == pytest.approx(0.8), "other models saw the fall"
-    unseen = replace(fell, separation=None, moved=1.0, apart=None)
+    unseen = replace(fell, separation=None, moved=1.0, disagreement=None)
     assert HAND.value(unseen) == pytest.approx(0.8 - 0.9 * (0.6 / 2) ** 2 * 0.5), (
         "as far apart as such moves are"
     )
 
 
+def test_other_quantiles_are_measured_from_a_centre_of_their_own() -> None:
+    """The value is the median whatever the others are; an end that it passes gives way to it."""
+    signs = ShiftSigns(0.8, 0.9, 10**6, 10**6, separation=0.5, apart=0.02, disagreement=0.0)
+    assert HAND.value(signs) == pytest.approx(0.8)
+    centre = 0.8 - 0.6 * (1 / 3) ** 2 * 0.5
+    assert HAND.centre(signs) == pytest.approx(centre)
+    low, middle, high = HAND.quantile(signs, HAND.levels)
+    assert (low, middle, high) == pytest.approx((centre - 0.2, 0.8, centre + 0.1), abs=0.002)
+    assert HAND.share_below(signs, 0.8) == pytest.approx(0.5)
+    unseen = replace(signs, apart=None)
+    assert HAND.centre(unseen) == pytest.approx(0.8 - 0.6 * (1 / 3) ** 2 * 0.8)
+    sharp = replace(HAND, size=np.array([-0.6, 0.0, 0.0]))
+    assert sharp.quantile(signs, HAND.levels)[1:] == pytest.approx([0.8, 0.8], abs=0.002)
+
+
+def test_relations_that_agree_on_accuracy_do_not_disagree() -> None:
+    assert disagreement_of({"im": 0.8, "cbpe": 0.8, "sld": 0.5}) == 0
+    assert disagreement_of({"im": 0.8, "cbpe": 0.7}) == pytest.approx(0.1)
+    assert disagreement_of({"im": 0.8, "cbpe": 0.76, "sld": 0.9}) == pytest.approx(
+        (0.04 * 0.14) ** 0.5
+    )
+    assert disagreement_of({"cbpe": 0.8, "sld": 0.5}) is None
+
+
 def test_quantiles_by_hand() -> None:
     """A separation of 1/2 is 1/3 of the way to what a change can cost a model that can lose a quarter."""
-    signs = ShiftSigns(0.55, 0.55, 200, 50, separation=0.5, apart=0.0)
+    signs = ShiftSigns(0.55, 0.55, 200, 50, separation=0.5, apart=0.0, disagreement=0.0)
     se = standard_error(0.55, signs)
     assert se == pytest.approx((0.55 * 0.45 * (1 / 200 + 1 / 50)) ** 0.5)
     low, middle, high = HAND.quantile(signs, np.array([0.05, 0.5, 0.95]))
@@ -141,10 +180,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "expected a prior of natural shifts of format 6, got format list"),
-        ('{"format": 7}', "expected a prior of natural shifts of format 6, got format 7"),
-        ('{"format": 1}', "expected a prior of natural shifts of format 6, got format 1"),
-        ('{"format": 6}', "got one without 'cost'"),
+        ("[1]", "expected a prior of natural shifts of format 7, got format list"),
+        ('{"format": 6}', "expected a prior of natural shifts of format 7, got format 6"),
+        ('{"format": 1}', "expected a prior of natural shifts of format 7, got format 1"),
+        ('{"format": 7}', "got one without 'cost'"),
         ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
         (None, "No such file"),
     ],

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from .headline import Evidence, beyond_overlap, confidence_middle
 from .label_evidence import evidence_for_label_shift
 from .metric_shifts import MetricShifts
 
-FORMAT = 6
+FORMAT = 7
 _QUANTILE, _REACH = ("p", "standard_error", "separation"), ("points", "cases", "inside", "off_by_3")
+_UNKNOWN = ("moved", "separation", "apart", "disagreement")
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = (
     0.02,
@@ -43,12 +44,12 @@ _CHANCE, _BETTER = (
     0.4,
 )  # a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
 _LESS = ", less what public shifts cost beyond it"
-READINGS = (
-    "cbpe",
-    "doc",
-    "importance",
-)  # calibration by confidence, mean confidence, density ratios
-_APART = 0.02  # of accuracy: methods that differ by so much are half way from agreeing to contradicting each other
+# Calibration by confidence, mean confidence, density ratios: what moves under a change of the inputs alone.
+READINGS = ("cbpe", "doc", "importance")
+# Accuracy by bins of confidence, calibrated confidence, class shares: how accuracy hangs on what the model says.
+RELATIONS = ("im", "cbpe", "sld")
+# Of accuracy: methods that differ by so much are half way from agreeing to contradicting each other.
+_APART = 0.02
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class ShiftSigns:
     error : standard error of another metric than the accuracy; None of the accuracy.
     separation : 2 AUC - 1 of a classifier that tells target rows from reference rows; None: unseen.
     apart : range of what methods say that read different things (`READINGS`) if only the inputs changed; None: unseen.
+    disagreement : geometric mean of the range of `RELATIONS` and of the distance of its first two; None: unseen.
     explained : whether the shares of the classes explain all that is seen (`evidence_for_label_shift`).
     """
 
@@ -76,6 +78,7 @@ class ShiftSigns:
     error: float | None = None
     separation: float | None = None
     apart: float | None = None
+    disagreement: float | None = None
     explained: bool = False
 
 
@@ -83,22 +86,24 @@ class ShiftSigns:
 class NaturalShifts:
     """Where the truth ended under shifts that nobody made, as a distribution given what is known without labels.
 
-    With s the accuracy on the reference, e that if only the inputs changed, v = separation, a = apart,
-    q = clip((s - 0.45) / 0.4, 0, 1) how much the model can lose, and w = v / (1 + v),
+    With s the accuracy on the reference, e that if only the inputs changed, v = separation, r = apart,
+    d = disagreement, q = clip((s - 0.45) / 0.4, 0, 1) how much the model can lose, and w = v / (1 + v),
 
-        value = min(s, e) - cost q w^2 a^2 / (a^2 + 0.02^2):
+        value = min(s, e) - cost q w^2 d^2 / (d^2 + 0.02^2)
+        centre = min(s, e) - centre_cost q w^2 r^2 / (r^2 + 0.02^2):
 
     predicted falls are believed and predicted rises are not; the further target rows are from reference rows, the
     further the accuracy falls beyond what is predicted, as far as methods that read different things contradict each
-    other. Where other models answered the value is e. The value is the median; quantile p of the truth is
-    value + a_p se + b_p q w, with se = sqrt(s (1 - s) (1 / reference_rows + 1 / rows)). Without a shift that can be
-    seen what is left is chance.
+    other. Where other models answered both are e. The value is the median; quantile p of the truth is
+    centre + a_p se + b_p q w, with se = sqrt(s (1 - s) (1 / reference_rows + 1 / rows)), or the value where that lies
+    beyond it. Without a shift that can be seen what is left is chance.
 
     Parameters
     ----------
-    cost : of the value. levels : the p, ascending. chance, size : a_p, b_p, shape (level,).
-    unknown : `separation` where no classifier could look, in units of m / (1 + m); `moved` and `apart` where they
-        cannot be seen.
+    cost, centre_cost : of the value, and of the quantiles. levels : the p, ascending. chance, size : a_p, b_p, shape
+        (level,).
+    unknown : `separation` where no classifier could look, in units of m / (1 + m); `moved`, `apart` and `disagreement`
+        where they cannot be seen.
     reach : rows of (most points that the band of 90 % reaches from the value, cases, share of them inside the band,
         share whose value was off by more than three points), where nothing spoke against the number, judged with their
         whole domain left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them
@@ -116,6 +121,7 @@ class NaturalShifts:
     """
 
     cost: float
+    centre_cost: float
     levels: Array
     chance: Array
     size: Array
@@ -126,16 +132,24 @@ class NaturalShifts:
     metrics: MetricShifts | None = None
 
     def value(self, signs: ShiftSigns) -> float:
-        """The accuracy to expect under a natural shift."""
+        """The accuracy to expect under a natural shift, the median of its quantiles."""
+        return self._less(signs, self.cost * self.exposure(signs, "disagreement"))
+
+    def centre(self, signs: ShiftSigns) -> float:
+        """What the other quantiles are measured from."""
+        return self._less(signs, self.centre_cost * self.exposure(signs, "apart"))
+
+    def _less(self, signs: ShiftSigns, loss: float) -> float:
+        """What is believed of the methods, less a loss that none of them sees."""
         if signs.models or signs.explained:
             return float(np.clip(signs.estimate, 0.0, 1.0))
-        believed = min(signs.source, signs.estimate)
-        return float(np.clip(believed - self.cost * self.exposure(signs), 0.0, 1.0))
+        return float(np.clip(min(signs.source, signs.estimate) - loss, 0.0, 1.0))
 
-    def exposure(self, signs: ShiftSigns) -> float:
-        """What `cost` is multiplied by, from 0 to 1."""
-        apart = self.unknown["apart"] if signs.apart is None else signs.apart
-        return skill(signs.source) * self.distance(signs) ** 2 * apart**2 / (apart**2 + _APART**2)
+    def exposure(self, signs: ShiftSigns, contradiction: Literal["disagreement", "apart"]) -> float:
+        """What the cost is multiplied by, from 0 to 1, by one of the two signs that methods contradict each other."""
+        seen = signs.disagreement if contradiction == "disagreement" else signs.apart
+        size = self.unknown[contradiction] if seen is None else seen
+        return skill(signs.source) * self.distance(signs) ** 2 * size**2 / (size**2 + _APART**2)
 
     def distance(self, signs: ShiftSigns) -> float:
         """How far target rows are from reference rows, v / (1 + v); where no classifier looked, by what moved."""
@@ -158,9 +172,11 @@ class NaturalShifts:
         return float(np.interp(accuracy, ends, [0.0, *self.levels, 1.0]))
 
     def _known(self, signs: ShiftSigns) -> Array:
-        value = self.value(signs)
-        far = skill(signs.source) * self.distance(signs)
-        out = value + self.chance * standard_error(signs.source, signs) + self.size * far
+        value, far = self.value(signs), skill(signs.source) * self.distance(signs)
+        error = standard_error(signs.source, signs)
+        out = self.centre(signs) + self.chance * error + self.size * far
+        out = np.where(self.levels < 0.5, np.minimum(out, value), np.maximum(out, value))
+        out[self.levels == 0.5] = value
         return np.maximum.accumulate(np.clip(out, 0.0, 1.0))
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
@@ -178,6 +194,7 @@ class NaturalShifts:
             "format": FORMAT,
             **(self.about or {}),
             "cost": self.cost,
+            "centre_cost": self.centre_cost,
             "unknown": dict(self.unknown),
         }
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
@@ -196,19 +213,17 @@ class NaturalShifts:
             )
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
-            cost = float(plain["cost"])
+            cost, centre_cost = float(plain["cost"]), float(plain["centre_cost"])
             rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
             levels, chance, size = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
-            unknown = {
-                name: float(plain["unknown"][name]) for name in ("moved", "separation", "apart")
-            }
+            unknown = {name: float(plain["unknown"][name]) for name in _UNKNOWN}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 expected, got=f"one without {error}", remedy=remedy, file=file
             ) from None
-        numbers = np.concatenate([levels, chance, size, [cost, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, [cost, centre_cost, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(
                 expected, got="numbers that are missing or out of order", remedy=remedy, file=file
@@ -216,7 +231,9 @@ class NaturalShifts:
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
         metrics = MetricShifts.from_dict(plain["metrics"], file) if "metrics" in plain else None
-        return cls(cost, levels, chance, size, unknown, reach, about, verdicts, metrics)
+        return cls(
+            cost, centre_cost, levels, chance, size, unknown, reach, about, verdicts, metrics
+        )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -569,8 +586,22 @@ def signs_of(
         models=unlike or (others and middle is None),
         separation=separation_of(evidence.diagnosis),
         apart=max(readings) - min(readings) if len(readings) > 1 else None,
+        disagreement=disagreement_of({name: e.value for name, e in by_name.items()}),
         explained=evidence_for_label_shift(by_name.get("label-shift"), evidence, rows) == "strong",
     )
+
+
+def disagreement_of(values: Mapping[str, float]) -> float | None:
+    """How far `RELATIONS` differ in what they say of a target, by estimator; None without the first two.
+
+    >>> round(disagreement_of({"im": 0.80, "cbpe": 0.81, "sld": 0.84}), 3)
+    0.02
+    """
+    related = [values[name] for name in RELATIONS if name in values]
+    first, second, *_ = RELATIONS
+    if first not in values or second not in values:
+        return None
+    return math.sqrt(abs(values[first] - values[second]) * (max(related) - min(related)))
 
 
 def separation_of(diagnosis: Diagnosis | None) -> float | None:

@@ -90,7 +90,7 @@ def reading_of(signs: ShiftSigns, estimates: Sequence[Estimate], prior: NaturalS
     apart = abs(by_name["cbpe"] - by_name["doc"]) if {"cbpe", "doc"} <= {*by_name} else None
     signs = replace(signs, separation=None, explained=False, apart=apart)
     low, high = prior.interval(signs, 0.9)
-    values = {PUBLIC: prior.value(signs), REFERENCE: signs.source}
+    values = {PUBLIC: prior.centre(signs), REFERENCE: signs.source}
     inputs = under_covariate_shift(estimates)
     if inputs is not None:
         values[INPUTS] = inputs.value
