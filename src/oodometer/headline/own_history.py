@@ -17,7 +17,8 @@ from ..results.estimation import Headline, HistoryUsed
 from ..results.values import counted
 from .natural_shifts import WIDEST, NaturalShifts, ShiftSigns, under_covariate_shift
 
-Kind = Literal["late labels", "inside the reference"]
+# Periods with labels of their own; periods, and groups such as sites, that were left out of the reference.
+Kind = Literal["late labels", "inside the reference", "groups of the reference"]
 
 # Of the readings: accuracy that public shifts lead to expect, that if only the inputs changed, that of the reference.
 PUBLIC, INPUTS, REFERENCE = "public shifts", "inputs alone", "reference accuracy"
@@ -213,14 +214,19 @@ class HistoryPosterior(Distribution):
             why=self.why,
         )
         assumes = "this period differs from the past ones as these did from each other"
+        if kind == "groups of the reference":
+            assumes = "this group differs from those of the reference as these do from each other"
         method = f"own history: {self.leading}, corrected"
         return Headline(interval, method, assumes, trust, self._behind(), bands, used)
 
     def _behind(self) -> str:
         """What is behind the number, how far the leading reading was off, and why public shifts are heard."""
-        behind = counted(len(self.told), "labelled period")
-        if self.told[0].kind == "inside the reference":
-            behind = f"{counted(len(self.told), 'period')} left out of the reference"
+        kind, many = self.told[0].kind, len(self.told)
+        behind = counted(many, "labelled period")
+        if kind == "inside the reference":
+            behind = f"{counted(many, 'period')} left out of the reference"
+        elif kind == "groups of the reference":
+            behind = f"{counted(many, 'group')} left out of the reference"
         last = [f"{100 * error:+.1f}" for _, error in self.errors[-_TOLD:]]
         errors = (
             "error"
@@ -281,7 +287,7 @@ def given_past(
     the reference than that spans, its share grows to at most 0.6.
 
     Periods left out of the reference come first in time, their residuals 1.2 times as large: what is to come differs
-    more than what was left out.
+    more than what was left out. Groups that were left out are at one place in time: a further one differs as they do.
 
     Source: local level model, Harvey (1989); Bayesian model averaging, Hoeting et al. (1999).
 
@@ -344,8 +350,10 @@ class Together(Distribution):
         nine, bands = self.interval(0.9), self.bands(without)
         trust = min((part.trust for part in self.parts), key=("none", "low", "high").index)
         trust = "none" if nine.upper - nine.lower > WIDEST else trust
-        why = "the mean of its periods, each by own history"
-        assumes = "its periods differ from those of the reference as these do from each other"
+        groups = own[-1].kind == "groups of the reference"
+        what = "groups" if groups else "periods"
+        why = f"the mean of its {what}, each by own history"
+        assumes = f"its {what} differ from those of the reference as these do from each other"
         if own[-1].kind == "late labels":
             why = (
                 "the mean of its periods: labels where they came in, own history where they did not"
@@ -355,7 +363,13 @@ class Together(Distribution):
             )
         last = replace(own[-1], public=without.interval)
         return Headline(
-            self.interval(level), "own history by period", assumes, trust, why, bands, last
+            self.interval(level),
+            f"own history by {what.removesuffix('s')}",
+            assumes,
+            trust,
+            why,
+            bands,
+            last,
         )
 
 

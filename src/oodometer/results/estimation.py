@@ -54,10 +54,10 @@ ASSUMPTIONS: dict[str, str] = {
 class HistoryUsed(Record):
     """The own history behind a headline: so many ``periods`` whose truth is known.
 
-    kind : "late labels", or "inside the reference" where periods were left out of that. names : of the periods, the
-    oldest first. leading : what was right most of what is said without labels. errors : truth less what that said, of
-    each period. weights : of all that is said. public : the number without history. guard : the share of public shifts
-    in this one. why : why that is larger than usual, or None.
+    kind : "late labels"; "inside the reference" or "groups of the reference" where periods or groups were left out of
+    that. names : of these, the oldest period first. leading : what was right most of what is said without labels.
+    errors : truth less what that said, of each one. weights : of all that is said. public : the number without
+    history. guard : the share of public shifts in this one. why : why that is larger than usual, or None.
     """
 
     kind: str

@@ -61,6 +61,7 @@ from ..headline.natural_shifts import (
     under_covariate_shift,
 )
 from ..headline.own_history import (
+    HistoryPosterior,
     PastPeriod,
     Reading,
     Together,
@@ -96,10 +97,19 @@ from ..passes.reference import (
     FIELDS_NEEDED,
     Reference,
     added,
+    has_column,
     label_warnings,
     read_reference,
 )
-from ..passes.slicing import WHOLE, Chunks, TimeChunks, in_natural_order, parse_chunks
+from ..passes.slicing import (
+    WHOLE,
+    Chunks,
+    TimeChunks,
+    column_of,
+    in_natural_order,
+    parse_chunks,
+    rows_by_value,
+)
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
@@ -134,6 +144,7 @@ from .options import EstimateOptions
 from .parts import AskedPart, asked_parts, said_of_references
 from .past_periods import (
     distance_in_time,
+    groups_left_out,
     known_truth,
     middle_time,
     periods_left_out,
@@ -759,7 +770,9 @@ class _Answers:
         truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state, answer) if plan.by is not None or plan.every is not None else []
         measured = evidence is not None and evidence.complete  # then nothing is left to compose
-        by_parts = not measured and any(one.headline.history is not None for _, one in parts)
+        heard = [one.headline.history is not None for _, one in parts]
+        # slices of which the reference has rows share its correction, and with them the whole has
+        by_parts = not measured and (any if plan.by is None else all)(heard or [False])
         if by_parts:
             answer = self.composed(answer, parts)
             headline = answer.headline
@@ -1103,7 +1116,10 @@ class _Answers:
         public = answer.cdf()
         if public is None:
             return answer
-        made = given_past(past, answer.reading, at, public, far)
+        return self.by_history(answer, given_past(past, answer.reading, at, public, far))
+
+    def by_history(self, answer: _Answer, made: HistoryPosterior) -> _Answer:
+        """What is said of a period or group by own history."""
         held = self.accuracy if answer.reference is None else answer.reference.pooled
 
         def ends(level: float) -> tuple[float, float]:
@@ -1121,6 +1137,34 @@ class _Answers:
             fell=made.below(held - self.options.margin),
             chance=made.below,
             cdf=lambda: made.cdf,
+        )
+
+    def with_groups(self, answer: _Answer) -> _Answer:
+        """What is said of a slice of which the reference has no rows, given the groups that it has; the same without
+        enough of these.
+        """
+        public = None if answer.cdf is None else answer.cdf()
+        if not self.groups or answer.reading is None or public is None:
+            return answer
+        made = given_past(self.groups, answer.reading, 0.0, public)
+        return self.by_history(answer, made)
+
+    @cached_property
+    def groups(self) -> list[PastPeriod]:
+        """The groups of the reference by the column of slices, each left out of it once."""
+        plan, options, reference = self.plan, self.options, self.fitted.reference
+        record, by = reference.record, plan.by
+        if by is None or reference.by != by or not has_column(record, by):
+            return []
+        names, places = rows_by_value(column_of(record, by))
+        return groups_left_out(
+            record,
+            [str(name) for name in names],
+            [*places],
+            self.prior,
+            options.methods,
+            options.level,
+            options.seed,
         )
 
     def composed(self, answer: _Answer, parts: Sequence[tuple[Part, _Answer]]) -> _Answer:
@@ -1269,7 +1313,7 @@ class _Answers:
 
     def parts(self, state: State, whole: _Answer) -> list[tuple[Part, _Answer]]:
         """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
-        plan, design = self.plan, self.design
+        plan, design, options = self.plan, self.design, self.options
         keys = sorted(k for k in state if k[0] == "every") or in_natural_order(
             [k for k in state if k[0] == "by"]
         )
@@ -1314,6 +1358,8 @@ class _Answers:
                 )
                 answer = self.with_past(answer, at, when)
                 self._learn_from(str(wheres[i]["name"]), at, answer.reading, state[key], labels[i])
+            elif one is not None and one.reference.share is None and options.assume == "natural":
+                answer = self.with_groups(answer)
             answers.append(self.with_labels(answer, labels[i]))
         out = []
         for i, (answer, (fell, without)) in enumerate(

@@ -108,6 +108,7 @@ def _instant(text: str | None) -> np.datetime64:
 _PERIODS = 10  # that a reference with times is cut into, of equal rows
 _LEAST_ROWS = 50  # of a period or group that is left out
 _LEAST_GROUPS = 3
+_MOST_GROUPS = 30  # the largest ones
 _MOST_ROWS = 10_000  # of the reference that are looked at
 
 
@@ -131,6 +132,41 @@ def periods_left_out(
     pieces = [rows for rows in pieces if len(rows) >= _LEAST_ROWS]
     places = [(f"{i + 1} of {len(pieces)}", float(i - len(pieces))) for i in range(len(pieces))]
     return _left_out(record, pieces, places, "inside the reference", prior, methods, level, seed)
+
+
+def groups_left_out(
+    record: Predictions,
+    names: Sequence[str],
+    places: Sequence[Array],
+    prior: NaturalShifts,
+    methods: Sequence[str] | None,
+    level: float,
+    seed: int,
+) -> list[PastPeriod]:
+    """Each group of a reference, by its name and the rows of it, as what is learnt from the others sees it; groups of
+    few rows are left aside. Empty with fewer than three groups.
+    """
+    share = min(1.0, _MOST_ROWS / max(record.rows, 1))
+    kept = [
+        (
+            name,
+            rows[np.linspace(0, len(rows) - 1, max(round(share * len(rows)), 1)).astype(np.intp)],
+        )
+        for name, rows in zip(names, places, strict=True)
+    ]
+    large = [pair for pair in kept if len(pair[1]) >= _LEAST_ROWS]
+    large = sorted(large, key=lambda pair: -len(pair[1]))[:_MOST_GROUPS]
+    if len(large) < _LEAST_GROUPS:
+        return []
+    record = record.take(np.concatenate([rows for _, rows in kept]))
+    ends = dict(
+        zip((name for name, _ in kept), np.cumsum([len(rows) for _, rows in kept]), strict=True)
+    )
+    pieces = [np.arange(ends[name] - len(rows), ends[name]) for name, rows in large]
+    at_once = [(name, 0.0) for name, _ in large]
+    return _left_out(
+        record, pieces, at_once, "groups of the reference", prior, methods, level, seed
+    )
 
 
 def distance_in_time(record: Predictions, when: np.datetime64 | None) -> tuple[float, float] | None:
