@@ -71,7 +71,7 @@ def states(fitted: str, target: str, folder: str) -> dict[str, Any]:
     from oodometer.passes.plan import EstimationPlan
     from oodometer.passes.run_folder import pack_state
     from oodometer.store import as_source
-    from oodometer.verbs.estimate import PART_ROWS
+    from oodometer.verbs.target_plan import PART_ROWS
 
     seen: dict[str, Any] = {}
     read = EstimationPlan.read

@@ -176,7 +176,7 @@ def test_chunks_of_parts_and_threads_are_those_of_one_pass(
     table = pa.table({"probabilities": record.probabilities.tolist(), "time": pa.array(times)})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=32)
     reference = example_record(200, seed=4)
-    monkeypatch.setattr("oodometer.verbs.estimate.PART_ROWS", 40)
+    monkeypatch.setattr("oodometer.verbs.target_plan.PART_ROWS", 40)
     for every in ("month", "70rows"):
         found = estimate(
             reference,

@@ -29,7 +29,7 @@ UNLABELLED = TARGET.without_labels()
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a hundred rows, so that several of them are merged in every test."""
-    monkeypatch.setattr("oodometer.verbs.estimate.PART_ROWS", 100)
+    monkeypatch.setattr("oodometer.verbs.target_plan.PART_ROWS", 100)
 
 
 def fields_of(record: Predictions, *names: str, **more: Any) -> Predictions:
@@ -322,7 +322,7 @@ def test_a_reference_with_probabilities_and_a_target_with_confidence() -> None:
 
 
 def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.verbs.estimate._SLOW", {"threshold-distance": 399})
+    monkeypatch.setattr("oodometer.verbs.target_plan._SLOW", {"threshold-distance": 399})
     found = estimate(REFERENCE, UNLABELLED)
     assert {s.method: s.why for s in found.skipped}["threshold-distance"] == (
         "takes long on more than 399 target rows; ask for it with --method threshold-distance"
@@ -406,7 +406,7 @@ def test_slices_by_class_and_by_group() -> None:
 @pytest.mark.parametrize("parts", [50, 1000])
 def test_a_column_of_identifiers_is_refused(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a target of one part as in one of many."""
-    monkeypatch.setattr("oodometer.verbs.estimate.PART_ROWS", parts)
+    monkeypatch.setattr("oodometer.verbs.target_plan.PART_ROWS", parts)
     target = fields_of(TARGET, "probabilities", columns={"id": np.arange(400)})
     with pytest.raises(UsageError, match=r"the column 'id' has more than 200 distinct values"):
         estimate(slim(REFERENCE), target, by="id", methods=["ac"])
@@ -670,7 +670,7 @@ def test_warnings_about_the_reference() -> None:
 
 
 def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    import oodometer.verbs.estimate as module
+    import oodometer.verbs.learning as module
     from oodometer.passes.reference import read_reference
 
     monkeypatch.setattr(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oodometer.store import as_source
 from oodometer.verbs.audit import flat
-from oodometer.verbs.estimate import named_bounds
+from oodometer.verbs.estimate_job import named_bounds
 from oodometer.verbs.guessing import guess
 from oodometer.verbs.opening import (
     decided_class,

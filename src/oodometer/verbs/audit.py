@@ -38,7 +38,8 @@ from ..results.alarms import AlarmRule
 from ..store import refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
-from .estimate import EstimateJob, estimated
+from .estimate import estimated
+from .estimate_job import EstimateJob
 from .opening import executing, opener_for, with_classes_of_all, with_features
 from .options import AuditOptions
 

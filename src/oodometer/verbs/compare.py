@@ -1225,7 +1225,8 @@ def _label_free(
     home: Source, target: Source, options: CompareJob, execution: Execution
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The headline of `estimate` for a model on its target, its accuracy-coverage curve, and its warnings."""
-    from .estimate import EstimateJob, estimated  # which no other part needs
+    from .estimate import estimated  # which no other part needs
+    from .estimate_job import EstimateJob
 
     how: dict[str, Any] = {"level": options.level, "seed": options.seed}
     job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)

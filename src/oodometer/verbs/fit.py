@@ -19,8 +19,10 @@ from ..store import refuse_clashes
 from ..store.columns import unknown_column
 from ..vectors import given_pair
 from .clusters import cluster_column
-from .estimate import EstimateJob, estimate, learn, listed_history, reference_figures, with_history
+from .estimate import estimate, with_history
+from .estimate_job import EstimateJob
 from .fitted import FITTED, Fitted, FittedSource, check_ending
+from .learning import learn, reference_figures
 from .opening import executing, opener_for, with_features
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
@@ -207,7 +209,7 @@ def _fitted(
         raise UsageError(
             f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit"
         )
-    past = [opener.history(data) for data in listed_history(options.history)]
+    past = [opener.history(data) for data in options.past_data]
     opener.check()
     for source in sources:
         cluster_column(source, options.cluster, 0)
