@@ -31,7 +31,8 @@ from ..store.harness import LogOptions, log_files, log_kind
 from ..store.write import write_part
 from ..version import __version__
 from .model_options import PredictOptions
-from .read import EXAMPLES, check_out, known_number, read_log
+from .read import EXAMPLES, check_out, read_log
+from .read_content import known_number
 
 BY_POSITION = (
     "tells the columns of a table by their order alone, and another file may have another: name them in the order that "
