@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..audits.joining import KEY, Joined, labelled, wrong_where_unseen
 from ..classes import NewLabelError, is_null
 from ..diagnoses.column_drift import ColumnDrift
@@ -104,12 +104,22 @@ class Rows:
 
     def in_order(self, order: Array) -> Rows:
         """The same rows in another order."""
-        columns: Any = {
-            name: value[order]
-            for name, value in vars(self).items()
-            if isinstance(value, np.ndarray)
-        }
-        return replace(self, **columns)
+
+        def taken(column: Array | None) -> Array | None:
+            return None if column is None else column[order]
+
+        return replace(
+            self,
+            values=taken(self.values),
+            scores=taken(self.scores),
+            graded=taken(self.graded),
+            truth=taken(self.truth),
+            places=taken(self.places),
+            clusters=taken(self.clusters),
+            named=taken(self.named),
+            groups=taken(self.groups),
+            ids=taken(self.ids),
+        )
 
 
 @dataclass(frozen=True)
@@ -198,8 +208,7 @@ def _read_domain(
     """A domain with its replicates, the same rows drawn for all models where they were judged on the same rows; and
     what is to be said of rows that were left out, since one of the files lacks them.
     """
-    key = _row_key(options.key, sources)
-    read, notes, why = [], list[str](), ""
+    key, read, notes = _row_key(options.key, sources), [], list[str]()
     for source in sources:
         read.append(_read_rows(source, options, execution))
         tick()
@@ -211,85 +220,105 @@ def _read_domain(
         notes.append(
             "who is right is compared; of files without `correct` it is the mean of `score`"
         )
-    paired = all(row.scores is not None for row in rows)
-    if not paired:
-        why = "there are too many rows to keep them in order"
+    paired, why = True, "the ids are the same"
+    if any(row.scores is None for row in rows):
+        paired, why = False, "there are too many rows to keep them in order"
     elif all(row.ids is not None for row in rows):
         order = _in_one_order(sources, rows)
-        sizes = [len(row.ids) for row in rows]  # type: ignore[arg-type]
-        if any(size != len(order[0]) for size in sizes):
-            lacking = [
-                f"{n - len(order[0]):,} of {n:,} of {title}"
-                for title, n in zip(titles, sizes, strict=True)
-            ]
-            notes.append(f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}")
-            whole = zip(sources, rows, order, strict=True)
+        left_out = _left_out(titles, rows, len(order[0]))
+        if left_out:
             common = [
-                _rows_of(source, row, at, str(key), options.cluster) for source, row, at in whole
+                _rows_of(source, row, at, str(key), options.cluster)
+                for source, row, at in zip(sources, rows, order, strict=True)
             ]
             domain, more = _read_domain(name, titles, common, options, execution)
-            return domain, [*notes, *more]
-        rows, why = (
-            [row.in_order(at) for row, at in zip(rows, order, strict=True)],
-            "the ids are the same",
-        )
+            return domain, [*notes, left_out, *more]
+        rows = [row.in_order(at) for row, at in zip(rows, order, strict=True)]
         notes += _check_same_questions(titles, sources, rows)
     else:
         paired, why = _same_labels(rows)
-    ranks = [row.ranks for row in rows]
-    side, curves, tasks = None, list[RankBins](), None
+    side = tasks = None
     if paired:
-        clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
-        scores: Any = np.stack([row.scores for row in rows])  # type: ignore[misc]
-        low, high = options.scale or (
-            scale_seen((scores.min(), scores.max())) if subject == "mean_score" else (0, 1)
-        )
-        ends = [(own.min(), own.max()) for own in scores]
-        if options.scale is None and high > 1 and any(end[0] >= 0 and end[1] <= 1 for end in ends):
-            seen = [
-                f"{end[0]:g} to {end[1]:g} in {title}"
-                for title, end in zip(titles, ends, strict=True)
-            ]
-            notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
-        side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
-        least = math.ceil(
-            1 - math.log2(1 - options.level)
-        )  # of whose signs all alike have a small enough chance
-        if clusters is not None and side.count < least:
-            notes.append(
-                f"{side.count} clusters show no difference, however large it is; at least {least} are needed"
-            )
-        groups: Any = [row.groups for row in rows]
-        alike = all(group is not None and (group == groups[0]).all() for group in groups)
-        if alike and options.cluster != "group":
-            cells = np.array(["" if is_null(cell) else str(cell) for cell in groups[0]])
-            names, codes = np.unique(cells, return_inverse=True)
-            tasks = (tuple(names.tolist()), codes) if 1 < len(names) <= _MOST_TASKS else None
-    if all(rank is not None for rank in ranks):
-        ranked = [rank.groups for rank in ranks]  # type: ignore[union-attr]
-        if side is None:
-            curves = [resampled(group, options.seed + 1 + i) for i, group in enumerate(ranked)]
-        else:
-            values: Any = [row.values for row in rows]
-            curves = jointly_resampled(
-                ranked,
-                values,
-                [row.scores for row in rows],  # type: ignore[misc]
-                options.seed,
-                side.clusters,
-            )
-    named = tuple(row.named for row in rows)
-    about = (
-        tuple(titles),
-        tuple(evaluations),
-        tuple(curves),
-        why,
-        options.curve,
-        side,
-        tasks,
-        named,
+        side, more = _side_by_side(titles, rows, subject, options)
+        notes += more
+        tasks = None if options.cluster == "group" else _tasks(rows)
+    domain = Domain(
+        name=name,
+        subject=subject,
+        models=tuple(titles),
+        evaluations=tuple(evaluations),
+        curves=tuple(_curves(rows, side, options.seed)),
+        why=why,
+        options=options.curve,
+        rows=side,
+        tasks=tasks,
+        named=tuple(row.named for row in rows),
     )
-    return Domain(name, subject, *about), notes
+    return domain, notes
+
+
+def _left_out(titles: Sequence[str], rows: Sequence[Rows], common: int) -> str:
+    """What is to be said of rows that not all files have, "" where all have the same."""
+    sizes = [len(present(row.ids)) for row in rows]
+    if all(size == common for size in sizes):
+        return ""
+    lacking = [
+        f"{size - common:,} of {size:,} of {title}"
+        for title, size in zip(titles, sizes, strict=True)
+    ]
+    return f"{common:,} rows are in all files; left out: {', '.join(lacking)}"
+
+
+def _side_by_side(
+    titles: Sequence[str], rows: Sequence[Rows], subject: str, options: CompareJob
+) -> tuple[Paired, list[str]]:
+    """The scores of the models on the same rows, and what is to be said of their scale and their clusters."""
+    notes, clusters = [], None
+    if all(row.clusters is not None for row in rows):
+        clusters = rows[0].clusters
+    scores = np.stack([present(row.scores) for row in rows])
+    low, high = 0.0, 1.0
+    if options.scale is not None:
+        low, high = options.scale
+    elif subject == "mean_score":
+        low, high = scale_seen((scores.min(), scores.max()))
+    ends = [(values.min(), values.max()) for values in scores]
+    if options.scale is None and high > 1 and any(0 <= least <= most <= 1 for least, most in ends):
+        seen = [
+            f"{least:g} to {most:g} in {title}"
+            for title, (least, most) in zip(titles, ends, strict=True)
+        ]
+        notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
+    side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
+    # of whose signs all alike have a small enough chance
+    least = math.ceil(1 - math.log2(1 - options.level))
+    if clusters is not None and side.count < least:
+        notes.append(
+            f"{side.count} clusters show no difference, however large it is; at least {least} are needed"
+        )
+    return side, notes
+
+
+def _tasks(rows: Sequence[Rows]) -> tuple[tuple[str, ...], Array] | None:
+    """Names of the groups that all files have alike, and the place of each row's among them."""
+    first = rows[0].groups
+    if first is None or any(row.groups is None or (row.groups != first).any() for row in rows):
+        return None
+    cells = np.array(["" if is_null(cell) else str(cell) for cell in first])
+    names, codes = np.unique(cells, return_inverse=True)
+    return (tuple(names.tolist()), codes) if 1 < len(names) <= _MOST_TASKS else None
+
+
+def _curves(rows: Sequence[Rows], side: Paired | None, seed: int) -> list[RankBins]:
+    """Replicates of each model's curve, of the same rows where they are; none where a model does not rank its rows."""
+    groups = [row.ranks.groups for row in rows if row.ranks is not None]
+    if len(groups) < len(rows):
+        return []
+    if side is None:
+        return [resampled(group, seed + 1 + i) for i, group in enumerate(groups)]
+    values = [present(row.values) for row in rows]
+    scores = [present(row.scores) for row in rows]
+    return jointly_resampled(groups, values, scores, seed, side.clusters)
 
 
 def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> str:
@@ -345,18 +374,19 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
         if repeated and ids == bases:
             ids = named_repeats(ids, epochs, every=True)
         if len(set(ids)) < len(ids):
-            twice = next(name for name, times in Counter(ids).items() if times > 1)
-            expected = f"each {key} once" + (
-                f" in an {EPOCH}" if key == KEY else ", as rows are matched by it"
-            )
-            remedy = "drop one of the rows, " + (
-                "or number them in `epoch`" if key == KEY else "or leave --key out"
-            )
-            raise InputError(
-                expected, got=f"{twice!r} twice", file=source.name, column=key, remedy=remedy
-            )
+            raise _named_twice(ids, key, source.name)
         out.append(replace(row, ids=np.array(ids, dtype=object)))
     return out
+
+
+def _named_twice(ids: Sequence[str], key: str, file: str) -> InputError:
+    """The error for an id that two rows of a file have."""
+    twice = next(name for name, times in Counter(ids).items() if times > 1)
+    expected, remedy = f"each {key} once, as rows are matched by it", "or leave --key out"
+    if key == KEY:
+        expected, remedy = f"each {key} once in an {EPOCH}", "or number them in `epoch`"
+    remedy = f"drop one of the rows, {remedy}"
+    return InputError(expected, got=f"{twice!r} twice", file=file, column=key, remedy=remedy)
 
 
 def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
@@ -375,13 +405,16 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
             remedy = (
                 "give each question its own id, such as group/id, or name another column with --key"
             )
-            remedy += (
-                "; repeats in other words are numbered in a column `epoch`"
-                if column == "input"
-                else ""
+            if column == "input":
+                remedy += "; repeats in other words are numbered in a column `epoch`"
+            raise InputError(
+                expected,
+                got=got,
+                remedy=remedy,
+                file=source.name,
+                row=int(places[i]) + 1,
+                column=column,
             )
-            where: Any = {"file": source.name, "row": int(places[i]) + 1, "column": column}
-            raise InputError(expected, got=got, remedy=remedy, **where)
 
 
 def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array]:
@@ -444,8 +477,14 @@ def _check_same_questions(
                 expected = (
                     f"{named[at][0]} as in {sources[0].name}, since the id {ids[at]} is the same"  # type: ignore[index]
                 )
-                where: Any = {"file": source.name, "row": int(places[at]) + 1, "column": column}  # type: ignore[index]
-                raise InputError(expected, got=named[at][1], remedy=remedy, **where)
+                raise InputError(
+                    expected,
+                    got=named[at][1],
+                    remedy=remedy,
+                    file=source.name,
+                    row=int(places[at]) + 1,  # type: ignore[index]
+                    column=column,
+                )
     return notes
 
 
@@ -686,7 +725,9 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     ]
 
 
-def _pair(domain: Domain, name: str, a: int, b: int, share: float, **more: Any) -> dict[str, Any]:
+def _pair(
+    domain: Domain, name: str, a: int, b: int, share: float, more: Mapping[str, Any]
+) -> dict[str, Any]:
     area = domain.values("auc_coverage")
     about = {
         "name": name,
@@ -731,7 +772,7 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
         say += f", selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
         say += f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
     more = {metric: [float(values[a]), float(values[b])], "contested": bool(doubt), "sentence": say}
-    return [_pair(domain, f"auc_against_{metric}", a, b, share, **more)]
+    return [_pair(domain, f"auc_against_{metric}", a, b, share, more)]
 
 
 def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
@@ -808,7 +849,8 @@ def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
         f"{percent(TAIL, 0)} of coverage, where little is answered and little may go wrong, {names[b]} is right "
         f"{percent(early[1])} of the time and {names[a]} {percent(early[0])}"
     )
-    return [_pair(domain, "tail", a, b, share, case=1, tail_accuracy=early, sentence=say)]
+    more = {"case": 1, "tail_accuracy": early, "sentence": say}
+    return [_pair(domain, "tail", a, b, share, more)]
 
 
 _TRUTH = (
@@ -993,27 +1035,9 @@ def _compared(
         domain, left_out = _read_domain(name, titles, sources, options, execution, tick)
         domains.append(domain)
         warnings += left_out
-        shown, sizes = (
-            name.replace("_", " "),
-            [evaluation.rows for evaluation in domain.evaluations],
-        )
-        if len(set(sizes)) > 1:
-            warnings.append(
-                f"{shown}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
-                "too) of different numbers of rows do not compare, since a first mistake is met sooner among more "
-                "rows; give each model equally many"
-            )
+        warnings += _said_of_sizes(domain)
     for domain in domains:
-        where, every = (
-            domain.name.replace("_", " "),
-            [evaluation.warnings for evaluation in domain.evaluations],
-        )
-        common = {line for line in every[0] if all(line in lines for lines in every)}
-        warnings += [f"{where}: {line}" for line in every[0] if line in common]
-        of_each = [
-            (title, line) for title, some in zip(titles, every, strict=True) for line in some
-        ]
-        warnings += [f"{title} ({where}): {line}" for title, line in of_each if line not in common]
+        warnings += _said_of(domain)
     curves: list[dict[str, Any]] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
@@ -1030,63 +1054,101 @@ def _compared(
         made = [getattr(record, name) for record in records]
         if all(one is not None for one in made):
             rankings["in_domain"][name] = ranked(titles, made)
-    on_target: list[dict[str, Any]] = []
     paired: dict[str, dict[str, Any]] = {
-        d.name: {"paired": d.paired, "why": d.why} for d in domains
+        domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains
     }
+    on_target: list[dict[str, Any]] = []
     if curves:
-        on_target, why = [], "the labels of the targets decide"
-        if any(curve["by_labels"] is None for curve in curves):
-            on_target, why = _pairs_on_target(domains[0], targets, options)
-        paired["target"] = {"paired": bool(on_target), "why": why}
-        if on_target:
-            prior, kinds = (
-                packaged_differences(),
-                {row["group"] for row in on_target if not row["undecided"]},
-            )
-            paired["target"] |= {
-                "assumes": prior.assumes,
-                "decided": [prior.why(kind) for kind in sorted(kinds)],
-            }
+        on_target, paired["target"] = _paired_on_target(domains[0], targets, curves, options)
         named = [
             key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)
         ]
         rankings["target"] = {
             key: ranked(titles, [curve[key] for curve in curves]) for key in named
         }
-    findings = [row for domain in domains for row in findings_of(domain)]
-    gap, (best, groups) = (
-        difference_of(domains[0], options.level),
-        to_best(domains[0], options.level),
+    level, gap = options.level, difference_of(domains[0], options.level)
+    best, groups = to_best(domains[0], level)
+    findings = [finding for domain in domains for finding in findings_of(domain)]
+    return Comparison(
+        models=tuple(records),
+        level=level,
+        seed=options.seed,
+        paired=paired,
+        settings=options.settings,
+        warnings=tuple(warnings),
+        difference=gap,
+        to_best=tuple(best),
+        groups=tuple(groups),
+        rankings=rankings,
+        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
+        pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),
+        tasks=tuple(tasks_of(domains[0], gap, level)),
+        findings=(*findings, *_findings_on_targets(titles, curves, on_target)),
     )
-    about: dict[str, Any] = {
-        "paired": paired,
-        "settings": options.settings,
-        "warnings": tuple(warnings),
-    }
-    about |= {
-        "difference": gap,
-        "to_best": tuple(best),
-        "groups": tuple(groups),
-        "rankings": rankings,
-    }
-    about["disagreements"] = tuple(row for domain in domains for row in disagreements(domain))
-    about["pairs"] = (
-        *(row for domain in domains for row in pairs_of(domain, options.level)),
-        *on_target,
+
+
+def _said_of_sizes(domain: Domain) -> list[str]:
+    """A warning where the models have different numbers of rows."""
+    sizes = [evaluation.rows for evaluation in domain.evaluations]
+    if len(set(sizes)) == 1:
+        return []
+    return [
+        f"{domain.name.replace('_', ' ')}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA "
+        "and NiDMA too) of different numbers of rows do not compare, since a first mistake is met sooner among more "
+        "rows; give each model equally many"
+    ]
+
+
+def _said_of(domain: Domain) -> list[str]:
+    """The warnings of the evaluations of a domain: those of all models once, then those of each."""
+    where, every = (
+        domain.name.replace("_", " "),
+        [evaluation.warnings for evaluation in domain.evaluations],
     )
-    about["tasks"] = tuple(tasks_of(domains[0], gap, options.level))
-    about["findings"] = (*findings, *_findings_on_targets(titles, curves, on_target))
-    return Comparison(models=tuple(records), level=options.level, seed=options.seed, **about)
+    common = {line for line in every[0] if all(line in lines for lines in every)}
+    of_each = [
+        (title, line) for title, lines in zip(domain.models, every, strict=True) for line in lines
+    ]
+    return [f"{where}: {line}" for line in every[0] if line in common] + [
+        f"{title} ({where}): {line}" for title, line in of_each if line not in common
+    ]
+
+
+def _paired_on_target(
+    domain: Domain,
+    targets: Sequence[Source],
+    curves: Sequence[Mapping[str, Any]],
+    options: CompareJob,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Each two models on the targets where no labels decide, and whether and why they were compared row by row."""
+    pairs, why = list[dict[str, Any]](), "the labels of the targets decide"
+    if any(curve["by_labels"] is None for curve in curves):
+        pairs, why = _pairs_on_target(domain, targets, options)
+    about: dict[str, Any] = {"paired": bool(pairs), "why": why}
+    if pairs:
+        prior = packaged_differences()
+        kinds = {row["group"] for row in pairs if not row["undecided"]}
+        decided = [prior.why(kind) for kind in sorted(kinds)]
+        about |= {"assumes": prior.assumes, "decided": decided}
+    return pairs, about
 
 
 def _read_rows(
     source: Source, options: CompareJob, execution: Execution
 ) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows."""
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
-    how["scale"] = None if options.scale is None else tuple(options.scale)
-    plan, skipped = plan_evaluation(source, options.metrics(), **how)
+    scale = None
+    if options.scale is not None:
+        low, high = options.scale
+        scale = (low, high)
+    plan, skipped = plan_evaluation(
+        source,
+        options.metrics(),
+        cluster=options.cluster,
+        level=options.level,
+        seed=options.seed,
+        scale=scale,
+    )
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     fields = tuple(
         dict.fromkeys((*plan.fields, "label", *(["group"] if "group" in source.fields else [])))
@@ -1227,8 +1289,13 @@ def _label_free(
     """The headline of `estimate` for a model on its target, its accuracy-coverage curve, and its warnings."""
     from .estimate import EstimateJob, estimated  # which no other part needs
 
-    how: dict[str, Any] = {"level": options.level, "seed": options.seed}
-    job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
+    job = EstimateJob(
+        home,
+        target,
+        target_accuracies=tuple(options.require),
+        level=options.level,
+        seed=options.seed,
+    )
     try:
         estimation = estimated(job, execution)
     except NotApplicable as error:
