@@ -353,16 +353,10 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
         return list(rows)
     named = []
     for source, row in zip(sources, rows, strict=True):
-        try:
-            ids = source.keys(key).take(row.places)
-            epochs = (
-                source.keys(EPOCH).take(row.places).to_pylist() if source.holds(EPOCH) else None
-            )
-        except InputError:
+        read = _ids_and_epochs(source, row, key)
+        if read is None:
             return list(rows)
-        if ids.null_count:
-            return list(rows)
-        named.append((ids.to_pylist(), epochs))
+        named.append(read)
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
     repeated = key == KEY and any(
         len(set(bases)) < len(bases) for bases in split
@@ -377,6 +371,20 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             raise _named_twice(ids, key, source.name)
         out.append(replace(row, ids=np.array(ids, dtype=object)))
     return out
+
+
+def _ids_and_epochs(
+    source: Source, row: Rows, key: str
+) -> tuple[list[Any], list[Any] | None] | None:
+    """The ids of rows and their epochs, if there are some; None where ids cannot tell rows apart."""
+    epochs = None
+    try:
+        ids = source.keys(key).take(row.places)
+        if source.holds(EPOCH):
+            epochs = source.keys(EPOCH).take(row.places).to_pylist()
+    except InputError:
+        return None
+    return None if ids.null_count else (ids.to_pylist(), epochs)
 
 
 def _named_twice(ids: Sequence[str], key: str, file: str) -> InputError:
@@ -1042,30 +1050,18 @@ def _compared(
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
         curves.append(curve)
-        warnings += [
-            f"{title} (target): {one.removeprefix('the target: ')}"
-            for one in lines
-            if _TRUTH not in one
-        ]
+        warnings += [f"{title} (target): {line}" for line in lines]
         tick()
     records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
-    for name in ("didma", "nidma"):
-        made = [getattr(record, name) for record in records]
-        if all(one is not None for one in made):
-            rankings["in_domain"][name] = ranked(titles, made)
+    rankings["in_domain"] |= _rankings_of_records(titles, records)
     paired: dict[str, dict[str, Any]] = {
         domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains
     }
     on_target: list[dict[str, Any]] = []
     if curves:
         on_target, paired["target"] = _paired_on_target(domains[0], targets, curves, options)
-        named = [
-            key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)
-        ]
-        rankings["target"] = {
-            key: ranked(titles, [curve[key] for curve in curves]) for key in named
-        }
+        rankings["target"] = _rankings_on_target(titles, curves)
     level, gap = options.level, difference_of(domains[0], options.level)
     best, groups = to_best(domains[0], level)
     findings = [finding for domain in domains for finding in findings_of(domain)]
@@ -1085,6 +1081,29 @@ def _compared(
         tasks=tuple(tasks_of(domains[0], gap, level)),
         findings=(*findings, *_findings_on_targets(titles, curves, on_target)),
     )
+
+
+def _rankings_of_records(
+    titles: Sequence[str], records: Sequence[ModelRecord]
+) -> dict[str, list[dict[str, Any]]]:
+    """Rankings by DiDMA and NiDMA, where every model has them."""
+    out = {}
+    for name in ("didma", "nidma"):
+        made = [getattr(record, name) for record in records]
+        if all(interval is not None for interval in made):
+            out[name] = ranked(titles, made)
+    return out
+
+
+def _rankings_on_target(
+    titles: Sequence[str], curves: Sequence[Mapping[str, Any]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Rankings by what is estimated on the targets of all models."""
+    return {
+        key: ranked(titles, [curve[key] for curve in curves])
+        for key in ("accuracy", "auc_coverage")
+        if all(key in curve for curve in curves)
+    }
 
 
 def _said_of_sizes(domain: Domain) -> list[str]:
@@ -1318,7 +1337,8 @@ def _label_free(
         value, lower, upper = (float(np.mean(line)) for line in (curve.y, curve.lower, curve.upper))
         mean = Interval(value, min(lower, value), max(upper, value), curve.level, curve.kind)
         out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": mean}
-    return out, estimation.warnings
+    warnings = (line for line in estimation.warnings if _TRUTH not in line)
+    return out, tuple(line.removeprefix("the target: ") for line in warnings)
 
 
 def _pairs_on_target(
@@ -1332,28 +1352,18 @@ def _pairs_on_target(
     there, ids = [], []
     key = KEY if options.key is None else options.key.partition("=")[0]
     for target in targets:
-        fields = [
-            name
-            for name in ("prediction", "probabilities", "logits", "members")
-            if name in target.fields
-        ]
-        parts: list[Array] = []
-        for batch in target.batches(fields) if fields else ():
-            parts.append(named_classes(batch, batch.predicted))  # type: ignore[arg-type]
-            if sum(map(len, parts)) > LIMIT:
-                return [], f"{target.name}: there are too many rows to keep them in order"
-        if not parts:
-            return [], f"{target.name}: there are no predicted classes"
-        there.append(np.concatenate(parts))
+        named, why = _named_on(target)
+        if named is None:
+            return [], f"{target.name}: {why}"
+        there.append(named)
         ids.append(_ids(target, key) if target.holds(key) else None)
     if len({len(named) for named in there}) > 1:
         return [], "the targets' files have different numbers of rows"
-    if all(names is not None for names in ids):
-        orders = [np.argsort(names, kind="stable") for names in ids]  # type: ignore[arg-type]
-        if any(
-            (names[order] != ids[0][orders[0]]).any()  # type: ignore[index]
-            for names, order in zip(ids, orders, strict=True)
-        ):
+    by_id = all(names is not None for names in ids)
+    if by_id:
+        orders = [np.argsort(present(names), kind="stable") for names in ids]
+        sorted_ids = [present(names)[order] for names, order in zip(ids, orders, strict=True)]
+        if any((names != sorted_ids[0]).any() for names in sorted_ids):
             return [], "the targets' files hold different ids"
         there = [named[order] for named, order in zip(there, orders, strict=True)]
     numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
@@ -1367,9 +1377,21 @@ def _pairs_on_target(
         sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
         seen = {"parted": signs.share, "group": group}
         out.append({**about, "difference": difference.to_dict(), **sure, **seen})
-    return out, "the ids are the same" if all(
-        names is not None for names in ids
-    ) else "the files are read row by row"
+    return out, "the ids are the same" if by_id else "the files are read row by row"
+
+
+def _named_on(target: Source) -> tuple[Array | None, str]:
+    """The classes that a model predicts on its target; None, and why, where they are not known or too many."""
+    answers = ("prediction", "probabilities", "logits", "members")
+    fields = [name for name in answers if name in target.fields]
+    parts: list[Array] = []
+    for batch in target.batches(fields) if fields else ():
+        parts.append(named_classes(batch, batch.predicted))  # type: ignore[arg-type]
+        if sum(map(len, parts)) > LIMIT:
+            return None, "there are too many rows to keep them in order"
+    if not parts:
+        return None, "there are no predicted classes"
+    return np.concatenate(parts), ""
 
 
 def _findings_on_targets(
@@ -1381,13 +1403,10 @@ def _findings_on_targets(
     of = "by_labels" if all_labelled else "accuracy"
     remedy = "compare these files themselves, row by row"
     remedy = remedy if all_labelled else "a few labels decide it (`oodometer rank`)"
-    values = [float(model[of].value) for model in curves]
     by_models = {(titles.index(row["a"]), titles.index(row["b"])): row for row in pairs}
-    if by_models:  # the order of the models by how likely they beat the others
-        values = [0.0] * len(titles)
-        for (a, b), row in by_models.items():
-            values[a] += row["p_a_better"]
-            values[b] += 1 - row["p_a_better"]
+    values = [float(model[of].value) for model in curves]
+    if by_models:
+        values = _beaten(by_models, len(titles))
     order = sorted(range(len(curves)), key=lambda model: -values[model])
     for first, second in combinations(order, 2) if by_models else pairwise(order):
         pair, (a, b) = by_models.get((min(first, second), max(first, second))), (first, second)
@@ -1396,15 +1415,10 @@ def _findings_on_targets(
         better, worse = curves[a][of], curves[b][of]
         say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}"
         if pair is None:
-            apart = better.lower > worse.upper
-            say += f", {percent(better.value)} against {percent(worse.value)}"
-            say += "" if apart else f", but their intervals overlap: undecided; {remedy}"
+            apart, more = better.lower > worse.upper, _by_intervals(better, worse, remedy)
         else:
-            apart, sign = not pair["undecided"], 1 if a < b else -1
-            value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))
-            chance = max(pair["p_a_better"], 1 - pair["p_a_better"])
-            say += f" by {points(value)} ({' to '.join(f'{100 * x:+.1f}' for x in sorted(ends))}), with probability "
-            say += f"{percent(chance)}: {'decided' if apart else f'undecided; {remedy}'}"
+            apart, more = not pair["undecided"], _by_difference(pair, a < b, remedy)
+        say += more
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[model]} deserves no trust"
@@ -1412,3 +1426,30 @@ def _findings_on_targets(
         verdict = {"contested": False, "undecided": not apart, "share": None, "sentence": say}
         out.append({**about, "accuracy": [better.value, worse.value], **verdict})
     return out
+
+
+def _beaten(pairs: Mapping[tuple[int, int], Mapping[str, Any]], models: int) -> list[float]:
+    """How many others each model likely beats."""
+    values = [0.0] * models
+    for (a, b), row in pairs.items():
+        values[a] += row["p_a_better"]
+        values[b] += 1 - row["p_a_better"]
+    return values
+
+
+def _by_intervals(better: Interval, worse: Interval, remedy: str) -> str:
+    """The values of two models, and whether their intervals overlap."""
+    say = f", {percent(better.value)} against {percent(worse.value)}"
+    if better.lower > worse.upper:
+        return say
+    return f"{say}, but their intervals overlap: undecided; {remedy}"
+
+
+def _by_difference(pair: Mapping[str, Any], in_order: bool, remedy: str) -> str:
+    """By how much, and how surely, one of two models is ahead; ``in_order``: it is the first of the pair."""
+    sign = 1 if in_order else -1
+    value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))
+    chance = max(pair["p_a_better"], 1 - pair["p_a_better"])
+    verdict = f"undecided; {remedy}" if pair["undecided"] else "decided"
+    span = " to ".join(f"{100 * end:+.1f}" for end in sorted(ends))
+    return f" by {points(value)} ({span}), with probability {percent(chance)}: {verdict}"

@@ -158,6 +158,11 @@ def _file_of_data(data: Any, options: Reading) -> str:
     return "reference" if hasattr(options, "reference") else "predictions"
 
 
+def _of_labels(renamings: Mapping[str, str]) -> dict[str, str]:
+    """Renamings of a file of labels: a column that is called as the one of probabilities is the truth there."""
+    return {theirs: ours for theirs, ours in renamings.items() if not ours.startswith("prob_")}
+
+
 @dataclass
 class _Opening:
     """A source that is being opened: which file it is, what it is known by, renamings by hand of this file alone, those
@@ -319,10 +324,8 @@ class Opener:
         self._opened.add(file)
         known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
         renamings = {**self.mapping, **self._guesses.get(known, {})}
-        if labels:  # a column that is called as the one of probabilities is the truth there
-            renamings = {
-                theirs: ours for theirs, ours in renamings.items() if not ours.startswith("prob_")
-            }
+        if labels:
+            renamings = _of_labels(renamings)
         by_hand = renamings_of(self._of_one_file, file)
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
@@ -572,11 +575,7 @@ def with_features(
             encoding_before
         ) if lacks and target and encoding_before else target
     files = [*sources, *([] if target is None else [target])]
-    for source in files:
-        if "features" in source.fields:
-            raise UsageError(
-                f"{source.name} holds `features` already; leave --features out, or rename those columns"
-            )
+    _check_without_features(files)
     from ..store.learn_encoding import learn_encoding
 
     left_out: dict[str, str] = {}
@@ -597,6 +596,15 @@ def with_features(
     return [
         source.encoded(encoding) for source in sources
     ], None if target is None else target.encoded(encoding)
+
+
+def _check_without_features(files: Sequence[Source]) -> None:
+    """Raise `UsageError` for a file that holds features already."""
+    for source in files:
+        if "features" in source.fields:
+            raise UsageError(
+                f"{source.name} holds `features` already; leave --features out, or rename those columns"
+            )
 
 
 def _columns_of_all(

@@ -42,9 +42,7 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     """
     references = _references(options, len(models))
     key, label = options.columns.id or "id", options.columns.label or "label"
-    mapping = dict(renamings(options.mapping, options.positive) or {})
-    if options.examples is None and label != "label":
-        mapping[label] = "label"
+    mapping = _renamings(options)
     table = None
     if options.examples is not None:
         table = open_table(options.examples, [key, label, CHOSEN, *mapping])
@@ -63,10 +61,7 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     rows = np.concatenate([labelled, np.flatnonzero(codes < 0)])
     clusters = _clusters(records[0], ids, labelled, key, options.cluster)
     if table is not None and not len(labelled):
-        remedy = "fill in a few, or leave --examples out to rank without any label"
-        file = table.file or table.name
-        raise InputError("labelled rows", got="none: no row has a label", remedy=remedy, file=file)
-    whole_numbers = records[0].columns[key].dtype.kind in "iu"
+        raise _without_labels(table)
     return Answered(
         names=tuple(name for name, _ in models),
         sources=tuple(files),
@@ -75,12 +70,34 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         ids=tuple(ids[row] for row in rows),
         modality="predictions",
         id_column=key,
-        numbered=whole_numbers and not any("_" in name for name in ids),
+        numbered=_are_numbers(records[0].columns[key], ids),
         label_column="label" if table is None else label,
         chosen=chosen[labelled] if chosen[labelled].any() else None,
         references=_known_ground(references, opener, Axes(records[0].classes)),
         clusters=clusters,
         cluster_column=options.cluster or key,
+    )
+
+
+def _renamings(options: Asked) -> dict[str, str]:
+    """Columns to rename, theirs -> ours, with that of the truth where the files hold it."""
+    mapping = dict(renamings(options.mapping, options.positive) or {})
+    if options.examples is None and options.columns.label not in (None, "label"):
+        mapping[str(options.columns.label)] = "label"
+    return mapping
+
+
+def _are_numbers(column: Array, names: Sequence[str]) -> bool:
+    """Whether ids are whole numbers, none of which repeats."""
+    return column.dtype.kind in "iu" and not any("_" in name for name in names)
+
+
+def _without_labels(table: RawTable) -> InputError:
+    return InputError(
+        "labelled rows",
+        got="none: no row has a label",
+        remedy="fill in a few, or leave --examples out to rank without any label",
+        file=table.file or table.name,
     )
 
 

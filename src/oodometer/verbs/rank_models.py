@@ -323,17 +323,18 @@ def _read_rows(
     _check_readable(examples, live, columns)
     batches: list[Batch] = list(examples.batches(_BATCH))
     parts = [batch.data for batch in batches]
-    if examples.modality in _TEXTS and len(parts) > 1:
-        texts = tuple(text for part in parts for text in part.inputs)
-        parts = [Dataset(examples.name, texts, modality=parts[0].modality)]
+    if examples.modality in _TEXTS:
+        parts = _in_one_part(examples.name, parts)
 
     def cells(column: str | None) -> list[Any]:
         return [value for batch in batches for value in batch.columns.get(column or "", ())]
 
-    ids, names = tuple(name for batch in batches for name in batch.data.ids), cells(key)
+    ids, names = tuple(name for part in batches for name in part.data.ids), cells(key)
     check_filled(names, file, key)
     _check_single(ids, file, key)
-    targets = tuple(target for batch in batches for target in batch.data.targets) if label else ()
+    targets: tuple[Any, ...] = ()
+    if label:
+        targets = tuple(target for batch in batches for target in batch.data.targets)
     return Rows(
         parts=tuple(parts),
         targets=targets,
@@ -344,8 +345,20 @@ def _read_rows(
         inputs=() if examples.modality == "image" else tuple(getattr(examples, "inputs", ())),
         chosen=tuple(map(was_chosen, cells(CHOSEN))),
         clusters=ids if cluster == key and key else tuple(cells(cluster)),
-        numbered=bool(names) and all(isinstance(name, int | np.integer) for name in names),
+        numbered=_are_numbers(names),
     )
+
+
+def _in_one_part(name: str, parts: list[Dataset]) -> list[Dataset]:
+    """Texts that were read in batches as one data set."""
+    if len(parts) < 2:
+        return parts
+    texts = tuple(text for part in parts for text in part.inputs)
+    return [Dataset(name, texts, modality=parts[0].modality)]
+
+
+def _are_numbers(names: Sequence[Any]) -> bool:
+    return bool(names) and all(isinstance(name, int | np.integer) for name in names)
 
 
 def _kept_columns(

@@ -556,6 +556,31 @@ def _quality(record: Predictions, options: StressOptions) -> dict[str, Interval]
     return dict(evaluate(record, metrics=METRICS, level=options.level, seed=options.seed).metrics)
 
 
+def _bare_point(rows: int, condition: Condition | None) -> StressPoint:
+    """A point without any answers."""
+    bare = StressPoint(
+        severity=None,
+        rows=rows,
+        dropped={},
+        words=None,
+        targets=None,
+        predictions=(),
+        truncated=0,
+        metrics={},
+        common_rows=0,
+        common={},
+    )
+    if condition is None:
+        return bare
+    return replace(
+        bare,
+        severity=condition.severity,
+        dropped=dict(condition.dropped),
+        words=condition.words,
+        targets=condition.targets,
+    )
+
+
 def _point(
     options: StressOptions,
     judged: Sequence[_Judged],
@@ -566,18 +591,7 @@ def _point(
     """A point of a curve from the answers of all runs, at least one unless no row could be shifted; ``condition``: None
     for the data as they are.
     """
-    point = StressPoint(
-        severity=None if condition is None else condition.severity,
-        rows=rows,
-        dropped={} if condition is None else dict(condition.dropped),
-        words=None if condition is None else condition.words,
-        targets=None if condition is None else condition.targets,
-        predictions=(),
-        truncated=0,
-        metrics={},
-        common_rows=0,
-        common={},
-    )
+    point = _bare_point(rows, condition)
     if not judged:
         return point
     same = []

@@ -71,8 +71,7 @@ def jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
                 f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
                 "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
             )
-    if jury.metric != "exact":
-        _check_for_metric(jury.metric, options)
+    _check_for_metric(jury.metric, options)
     # the last voter, where rows hold no answers of it
     confidence = options.with_confidence and CONFIDENCE not in names
     return replace(
@@ -158,7 +157,9 @@ def _existing(options: JudgeOptions) -> list[Member]:
 
 
 def _check_for_metric(metric: str, options: JudgeOptions) -> None:
-    """Raise `UsageError` for what goes with judges of right and wrong alone."""
+    """Raise `UsageError` where judges predict a metric, for what goes with those of right and wrong alone."""
+    if metric == "exact":
+        return
     sets = options.calibrate is not None or options.threshold is not None
     for asked, words in (
         (
