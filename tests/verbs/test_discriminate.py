@@ -417,10 +417,10 @@ def test_verdicts_are_a_metric_of_zero_and_one(judges: int, rows: int, seed: int
     by_votes = vote_numbers(Predictions.from_arrays(votes=votes), None, 0.9)
     by_metric = metric_numbers(votes.astype(np.float32), None, 0.9)
     for name in ("lower", "upper", "mean", "single", "estimate"):
-        assert by_metric[name].value == pytest.approx(by_votes[name].value)
-    for one, other in zip(by_metric["ladder"], by_votes["ladder"], strict=True):
+        assert getattr(by_metric, name).value == pytest.approx(getattr(by_votes, name).value)
+    for one, other in zip(by_metric.ladder, by_votes.ladder, strict=True):
         assert one["share"].value == pytest.approx(other["share"].value)
-    for one, other in zip(by_metric["bounds"], by_votes["bounds"], strict=True):
+    for one, other in zip(by_metric.bounds, by_votes.bounds, strict=True):
         assert [one[n].value for n in ("lower", "upper")] == pytest.approx(
             [other[n].value for n in ("lower", "upper")]
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from ..audits.labels import (
     unlike,
 )
 from ..audits.proxy import Proxy, choose_proxy
-from ..audits.result import Audit, noticeable, strata
-from ..audits.suggestion import COUNTS, expected_widths, suggest
+from ..audits.result import Audit, Noticeable, noticeable, strata
+from ..audits.suggestion import COUNTS, ExpectedWidths, Suggestion, expected_widths, suggest
 from ..audits.worksheet import Worksheet, check_worksheet, write_worksheet
 from ..errors import NotApplicable, UsageError
 from ..headline.alarms import alarm_rules
@@ -34,8 +34,9 @@ from ..options import verb
 from ..passes.folding import Execution
 from ..passes.reference import label_warnings, read_reference
 from ..predictions import Predictions
+from ..results import Estimate, Interval
 from ..results.alarms import AlarmRule
-from ..store import refuse_clashes
+from ..store import Source, refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
 from .estimate import estimated
@@ -136,166 +137,291 @@ def audit(options: AuditJob) -> Audit:
         return with_classes_of_all(run, given, options)
 
 
+@final
+class _Scored(NamedTuple):
+    """The target as one pass shows it: what stands for labels that are missing, f of each row, its verdict where the
+    target holds labels (-1 for none), its class, None where some batch tells none.
+    """
+
+    source: Source
+    proxy: Proxy
+    score: Array
+    correct: Array
+    predicted: Array | None
+
+
+@final
+class _Labels(NamedTuple):
+    """Labelled rows; what they are worth where rows depend on each other, the interval then and
+    what to say; why they can hardly be a random sample.
+    """
+
+    sampled: SampledRows
+    clustered: tuple[SampledRows, Estimate, str] | None
+    biased: str | None
+
+    @property
+    def counted(self) -> SampledRows:
+        """The rows as independent ones."""
+        return self.sampled if self.clustered is None else self.clustered[0]
+
+
+@final
+@dataclass(frozen=True)
+class _Judged:
+    """What labels say: intervals, the test of the label-free one, accuracies at which it would speak; nothing without
+    labels.
+    """
+
+    labels: int = 0
+    correct: int | None = None
+    weighted: bool = False
+    not_random: str | None = None
+    estimate: Estimate | None = None
+    label_only: Estimate | None = None
+    intervals: tuple[Estimate, ...] = ()
+    effective_labels: float | None = None
+    p_value: float | None = None
+    noticeable: Noticeable | None = None
+    warnings: tuple[str, ...] = ()
+
+
 def _audit(options: AuditJob, execution: Execution) -> Audit:
     level, seed = options.level, options.seed
     opener = opener_for(options)
     sources = opener.references(options.reference, options.classes)
     target = opener.target(options.target, where=options.where)
+    _check_key(target, options)
+    given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
+    files = [open_labels(data, opener.labels) for data in given if data is not None]
+    opener.check()
+    quiet = execution.heard_by(None)
+    reference = Predictions.concat(
+        [read_reference(source, execution=quiet, seed=seed).record for source in sources]
+    )
+    scored = _score(target, reference, seed, quiet)
+    score, slope = scored.score, scored.proxy.slope
+    parts = _read_parts(files, scored, options)
+    sampled = collect(parts, score, seed) if parts else None
+    # faults of the labels have been told by now, before the work that takes long
+    homes, away = with_features(sources, target, options.features, [options.key])
+    labels, bets, evidence = None, None, LabelEvidence(0.0, 0.0, 0, len(score))
+    if sampled is not None:
+        biased = _biased(sampled, parts, score, scored.predicted, reference)
+        clustered = _clustered(sampled, target, sources[0], options)
+        labels, bets = _Labels(sampled, clustered, biased), (sampled, score, slope)
+        evidence = LabelEvidence.of_sample(labels.counted, score, len(sampled), biased)
+    job = EstimateJob(
+        homes,
+        away,
+        methods=options.methods,
+        level=level,
+        cluster=options.cluster,
+        seed=seed,
+        margin=options.margin,
+        fail_below=options.fail_below,
+        fail_drop=options.fail_drop,
+    )
+    estimation = estimated(job, execution, evidence)
+    headline = estimation.headline_without_labels or estimation.headline
+    posterior = posterior_of_result(estimation, evidence, packaged_prior())
+    accuracy = float(estimation.reference["accuracy"])
+    bounds = [rule.bound(accuracy) for rule in options.alarm_rules] or [accuracy - options.margin]
+    judged = _Judged()
+    if labels is not None:
+        judged = _judge(labels, scored, headline.interval, level, seed)
+    # of the target's own labels the estimate has spoken
+    of_truth = _said_of_truth(parts, scored) if files else []
+    suggestion = _suggest(scored, parts, sources[0], options) if options.suggest else None
+    expected = None
+    if options.expected_widths:
+        today = judged.estimate or headline
+        expected = _expected(scored, judged.labels, today.interval, options)
+    none = np.zeros(0, dtype=np.int64)
+    row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
+    return Audit(
+        labels=judged.labels,
+        rows=len(score),
+        headline=headline,
+        estimate=judged.estimate,
+        label_only=judged.label_only,
+        intervals=judged.intervals,
+        effective_labels=judged.effective_labels,
+        p_value=judged.p_value,
+        level=level,
+        seed=seed,
+        warnings=(
+            *_unanswered(estimation.warnings, labels is not None),
+            *opener.notes,
+            *(line for part in parts for line in part.said),
+            *judged.warnings,
+            *of_truth,
+        ),
+        suggestion=suggestion,
+        reference={k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference},
+        target={"name": target.name},
+        correct=judged.correct,
+        weighted=judged.weighted,
+        slope=slope,
+        explained=_explained(score, slope),
+        noticeable=judged.noticeable,
+        strata=strata(score, row, right, None if suggestion is None else suggestion.row),
+        expected_widths=expected,
+        proxy=scored.proxy.name,
+        believed=audited(estimation, posterior),
+        suggest_by=options.suggest_by,
+        not_random=judged.not_random,
+        fell=estimation.fell,
+        alarms=estimation.alarms,
+        decisions=tuple(decide_by_labels(posterior, bound, bets) for bound in bounds),
+    )
+
+
+def _check_key(target: Source, options: AuditJob) -> None:
+    """Raise `UsageError` where rows that are suggested could not be found again."""
     if target.where and options.out is not None and options.key is None and not target.holds(KEY):
         why = (
             "rows that are suggested beside --where are known by a key, since others were left out"
         )
         raise UsageError(f"{why}; name it with --key")
-    given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
-    told = [open_labels(data, opener.labels) for data in given if data is not None]
-    opener.check()
-    quiet = execution.heard_by(None)
-    read = Predictions.concat(
-        [read_reference(s, execution=quiet, seed=seed).record for s in sources]
-    )
+
+
+def _clustered(
+    sampled: SampledRows, target: Source, reference: Source, options: AuditJob
+) -> tuple[SampledRows, Estimate, str] | None:
+    """What labels of dependent rows are worth, by the column that is named here or in a fitted file."""
+    fitted = getattr(reference, "fitted", None)
+    known = None if fitted is None else fitted.options.get("cluster")
+    return clustered_labels(sampled, target, options.cluster or known, options.level, known)
+
+
+def _score(target: Source, reference: Predictions, seed: int, quiet: Execution) -> _Scored:
+    """Read the target once."""
     judges = None
     if "votes" in target.fields:
         first = next(iter(target.batches(["votes"], rows=1)), None)
         judges = None if first is None or first.votes is None else len(first.votes)
-    proxy = choose_proxy(read, target.fields, judges, seed)
-    slope = proxy.slope
-    merge = lambda a, b: tuple(own + more for own, more in zip(a, b, strict=True))  # noqa: E731
+    proxy = choose_proxy(reference, target.fields, judges, seed)
+    merge = lambda a, b: tuple(one + more for one, more in zip(a, b, strict=True))  # noqa: E731
     scores, classes, truths = quiet.fold(_Rows(proxy), target.parts(each=quiet.each), merge)
-    score, correct = np.concatenate(scores), np.concatenate(truths)
-    predicted = (
-        np.concatenate(classes) if len(classes) == len(scores) else None
-    )  # none where some batch tells no class
-    parts = [read_labels(source, target, predicted, len(score), options.key) for source in told]
-    if not told and (correct >= 0).any():
-        absent = np.full(len(score), np.nan)
-        parts = [LabelledRows(target.name, np.arange(len(score)), correct, absent, absent)]
+    predicted = np.concatenate(classes) if len(classes) == len(scores) else None
+    return _Scored(target, proxy, np.concatenate(scores), np.concatenate(truths), predicted)
+
+
+def _read_parts(files: Sequence[Source], scored: _Scored, options: AuditJob) -> list[LabelledRows]:
+    """The labelled rows of each file, without any those of the target itself; `UsageError` for none at all."""
+    target, rows = scored.source, len(scored.score)
+    parts = [read_labels(file, target, scored.predicted, rows, options.key) for file in files]
+    if not files and (scored.correct >= 0).any():
+        absent = np.full(rows, np.nan)
+        parts = [LabelledRows(target.name, np.arange(rows), scored.correct, absent, absent)]
     if not parts and not options.suggest:
         remedy = "give --labels FILE, or ask which rows to label with --suggest N --out FILE"
         raise UsageError(f"there are no labels: {remedy}")
-    sampled = collect(parts, score, seed) if parts else None
-    # faults of the labels have been told by now, before the work that takes long
-    homes, away = with_features(sources, target, options.features, [options.key])
-    how: dict[str, Any] = {
-        name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "margin")
-    }
-    how |= {"fail_below": options.fail_below, "fail_drop": options.fail_drop}
-    counted, clustered, biased, evidence = (
-        sampled,
-        None,
-        None,
-        LabelEvidence(0.0, 0.0, 0, len(score)),
-    )
-    if sampled is not None:
-        biased = _biased(sampled, parts, score, predicted, read)
-        fitted = getattr(sources[0], "fitted", None)
-        known = None if fitted is None else fitted.options.get("cluster")
-        clustered = clustered_labels(sampled, target, options.cluster or known, level, known)
-        counted = sampled if clustered is None else clustered[0]
-        evidence = LabelEvidence.of_sample(counted, score, len(sampled), biased)
-    estimation = estimated(EstimateJob(homes, away, **how), execution, evidence)
-    headline = estimation.headline_without_labels or estimation.headline
-    answered = (
-        "the target holds labels",
-        "do not decide",
-        *(("label some target rows",) if parts else ()),
-    )
-    warnings = [w for w in estimation.warnings if not any(words in w for words in answered)]
-    warnings += [*opener.notes, *(line for part in parts for line in part.said)]
-    about: dict[str, Any] = {"labels": 0, "intervals": ()}
-    about |= dict.fromkeys(("estimate", "label_only", "effective_labels", "p_value"))
-    posterior = posterior_of_result(estimation, evidence, packaged_prior())
-    bets = None if sampled is None else (sampled, score, slope)
-    reference = float(estimation.reference["accuracy"])
-    bounds = [rule.bound(reference) for rule in options.alarm_rules] or [reference - options.margin]
-    decisions = tuple(decide_by_labels(posterior, bound, bets) for bound in bounds)
-    about |= {"alarms": estimation.alarms, "fell": estimation.fell, "decisions": decisions}
-    today = headline.interval
-    if sampled is not None and counted is not None:
-        claim = (headline.interval.lower, headline.interval.upper)
-        judgement = judge(counted, score, slope, level, seed)
-        if biased is None:
-            power = (
-                None if counted.weighted else noticeable(len(counted), len(score), *claim, level)
-            )
-            about |= {"p_value": refutes(counted, score, slope, *claim, level), "noticeable": power}
-        about |= {
-            "labels": len(sampled),
-            "correct": int(sampled.correct.sum()),
-            "weighted": sampled.weighted,
-        }
-        if clustered is not None:
-            worth, own, line = clustered
-            warnings.append(line)
-            judgement = Judgement(own, own, (own,), float(len(worth)), judgement.warnings)
-        if biased is not None:
-            warnings.append(no_random_sample(biased))
-            judgement = judgement.conditional(
-                "the labelled rows stand for all rows, which a test contradicts"
-            )
-        about |= {name: value for name, value in vars(judgement).items() if name != "warnings"}
-        today = judgement.estimate.interval
-        warnings += judgement.warnings
-        labels = [part for part in parts if part.label is not None]
-        if (
-            told and predicted is not None and labels
-        ):  # of the target's own labels the estimate has spoken
-            rows = np.concatenate([part.row for part in labels])
-            truth = np.concatenate([np.asarray(part.label) for part in labels])
-            record = Predictions(len(rows), target.classes, label=truth, prediction=predicted[rows])
-            warnings += label_warnings("the audited rows", [record], record.accuracy)
-    suggestion = None
-    if options.suggest:
-        done = [part.row[part.correct >= 0] for part in parts]
-        labelled = np.unique(np.concatenate(done)) if done else None
-        share = 1.0 if options.suggest_by == "random" else None
-        suggestion = suggest(
-            score, slope, options.suggest, level, labelled=labelled, share=share, seed=seed
+    return parts
+
+
+def _unanswered(warnings: Sequence[str], labels: bool) -> list[str]:
+    """Warnings of an estimate but those that an audit answers."""
+    answered = ["the target holds labels", "do not decide"]
+    if labels:
+        answered.append("label some target rows")
+    return [line for line in warnings if not any(words in line for words in answered)]
+
+
+def _judge(labels: _Labels, scored: _Scored, claim: Interval, level: float, seed: int) -> _Judged:
+    """The intervals of labelled rows, and the test of the label-free interval where they may be a random sample."""
+    counted, score, slope = labels.counted, scored.score, scored.proxy.slope
+    judgement = judge(counted, score, slope, level, seed)
+    p_value, power, warnings = None, None, list[str]()
+    if labels.biased is None:
+        ends = claim.lower, claim.upper
+        p_value = refutes(counted, score, slope, *ends, level)
+        if not counted.weighted:
+            power = noticeable(len(counted), len(score), *ends, level)
+    if labels.clustered is not None:
+        worth, estimate, line = labels.clustered
+        warnings.append(line)
+        effective = float(len(worth))
+        judgement = Judgement(estimate, estimate, (estimate,), effective, judgement.warnings)
+    if labels.biased is not None:
+        warnings.append(no_random_sample(labels.biased))
+        judgement = judgement.conditional(
+            "the labelled rows stand for all rows, which a test contradicts"
         )
-        if options.out is not None:
-            sheet = Worksheet.of(
-                suggestion, target, predicted=predicted, key=target_key(options.key, target)
-            )
-            feeds = getattr(getattr(sources[0], "layout", None), "feeds", {})
-            question = options.question or sheet.question(
-                feeds["label"].columns[0] if "label" in feeds else "label"
-            )
-            write_worksheet(sheet, options.out, title=Path(target.name).name, question=question)
-    expected = None
-    if options.expected_widths:
-        # planned for half a hit among one label more, so that no errors among few labels do not promise a point
-        many = about["labels"]
-        accuracy = today.value if not many else (many * today.value + 0.5) / (many + 1)
-        counts = (*COUNTS, many) if many <= COUNTS[-1] else COUNTS
-        expected = expected_widths(score, slope, level, accuracy, today, counts, seed)
-    none = np.zeros(0, dtype=np.int64)
-    row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
-    # the share of a label's variance that is taken away, 1 - var(Y - slope f) / var(Y), where Y is 1 with chance f
+    return _Judged(
+        labels=len(labels.sampled),
+        correct=int(labels.sampled.correct.sum()),
+        weighted=labels.sampled.weighted,
+        not_random=labels.biased,
+        estimate=judgement.estimate,
+        label_only=judgement.label_only,
+        intervals=judgement.intervals,
+        effective_labels=judgement.effective_labels,
+        p_value=p_value,
+        noticeable=power,
+        warnings=(*warnings, *judgement.warnings),
+    )
+
+
+def _said_of_truth(parts: Sequence[LabelledRows], scored: _Scored) -> list[str]:
+    """What the classes of labelled rows say of the column of labels, where classes are known."""
+    labels = [(part.row, part.label) for part in parts if part.label is not None]
+    if scored.predicted is None or not labels:
+        return []
+    rows = np.concatenate([row for row, _ in labels])
+    truth = np.concatenate([np.asarray(label) for _, label in labels])
+    record = Predictions(
+        len(rows), scored.source.classes, label=truth, prediction=scored.predicted[rows]
+    )
+    return list(label_warnings("the audited rows", [record], record.accuracy))
+
+
+def _suggest(
+    scored: _Scored, parts: Sequence[LabelledRows], reference: Source, options: AuditJob
+) -> Suggestion:
+    """Rows to label next, which are written where so asked."""
+    done = [part.row[part.correct >= 0] for part in parts]
+    suggestion = suggest(
+        scored.score,
+        scored.proxy.slope,
+        options.suggest,
+        options.level,
+        labelled=np.unique(np.concatenate(done)) if done else None,
+        share=1.0 if options.suggest_by == "random" else None,
+        seed=options.seed,
+    )
+    if options.out is not None:
+        target = scored.source
+        key = target_key(options.key, target)
+        sheet = Worksheet.of(suggestion, target, predicted=scored.predicted, key=key)
+        feeds = getattr(getattr(reference, "layout", None), "feeds", {})
+        label = feeds["label"].columns[0] if "label" in feeds else "label"
+        question = options.question or sheet.question(label)
+        write_worksheet(sheet, options.out, title=Path(target.name).name, question=question)
+    return suggestion
+
+
+def _expected(scored: _Scored, labels: int, today: Interval, options: AuditJob) -> ExpectedWidths:
+    """Widths to expect of more labels, planned for half a hit among one label more, so that no errors among few labels
+    do not promise a point.
+    """
+    accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
+    counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
+    slope = scored.proxy.slope
+    return expected_widths(
+        scored.score, slope, options.level, accuracy, today, counts, options.seed
+    )
+
+
+def _explained(score: Array, slope: float) -> float:
+    """The share of a label's variance that is taken away, 1 - var(Y - slope f) / var(Y), where Y is 1 with chance f."""
     mean = float(score.mean())
     second = float(
         np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score))
     )
-    whole = mean * (1 - mean)
-    explained = 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
-    about |= {
-        "rows": len(score),
-        "headline": headline,
-        "level": level,
-        "seed": seed,
-        "warnings": tuple(warnings),
-    }
-    about |= {
-        "suggestion": suggestion,
-        "suggest_by": options.suggest_by,
-        "expected_widths": expected,
-    }
-    believed = audited(estimation, posterior)
-    about |= {"target": {"name": target.name}, "believed": believed, "not_random": biased}
-    about |= {"slope": slope, "proxy": proxy.name, "explained": explained}
-    about["reference"] = {
-        k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference
-    }
-    about["strata"] = strata(score, row, right, None if suggestion is None else suggestion.row)
-    return Audit(**about)
+    variance = mean * (1 - mean)
+    return 1 - (second - (mean * (1 - slope)) ** 2) / variance if variance > 0 else 0.0
 
 
 def _biased(

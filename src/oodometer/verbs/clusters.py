@@ -162,16 +162,9 @@ def side_of(
     counts = None if statistics is None else statistics.label_counts
     values, cells = [], []
     for batch in (batch for source in sources for batch in source.batches(fields=_FIELDS)):
-        values.append(
-            np.where(batch.verdicts >= 0, batch.verdicts, np.nan)
-            if labelled
-            else _confidence(batch)
-        )
-        counts = (
-            counts
-            if counts is not None and counts.why_not(batch) is None and batch.has_prediction
-            else None
-        )
+        values.append(_correctness(batch) if labelled else _confidence(batch))
+        if counts is not None and not (counts.why_not(batch) is None and batch.has_prediction):
+            counts = None
         cells.append(np.zeros(len(batch)) if counts is None else counts.cells(batch))
     value = np.concatenate(values)
     finite = np.isfinite(value)
@@ -179,9 +172,9 @@ def side_of(
     if sums.count < 2:
         return none
     effect = sums.effect(level)
-    outputs = (
-        effect if counts is None else cells_effect(keys[finite], np.concatenate(cells)[finite])
-    )
+    outputs = effect
+    if counts is not None:
+        outputs = cells_effect(keys[finite], np.concatenate(cells)[finite])
     return replace(
         none,
         column=column,
@@ -190,6 +183,10 @@ def side_of(
         outputs=outputs,
         sizes=sums.rows / sums.worth,
     )
+
+
+def _correctness(batch: Predictions) -> Array:
+    return np.where(batch.verdicts >= 0, batch.verdicts, np.nan)
 
 
 def _confidence(batch: Predictions) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..audits.joining import KEY, Joined, labelled, wrong_where_unseen
 from ..classes import NewLabelError, is_null
 from ..diagnoses.column_drift import ColumnDrift
@@ -104,12 +104,22 @@ class Rows:
 
     def in_order(self, order: Array) -> Rows:
         """The same rows in another order."""
-        columns: Any = {
-            name: value[order]
-            for name, value in vars(self).items()
-            if isinstance(value, np.ndarray)
-        }
-        return replace(self, **columns)
+
+        def taken(column: Array | None) -> Array | None:
+            return None if column is None else column[order]
+
+        return replace(
+            self,
+            values=taken(self.values),
+            scores=taken(self.scores),
+            graded=taken(self.graded),
+            truth=taken(self.truth),
+            places=taken(self.places),
+            clusters=taken(self.clusters),
+            named=taken(self.named),
+            groups=taken(self.groups),
+            ids=taken(self.ids),
+        )
 
 
 @dataclass(frozen=True)
@@ -198,8 +208,7 @@ def _read_domain(
     """A domain with its replicates, the same rows drawn for all models where they were judged on the same rows; and
     what is to be said of rows that were left out, since one of the files lacks them.
     """
-    key = _row_key(options.key, sources)
-    read, notes, why = [], list[str](), ""
+    key, read, notes = _row_key(options.key, sources), [], list[str]()
     for source in sources:
         read.append(_read_rows(source, options, execution))
         tick()
@@ -211,85 +220,105 @@ def _read_domain(
         notes.append(
             "who is right is compared; of files without `correct` it is the mean of `score`"
         )
-    paired = all(row.scores is not None for row in rows)
-    if not paired:
-        why = "there are too many rows to keep them in order"
+    paired, why = True, "the ids are the same"
+    if any(row.scores is None for row in rows):
+        paired, why = False, "there are too many rows to keep them in order"
     elif all(row.ids is not None for row in rows):
         order = _in_one_order(sources, rows)
-        sizes = [len(row.ids) for row in rows]  # type: ignore[arg-type]
-        if any(size != len(order[0]) for size in sizes):
-            lacking = [
-                f"{n - len(order[0]):,} of {n:,} of {title}"
-                for title, n in zip(titles, sizes, strict=True)
-            ]
-            notes.append(f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}")
-            whole = zip(sources, rows, order, strict=True)
+        left_out = _left_out(titles, rows, len(order[0]))
+        if left_out:
             common = [
-                _rows_of(source, row, at, str(key), options.cluster) for source, row, at in whole
+                _rows_of(source, row, at, str(key), options.cluster)
+                for source, row, at in zip(sources, rows, order, strict=True)
             ]
             domain, more = _read_domain(name, titles, common, options, execution)
-            return domain, [*notes, *more]
-        rows, why = (
-            [row.in_order(at) for row, at in zip(rows, order, strict=True)],
-            "the ids are the same",
-        )
+            return domain, [*notes, left_out, *more]
+        rows = [row.in_order(at) for row, at in zip(rows, order, strict=True)]
         notes += _check_same_questions(titles, sources, rows)
     else:
         paired, why = _same_labels(rows)
-    ranks = [row.ranks for row in rows]
-    side, curves, tasks = None, list[RankBins](), None
+    side = tasks = None
     if paired:
-        clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
-        scores: Any = np.stack([row.scores for row in rows])  # type: ignore[misc]
-        low, high = options.scale or (
-            scale_seen((scores.min(), scores.max())) if subject == "mean_score" else (0, 1)
-        )
-        ends = [(own.min(), own.max()) for own in scores]
-        if options.scale is None and high > 1 and any(end[0] >= 0 and end[1] <= 1 for end in ends):
-            seen = [
-                f"{end[0]:g} to {end[1]:g} in {title}"
-                for title, end in zip(titles, ends, strict=True)
-            ]
-            notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
-        side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
-        least = math.ceil(
-            1 - math.log2(1 - options.level)
-        )  # of whose signs all alike have a small enough chance
-        if clusters is not None and side.count < least:
-            notes.append(
-                f"{side.count} clusters show no difference, however large it is; at least {least} are needed"
-            )
-        groups: Any = [row.groups for row in rows]
-        alike = all(group is not None and (group == groups[0]).all() for group in groups)
-        if alike and options.cluster != "group":
-            cells = np.array(["" if is_null(cell) else str(cell) for cell in groups[0]])
-            names, codes = np.unique(cells, return_inverse=True)
-            tasks = (tuple(names.tolist()), codes) if 1 < len(names) <= _MOST_TASKS else None
-    if all(rank is not None for rank in ranks):
-        ranked = [rank.groups for rank in ranks]  # type: ignore[union-attr]
-        if side is None:
-            curves = [resampled(group, options.seed + 1 + i) for i, group in enumerate(ranked)]
-        else:
-            values: Any = [row.values for row in rows]
-            curves = jointly_resampled(
-                ranked,
-                values,
-                [row.scores for row in rows],  # type: ignore[misc]
-                options.seed,
-                side.clusters,
-            )
-    named = tuple(row.named for row in rows)
-    about = (
-        tuple(titles),
-        tuple(evaluations),
-        tuple(curves),
-        why,
-        options.curve,
-        side,
-        tasks,
-        named,
+        side, more = _side_by_side(titles, rows, subject, options)
+        notes += more
+        tasks = None if options.cluster == "group" else _tasks(rows)
+    domain = Domain(
+        name=name,
+        subject=subject,
+        models=tuple(titles),
+        evaluations=tuple(evaluations),
+        curves=tuple(_curves(rows, side, options.seed)),
+        why=why,
+        options=options.curve,
+        rows=side,
+        tasks=tasks,
+        named=tuple(row.named for row in rows),
     )
-    return Domain(name, subject, *about), notes
+    return domain, notes
+
+
+def _left_out(titles: Sequence[str], rows: Sequence[Rows], common: int) -> str:
+    """What is to be said of rows that not all files have, "" where all have the same."""
+    sizes = [len(present(row.ids)) for row in rows]
+    if all(size == common for size in sizes):
+        return ""
+    lacking = [
+        f"{size - common:,} of {size:,} of {title}"
+        for title, size in zip(titles, sizes, strict=True)
+    ]
+    return f"{common:,} rows are in all files; left out: {', '.join(lacking)}"
+
+
+def _side_by_side(
+    titles: Sequence[str], rows: Sequence[Rows], subject: str, options: CompareJob
+) -> tuple[Paired, list[str]]:
+    """The scores of the models on the same rows, and what is to be said of their scale and their clusters."""
+    notes, clusters = [], None
+    if all(row.clusters is not None for row in rows):
+        clusters = rows[0].clusters
+    scores = np.stack([present(row.scores) for row in rows])
+    low, high = 0.0, 1.0
+    if options.scale is not None:
+        low, high = options.scale
+    elif subject == "mean_score":
+        low, high = scale_seen((scores.min(), scores.max()))
+    ends = [(values.min(), values.max()) for values in scores]
+    if options.scale is None and high > 1 and any(0 <= least <= most <= 1 for least, most in ends):
+        seen = [
+            f"{least:g} to {most:g} in {title}"
+            for title, (least, most) in zip(titles, ends, strict=True)
+        ]
+        notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
+    side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
+    # of whose signs all alike have a small enough chance
+    least = math.ceil(1 - math.log2(1 - options.level))
+    if clusters is not None and side.count < least:
+        notes.append(
+            f"{side.count} clusters show no difference, however large it is; at least {least} are needed"
+        )
+    return side, notes
+
+
+def _tasks(rows: Sequence[Rows]) -> tuple[tuple[str, ...], Array] | None:
+    """Names of the groups that all files have alike, and the place of each row's among them."""
+    first = rows[0].groups
+    if first is None or any(row.groups is None or (row.groups != first).any() for row in rows):
+        return None
+    cells = np.array(["" if is_null(cell) else str(cell) for cell in first])
+    names, codes = np.unique(cells, return_inverse=True)
+    return (tuple(names.tolist()), codes) if 1 < len(names) <= _MOST_TASKS else None
+
+
+def _curves(rows: Sequence[Rows], side: Paired | None, seed: int) -> list[RankBins]:
+    """Replicates of each model's curve, of the same rows where they are; none where a model does not rank its rows."""
+    groups = [row.ranks.groups for row in rows if row.ranks is not None]
+    if len(groups) < len(rows):
+        return []
+    if side is None:
+        return [resampled(group, seed + 1 + i) for i, group in enumerate(groups)]
+    values = [present(row.values) for row in rows]
+    scores = [present(row.scores) for row in rows]
+    return jointly_resampled(groups, values, scores, seed, side.clusters)
 
 
 def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> str:
@@ -324,16 +353,10 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
         return list(rows)
     named = []
     for source, row in zip(sources, rows, strict=True):
-        try:
-            ids = source.keys(key).take(row.places)
-            epochs = (
-                source.keys(EPOCH).take(row.places).to_pylist() if source.holds(EPOCH) else None
-            )
-        except InputError:
+        read = _ids_and_epochs(source, row, key)
+        if read is None:
             return list(rows)
-        if ids.null_count:
-            return list(rows)
-        named.append((ids.to_pylist(), epochs))
+        named.append(read)
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
     repeated = key == KEY and any(
         len(set(bases)) < len(bases) for bases in split
@@ -345,18 +368,33 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
         if repeated and ids == bases:
             ids = named_repeats(ids, epochs, every=True)
         if len(set(ids)) < len(ids):
-            twice = next(name for name, times in Counter(ids).items() if times > 1)
-            expected = f"each {key} once" + (
-                f" in an {EPOCH}" if key == KEY else ", as rows are matched by it"
-            )
-            remedy = "drop one of the rows, " + (
-                "or number them in `epoch`" if key == KEY else "or leave --key out"
-            )
-            raise InputError(
-                expected, got=f"{twice!r} twice", file=source.name, column=key, remedy=remedy
-            )
+            raise _named_twice(ids, key, source.name)
         out.append(replace(row, ids=np.array(ids, dtype=object)))
     return out
+
+
+def _ids_and_epochs(
+    source: Source, row: Rows, key: str
+) -> tuple[list[Any], list[Any] | None] | None:
+    """The ids of rows and their epochs, if there are some; None where ids cannot tell rows apart."""
+    epochs = None
+    try:
+        ids = source.keys(key).take(row.places)
+        if source.holds(EPOCH):
+            epochs = source.keys(EPOCH).take(row.places).to_pylist()
+    except InputError:
+        return None
+    return None if ids.null_count else (ids.to_pylist(), epochs)
+
+
+def _named_twice(ids: Sequence[str], key: str, file: str) -> InputError:
+    """The error for an id that two rows of a file have."""
+    twice = next(name for name, times in Counter(ids).items() if times > 1)
+    expected, remedy = f"each {key} once, as rows are matched by it", "or leave --key out"
+    if key == KEY:
+        expected, remedy = f"each {key} once in an {EPOCH}", "or number them in `epoch`"
+    remedy = f"drop one of the rows, {remedy}"
+    return InputError(expected, got=f"{twice!r} twice", file=file, column=key, remedy=remedy)
 
 
 def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
@@ -375,13 +413,16 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
             remedy = (
                 "give each question its own id, such as group/id, or name another column with --key"
             )
-            remedy += (
-                "; repeats in other words are numbered in a column `epoch`"
-                if column == "input"
-                else ""
+            if column == "input":
+                remedy += "; repeats in other words are numbered in a column `epoch`"
+            raise InputError(
+                expected,
+                got=got,
+                remedy=remedy,
+                file=source.name,
+                row=int(places[i]) + 1,
+                column=column,
             )
-            where: Any = {"file": source.name, "row": int(places[i]) + 1, "column": column}
-            raise InputError(expected, got=got, remedy=remedy, **where)
 
 
 def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array]:
@@ -444,8 +485,14 @@ def _check_same_questions(
                 expected = (
                     f"{named[at][0]} as in {sources[0].name}, since the id {ids[at]} is the same"  # type: ignore[index]
                 )
-                where: Any = {"file": source.name, "row": int(places[at]) + 1, "column": column}  # type: ignore[index]
-                raise InputError(expected, got=named[at][1], remedy=remedy, **where)
+                raise InputError(
+                    expected,
+                    got=named[at][1],
+                    remedy=remedy,
+                    file=source.name,
+                    row=int(places[at]) + 1,  # type: ignore[index]
+                    column=column,
+                )
     return notes
 
 
@@ -686,7 +733,9 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     ]
 
 
-def _pair(domain: Domain, name: str, a: int, b: int, share: float, **more: Any) -> dict[str, Any]:
+def _pair(
+    domain: Domain, name: str, a: int, b: int, share: float, more: Mapping[str, Any]
+) -> dict[str, Any]:
     area = domain.values("auc_coverage")
     about = {
         "name": name,
@@ -731,7 +780,7 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
         say += f", selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
         say += f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
     more = {metric: [float(values[a]), float(values[b])], "contested": bool(doubt), "sentence": say}
-    return [_pair(domain, f"auc_against_{metric}", a, b, share, **more)]
+    return [_pair(domain, f"auc_against_{metric}", a, b, share, more)]
 
 
 def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
@@ -808,7 +857,8 @@ def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
         f"{percent(TAIL, 0)} of coverage, where little is answered and little may go wrong, {names[b]} is right "
         f"{percent(early[1])} of the time and {names[a]} {percent(early[0])}"
     )
-    return [_pair(domain, "tail", a, b, share, case=1, tail_accuracy=early, sentence=say)]
+    more = {"case": 1, "tail_accuracy": early, "sentence": say}
+    return [_pair(domain, "tail", a, b, share, more)]
 
 
 _TRUTH = (
@@ -993,100 +1043,131 @@ def _compared(
         domain, left_out = _read_domain(name, titles, sources, options, execution, tick)
         domains.append(domain)
         warnings += left_out
-        shown, sizes = (
-            name.replace("_", " "),
-            [evaluation.rows for evaluation in domain.evaluations],
-        )
-        if len(set(sizes)) > 1:
-            warnings.append(
-                f"{shown}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
-                "too) of different numbers of rows do not compare, since a first mistake is met sooner among more "
-                "rows; give each model equally many"
-            )
+        warnings += _said_of_sizes(domain)
     for domain in domains:
-        where, every = (
-            domain.name.replace("_", " "),
-            [evaluation.warnings for evaluation in domain.evaluations],
-        )
-        common = {line for line in every[0] if all(line in lines for lines in every)}
-        warnings += [f"{where}: {line}" for line in every[0] if line in common]
-        of_each = [
-            (title, line) for title, some in zip(titles, every, strict=True) for line in some
-        ]
-        warnings += [f"{title} ({where}): {line}" for title, line in of_each if line not in common]
+        warnings += _said_of(domain)
     curves: list[dict[str, Any]] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
         curves.append(curve)
-        warnings += [
-            f"{title} (target): {one.removeprefix('the target: ')}"
-            for one in lines
-            if _TRUTH not in one
-        ]
+        warnings += [f"{title} (target): {line}" for line in lines]
         tick()
     records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
+    rankings["in_domain"] |= _rankings_of_records(titles, records)
+    paired: dict[str, dict[str, Any]] = {
+        domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains
+    }
+    on_target: list[dict[str, Any]] = []
+    if curves:
+        on_target, paired["target"] = _paired_on_target(domains[0], targets, curves, options)
+        rankings["target"] = _rankings_on_target(titles, curves)
+    level, gap = options.level, difference_of(domains[0], options.level)
+    best, groups = to_best(domains[0], level)
+    findings = [finding for domain in domains for finding in findings_of(domain)]
+    return Comparison(
+        models=tuple(records),
+        level=level,
+        seed=options.seed,
+        paired=paired,
+        settings=options.settings,
+        warnings=tuple(warnings),
+        difference=gap,
+        to_best=tuple(best),
+        groups=tuple(groups),
+        rankings=rankings,
+        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
+        pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),
+        tasks=tuple(tasks_of(domains[0], gap, level)),
+        findings=(*findings, *_findings_on_targets(titles, curves, on_target)),
+    )
+
+
+def _rankings_of_records(
+    titles: Sequence[str], records: Sequence[ModelRecord]
+) -> dict[str, list[dict[str, Any]]]:
+    """Rankings by DiDMA and NiDMA, where every model has them."""
+    out = {}
     for name in ("didma", "nidma"):
         made = [getattr(record, name) for record in records]
-        if all(one is not None for one in made):
-            rankings["in_domain"][name] = ranked(titles, made)
-    on_target: list[dict[str, Any]] = []
-    paired: dict[str, dict[str, Any]] = {
-        d.name: {"paired": d.paired, "why": d.why} for d in domains
+        if all(interval is not None for interval in made):
+            out[name] = ranked(titles, made)
+    return out
+
+
+def _rankings_on_target(
+    titles: Sequence[str], curves: Sequence[Mapping[str, Any]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Rankings by what is estimated on the targets of all models."""
+    return {
+        key: ranked(titles, [curve[key] for curve in curves])
+        for key in ("accuracy", "auc_coverage")
+        if all(key in curve for curve in curves)
     }
-    if curves:
-        on_target, why = [], "the labels of the targets decide"
-        if any(curve["by_labels"] is None for curve in curves):
-            on_target, why = _pairs_on_target(domains[0], targets, options)
-        paired["target"] = {"paired": bool(on_target), "why": why}
-        if on_target:
-            prior, kinds = (
-                packaged_differences(),
-                {row["group"] for row in on_target if not row["undecided"]},
-            )
-            paired["target"] |= {
-                "assumes": prior.assumes,
-                "decided": [prior.why(kind) for kind in sorted(kinds)],
-            }
-        named = [
-            key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)
-        ]
-        rankings["target"] = {
-            key: ranked(titles, [curve[key] for curve in curves]) for key in named
-        }
-    findings = [row for domain in domains for row in findings_of(domain)]
-    gap, (best, groups) = (
-        difference_of(domains[0], options.level),
-        to_best(domains[0], options.level),
+
+
+def _said_of_sizes(domain: Domain) -> list[str]:
+    """A warning where the models have different numbers of rows."""
+    sizes = [evaluation.rows for evaluation in domain.evaluations]
+    if len(set(sizes)) == 1:
+        return []
+    return [
+        f"{domain.name.replace('_', ' ')}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA "
+        "and NiDMA too) of different numbers of rows do not compare, since a first mistake is met sooner among more "
+        "rows; give each model equally many"
+    ]
+
+
+def _said_of(domain: Domain) -> list[str]:
+    """The warnings of the evaluations of a domain: those of all models once, then those of each."""
+    where, every = (
+        domain.name.replace("_", " "),
+        [evaluation.warnings for evaluation in domain.evaluations],
     )
-    about: dict[str, Any] = {
-        "paired": paired,
-        "settings": options.settings,
-        "warnings": tuple(warnings),
-    }
-    about |= {
-        "difference": gap,
-        "to_best": tuple(best),
-        "groups": tuple(groups),
-        "rankings": rankings,
-    }
-    about["disagreements"] = tuple(row for domain in domains for row in disagreements(domain))
-    about["pairs"] = (
-        *(row for domain in domains for row in pairs_of(domain, options.level)),
-        *on_target,
-    )
-    about["tasks"] = tuple(tasks_of(domains[0], gap, options.level))
-    about["findings"] = (*findings, *_findings_on_targets(titles, curves, on_target))
-    return Comparison(models=tuple(records), level=options.level, seed=options.seed, **about)
+    common = {line for line in every[0] if all(line in lines for lines in every)}
+    of_each = [
+        (title, line) for title, lines in zip(domain.models, every, strict=True) for line in lines
+    ]
+    return [f"{where}: {line}" for line in every[0] if line in common] + [
+        f"{title} ({where}): {line}" for title, line in of_each if line not in common
+    ]
+
+
+def _paired_on_target(
+    domain: Domain,
+    targets: Sequence[Source],
+    curves: Sequence[Mapping[str, Any]],
+    options: CompareJob,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Each two models on the targets where no labels decide, and whether and why they were compared row by row."""
+    pairs, why = list[dict[str, Any]](), "the labels of the targets decide"
+    if any(curve["by_labels"] is None for curve in curves):
+        pairs, why = _pairs_on_target(domain, targets, options)
+    about: dict[str, Any] = {"paired": bool(pairs), "why": why}
+    if pairs:
+        prior = packaged_differences()
+        kinds = {row["group"] for row in pairs if not row["undecided"]}
+        decided = [prior.why(kind) for kind in sorted(kinds)]
+        about |= {"assumes": prior.assumes, "decided": decided}
+    return pairs, about
 
 
 def _read_rows(
     source: Source, options: CompareJob, execution: Execution
 ) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows."""
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
-    how["scale"] = None if options.scale is None else tuple(options.scale)
-    plan, skipped = plan_evaluation(source, options.metrics(), **how)
+    scale = None
+    if options.scale is not None:
+        low, high = options.scale
+        scale = (low, high)
+    plan, skipped = plan_evaluation(
+        source,
+        options.metrics(),
+        cluster=options.cluster,
+        level=options.level,
+        seed=options.seed,
+        scale=scale,
+    )
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     fields = tuple(
         dict.fromkeys((*plan.fields, "label", *(["group"] if "group" in source.fields else [])))
@@ -1228,8 +1309,13 @@ def _label_free(
     from .estimate import estimated  # which no other part needs
     from .estimate_job import EstimateJob
 
-    how: dict[str, Any] = {"level": options.level, "seed": options.seed}
-    job = EstimateJob(home, target, target_accuracies=tuple(options.require), **how)
+    job = EstimateJob(
+        home,
+        target,
+        target_accuracies=tuple(options.require),
+        level=options.level,
+        seed=options.seed,
+    )
     try:
         estimation = estimated(job, execution)
     except NotApplicable as error:
@@ -1252,7 +1338,8 @@ def _label_free(
         value, lower, upper = (float(np.mean(line)) for line in (curve.y, curve.lower, curve.upper))
         mean = Interval(value, min(lower, value), max(upper, value), curve.level, curve.kind)
         out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": mean}
-    return out, estimation.warnings
+    warnings = (line for line in estimation.warnings if _TRUTH not in line)
+    return out, tuple(line.removeprefix("the target: ") for line in warnings)
 
 
 def _pairs_on_target(
@@ -1266,28 +1353,18 @@ def _pairs_on_target(
     there, ids = [], []
     key = KEY if options.key is None else options.key.partition("=")[0]
     for target in targets:
-        fields = [
-            name
-            for name in ("prediction", "probabilities", "logits", "members")
-            if name in target.fields
-        ]
-        parts: list[Array] = []
-        for batch in target.batches(fields) if fields else ():
-            parts.append(named_classes(batch, batch.predicted))  # type: ignore[arg-type]
-            if sum(map(len, parts)) > LIMIT:
-                return [], f"{target.name}: there are too many rows to keep them in order"
-        if not parts:
-            return [], f"{target.name}: there are no predicted classes"
-        there.append(np.concatenate(parts))
+        named, why = _named_on(target)
+        if named is None:
+            return [], f"{target.name}: {why}"
+        there.append(named)
         ids.append(_ids(target, key) if target.holds(key) else None)
     if len({len(named) for named in there}) > 1:
         return [], "the targets' files have different numbers of rows"
-    if all(names is not None for names in ids):
-        orders = [np.argsort(names, kind="stable") for names in ids]  # type: ignore[arg-type]
-        if any(
-            (names[order] != ids[0][orders[0]]).any()  # type: ignore[index]
-            for names, order in zip(ids, orders, strict=True)
-        ):
+    by_id = all(names is not None for names in ids)
+    if by_id:
+        orders = [np.argsort(present(names), kind="stable") for names in ids]
+        sorted_ids = [present(names)[order] for names, order in zip(ids, orders, strict=True)]
+        if any((names != sorted_ids[0]).any() for names in sorted_ids):
             return [], "the targets' files hold different ids"
         there = [named[order] for named, order in zip(there, orders, strict=True)]
     numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
@@ -1301,9 +1378,21 @@ def _pairs_on_target(
         sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
         seen = {"parted": signs.share, "group": group}
         out.append({**about, "difference": difference.to_dict(), **sure, **seen})
-    return out, "the ids are the same" if all(
-        names is not None for names in ids
-    ) else "the files are read row by row"
+    return out, "the ids are the same" if by_id else "the files are read row by row"
+
+
+def _named_on(target: Source) -> tuple[Array | None, str]:
+    """The classes that a model predicts on its target; None, and why, where they are not known or too many."""
+    answers = ("prediction", "probabilities", "logits", "members")
+    fields = [name for name in answers if name in target.fields]
+    parts: list[Array] = []
+    for batch in target.batches(fields) if fields else ():
+        parts.append(named_classes(batch, batch.predicted))  # type: ignore[arg-type]
+        if sum(map(len, parts)) > LIMIT:
+            return None, "there are too many rows to keep them in order"
+    if not parts:
+        return None, "there are no predicted classes"
+    return np.concatenate(parts), ""
 
 
 def _findings_on_targets(
@@ -1315,13 +1404,10 @@ def _findings_on_targets(
     of = "by_labels" if all_labelled else "accuracy"
     remedy = "compare these files themselves, row by row"
     remedy = remedy if all_labelled else "a few labels decide it (`oodometer rank`)"
-    values = [float(model[of].value) for model in curves]
     by_models = {(titles.index(row["a"]), titles.index(row["b"])): row for row in pairs}
-    if by_models:  # the order of the models by how likely they beat the others
-        values = [0.0] * len(titles)
-        for (a, b), row in by_models.items():
-            values[a] += row["p_a_better"]
-            values[b] += 1 - row["p_a_better"]
+    values = [float(model[of].value) for model in curves]
+    if by_models:
+        values = _beaten(by_models, len(titles))
     order = sorted(range(len(curves)), key=lambda model: -values[model])
     for first, second in combinations(order, 2) if by_models else pairwise(order):
         pair, (a, b) = by_models.get((min(first, second), max(first, second))), (first, second)
@@ -1330,15 +1416,10 @@ def _findings_on_targets(
         better, worse = curves[a][of], curves[b][of]
         say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}"
         if pair is None:
-            apart = better.lower > worse.upper
-            say += f", {percent(better.value)} against {percent(worse.value)}"
-            say += "" if apart else f", but their intervals overlap: undecided; {remedy}"
+            apart, more = better.lower > worse.upper, _by_intervals(better, worse, remedy)
         else:
-            apart, sign = not pair["undecided"], 1 if a < b else -1
-            value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))
-            chance = max(pair["p_a_better"], 1 - pair["p_a_better"])
-            say += f" by {points(value)} ({' to '.join(f'{100 * x:+.1f}' for x in sorted(ends))}), with probability "
-            say += f"{percent(chance)}: {'decided' if apart else f'undecided; {remedy}'}"
+            apart, more = not pair["undecided"], _by_difference(pair, a < b, remedy)
+        say += more
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[model]} deserves no trust"
@@ -1346,3 +1427,30 @@ def _findings_on_targets(
         verdict = {"contested": False, "undecided": not apart, "share": None, "sentence": say}
         out.append({**about, "accuracy": [better.value, worse.value], **verdict})
     return out
+
+
+def _beaten(pairs: Mapping[tuple[int, int], Mapping[str, Any]], models: int) -> list[float]:
+    """How many others each model likely beats."""
+    values = [0.0] * models
+    for (a, b), row in pairs.items():
+        values[a] += row["p_a_better"]
+        values[b] += 1 - row["p_a_better"]
+    return values
+
+
+def _by_intervals(better: Interval, worse: Interval, remedy: str) -> str:
+    """The values of two models, and whether their intervals overlap."""
+    say = f", {percent(better.value)} against {percent(worse.value)}"
+    if better.lower > worse.upper:
+        return say
+    return f"{say}, but their intervals overlap: undecided; {remedy}"
+
+
+def _by_difference(pair: Mapping[str, Any], in_order: bool, remedy: str) -> str:
+    """By how much, and how surely, one of two models is ahead; ``in_order``: it is the first of the pair."""
+    sign = 1 if in_order else -1
+    value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))
+    chance = max(pair["p_a_better"], 1 - pair["p_a_better"])
+    verdict = f"undecided; {remedy}" if pair["undecided"] else "decided"
+    span = " to ".join(f"{100 * end:+.1f}" for end in sorted(ends))
+    return f" by {points(value)} ({span}), with probability {percent(chance)}: {verdict}"

@@ -185,22 +185,13 @@ def _repeats(source: Source) -> dict[str, Array]:
         return {}
     own = next(name for name in ("answer", "prediction", "output") if source.holds(name))
     answers, samples = _texts(source, own, normalized_answer), _samples(source)
-    if samples is not None:
-        lists = [cell for batch in source.raw([samples]) for cell in batch.column(0).to_pylist()]
-        for parse in (json.loads, ast.literal_eval):  # as logs and as CSV have them
-            if all(isinstance(given, str) for given in lists):
-                with suppress(ValueError, SyntaxError):
-                    lists = [parse(given) for given in lists]
-        if all(isinstance(given, list) for given in lists):
-            flat = [text for given in lists for text in given]
-            rows = [
-                *range(len(lists)),
-                *np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist(),
-            ]
-            both = answer_agreement([*answers, *flat], rows)
-            return {
-                name: values[: len(answers)] for name, values in zip(REPEATS, both, strict=True)
-            }
+    lists = None if samples is None else _lists(source, samples)
+    if lists is not None:
+        texts = [*answers, *(text for given in lists for text in given)]
+        sizes = [*map(len, lists)]
+        rows = [*range(len(lists)), *np.repeat(np.arange(len(lists)), sizes).tolist()]
+        both = answer_agreement(texts, rows)
+        return {name: values[: len(answers)] for name, values in zip(REPEATS, both, strict=True)}
     if not source.holds(KEY):
         return {}
     keys = [
@@ -209,3 +200,13 @@ def _repeats(source: Source) -> dict[str, Array]:
     ]
     both = answer_agreement(answers, [*zip(*keys, strict=True)])
     return {} if np.isnan(both[0]).all() else dict(zip(REPEATS, both, strict=True))
+
+
+def _lists(source: Source, column: str) -> list[list[Any]] | None:
+    """The lists of samples in a column, as logs and as CSV have them; None where some cell holds none."""
+    lists = [cell for batch in source.raw([column]) for cell in batch.column(0).to_pylist()]
+    for parse in (json.loads, ast.literal_eval):
+        if all(isinstance(given, str) for given in lists):
+            with suppress(ValueError, SyntaxError):
+                lists = [parse(given) for given in lists]
+    return lists if all(isinstance(given, list) for given in lists) else None

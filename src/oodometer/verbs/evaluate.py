@@ -53,12 +53,10 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         sources = tuple(given_pair(y, p, classes, positive) for p in (first, *others))
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
-    how: dict[str, Any] = {
-        "asked": options.metrics is not None,
-        "level": options.level,
-        "seed": options.seed,
-    }
-    how["scale"] = None if options.scale is None else tuple(options.scale)
+    scale = None
+    if options.scale is not None:
+        low, high = options.scale
+        scale = (low, high)
     done = []
 
     def judged(source: Source) -> Evaluation:
@@ -70,7 +68,16 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)
             opener.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
-        plan, skipped = plan_evaluation(source, metrics, by=by, cluster=cluster, **how)
+        plan, skipped = plan_evaluation(
+            source,
+            metrics,
+            by=by,
+            cluster=cluster,
+            asked=options.metrics is not None,
+            level=options.level,
+            seed=options.seed,
+            scale=scale,
+        )
         return finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
 
     with executing("evaluate", options, predictions=sources) as execution:

@@ -74,9 +74,14 @@ class Oodometer:
                 )
                 given |= {"reference": pair, "p": None}
             options = RefitOptions(**given)
-            how: dict[str, Any] = {"reference": options.reference, "target": None, "by": options.by}
-            how |= {"history": options.history, "every": options.every}
-            job = EstimateJob.of(Learnt(**self.get_params()), **how)
+            job = EstimateJob.of(
+                Learnt(**self.get_params()),
+                reference=options.reference,
+                target=None,
+                by=options.by,
+                history=options.history,
+                every=options.every,
+            )
             with executing("fit", options, reference=options.reference) as execution:
                 self.fitted_ = _fitted(job, options.where, execution)
         except OodometerError as error:
@@ -229,10 +234,13 @@ def _fitted(
     plain = {name: getattr(options, name) for name in FITTED}  # values that a file can hold
     plain |= {name: list(value) for name, value in plain.items() if isinstance(value, tuple)}
     plain |= {name: dict(value) for name, value in plain.items() if isinstance(value, Mapping)}
-    how: dict[str, Any] = {"figures": reference_figures(fitted, options.level), "options": plain}
-    how |= {
-        "mapping": opener.mapping or None,
-        "threshold": options.threshold,
-        "encoding": sources[0].encoding,
-    }
-    return replace(fitted, axes=opener.axes, prior=shifts, **how)
+    return replace(
+        fitted,
+        figures=reference_figures(fitted, options.level),
+        options=plain,
+        mapping=opener.mapping or None,
+        threshold=options.threshold,
+        encoding=sources[0].encoding,
+        axes=opener.axes,
+        prior=shifts,
+    )

@@ -104,54 +104,7 @@ class Fitted:
 
     def options_with(self, options: Asked) -> Asked:
         """The options with those of the fit; `UsageError` for another value, but for fewer methods."""
-        changes: dict[str, Any] = {}
-        for name in FITTED:
-            if name in _OPENED or name not in self.options:
-                continue
-            before, now, usual = self.options[name], getattr(options, name), _DEFAULTS[name]
-            now, usual = (
-                list(value) if isinstance(value, tuple) else value for value in (now, usual)
-            )
-            if now == before:
-                continue
-            if now == usual:
-                changes[name] = before
-            elif name in ("diagnosis", "timezone") or (
-                name == "cluster" and before is None and now not in self.clusters.columns
-            ):
-                continue
-            elif name == "methods":
-                methods = {*self.plan.methods, *(skip.method for skip in self.skipped)}
-                for unknown in (method for method in now if method not in methods):
-                    fitted, remedy = (
-                        ", ".join(self.plan.methods),
-                        f"fit the reference again with --method {unknown}",
-                    )
-                    raise UsageError(
-                        f"{self.where} holds no method {unknown!r}, only {fitted}; {remedy}"
-                    )
-            elif name == "metrics":
-                metrics = (
-                    []
-                    if self.plan.metrics is None
-                    else [metric.name for metric in self.plan.metrics.metrics]
-                )
-                for unknown in (
-                    metric for metric in now if metric_name(metric) not in (*metrics, "accuracy")
-                ):
-                    had, remedy = (
-                        ", ".join(metrics) or "no metric but the accuracy",
-                        "fit the reference again with",
-                    )
-                    raise UsageError(
-                        f"{self.where} was fitted with {had}; {remedy} --metric {unknown}"
-                    )
-            else:
-                was, got = (
-                    ", ".join(map(str, v)) if isinstance(v, list) else str(v) for v in (before, now)
-                )
-                remedy = f"leave {name} out, or fit the reference again with it"
-                raise UsageError(f"{self.where} was fitted with {name} {was}, got {got}; {remedy}")
+        changes = self._usual_ones(options)
         if options.payoff is not None:
             remedy = "give another one to `oodometer fit`"
             raise UsageError(f"{self.where} holds what was fitted with its pay-off; {remedy}")
@@ -161,12 +114,56 @@ class Fitted:
             )
         if options.prior is None and self.prior is not None:
             changes["prior"] = self.prior
-        try:
-            return replace(options, **changes)
-        except UsageError as error:
-            raise ValueError(
-                str(error)
-            ) from error  # nobody typed it: `faults_of_fitted` names the file
+        return _changed(options, changes)
+
+    def _usual_ones(self, options: EstimateOptions) -> dict[str, Any]:
+        """The values of the fit for options that were left as they usually are; `UsageError` for others that differ."""
+        changes: dict[str, Any] = {}
+        for name in FITTED:
+            if name in _OPENED or name not in self.options:
+                continue
+            before, now = self.options[name], _listed(getattr(options, name))
+            if now == before:
+                continue
+            if now == _listed(_DEFAULTS[name]):
+                changes[name] = before
+            elif name == "methods":
+                self._check_methods(now)
+            elif name == "metrics":
+                self._check_metrics(now)
+            elif not self._may_differ(name, before, now):
+                was, got = (
+                    ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+                    for value in (before, now)
+                )
+                remedy = f"leave {name} out, or fit the reference again with it"
+                raise UsageError(f"{self.where} was fitted with {name} {was}, got {got}; {remedy}")
+        return changes
+
+    def _may_differ(self, name: str, before: Any, now: Any) -> bool:
+        """Whether an option may have another value than in the fit: nothing was learnt by it."""
+        if name == "cluster":
+            return before is None and now not in self.clusters.columns
+        return name in ("diagnosis", "timezone")
+
+    def _check_methods(self, wanted: Sequence[str]) -> None:
+        """Raise `UsageError` for a method that was not fitted."""
+        known = {*self.plan.methods, *(skip.method for skip in self.skipped)}
+        for name in wanted:
+            if name not in known:
+                remedy = f"fit the reference again with --method {name}"
+                fitted = ", ".join(self.plan.methods)
+                raise UsageError(f"{self.where} holds no method {name!r}, only {fitted}; {remedy}")
+
+    def _check_metrics(self, wanted: Sequence[str]) -> None:
+        """Raise `UsageError` for a metric that was not fitted."""
+        plan = self.plan.metrics
+        fitted = [] if plan is None else [metric.name for metric in plan.metrics]
+        for name in wanted:
+            if metric_name(name) not in (*fitted, "accuracy"):
+                had = ", ".join(fitted) or "no metric but the accuracy"
+                remedy = f"fit the reference again with --metric {name}"
+                raise UsageError(f"{self.where} was fitted with {had}; {remedy}")
 
     def cut_to(self, options: EstimateOptions) -> Fitted:
         """What was learnt, cut to the methods that are asked for."""
@@ -258,46 +255,55 @@ class Fitted:
         try:
             pieces = decoded(archive.section("fitted"), archive.arrays)
             record = decoded(archive.section("record"), archive.arrays)
-            if not isinstance(pieces, dict) or set(pieces) != {*_KINDS}:
-                raise Damaged("other pieces than a fitted file has")
-            for name, kind in _KINDS.items():
-                if not isinstance(pieces[name], kind):
-                    raise Damaged(f"{name} is a {type(pieces[name]).__name__}")
+            _check_pieces(pieces)
             _check_record(record)
-            if not all(
-                isinstance(one, PastPeriod) and isinstance(one.reading, Reading)
-                for one in pieces["past"]
-            ):
-                raise Damaged("its past periods")
-            plan = pieces["plan"]
-            for name, of in _PIECES.items():
-                piece = getattr(plan, name)
-                if not isinstance(piece, of) and (piece is not None or name == "choice"):
-                    raise Damaged(f"{name} is a {type(piece).__name__}")
-            for name, method in plan.methods.items():
-                if not isinstance(method, Estimator):
-                    raise Damaged(f"{name} is a {type(method).__name__}")
-            rows, correct, unlabelled, learnt = map(int, pieces.pop("counts"))
-            if (
-                not 0 <= correct <= rows
-                or rows < 1
-                or unlabelled < 0
-                or not 1 <= len(record) <= learnt <= rows
-            ):
+            _check_past_and_plan(pieces["past"], pieces["plan"])
+            rows, correct, unlabelled, learnt = map(int, pieces["counts"])
+            possible = 0 <= correct <= rows and rows >= 1 and unlabelled >= 0
+            if not possible or not 1 <= len(record) <= learnt <= rows:
                 raise Damaged("its counts")
-            clusters = Side(*pieces.pop("clusters"))
-            if (
-                not min(clusters.effect, clusters.outputs, clusters.sizes) >= 1
-                or not 0 <= clusters.count <= rows
-            ):
+            clusters = Side(*pieces["clusters"])
+            least = min(clusters.effect, clusters.outputs, clusters.sizes)
+            if not least >= 1 or not 0 <= clusters.count <= rows:
                 raise Damaged("its clusters")
-            slices = _slices_of(pieces.pop("slices"))
-            read = Reference(record, rows, correct, unlabelled, len(record) < rows, *slices)
+            by, verdicts = _slices_of(pieces["slices"])
             return Fitted(
-                **pieces, reference=read, learnt_rows=learnt, clusters=clusters, file=str(path)
+                plan=pieces["plan"],
+                name=pieces["name"],
+                reference=Reference(
+                    record, rows, correct, unlabelled, len(record) < rows, by, verdicts
+                ),
+                trials=pieces["trials"],
+                skipped=pieces["skipped"],
+                warnings=pieces["warnings"],
+                learnt_rows=learnt,
+                unmade=pieces["unmade"],
+                clusters=clusters,
+                figures=pieces["figures"],
+                axes=pieces["axes"],
+                mapping=pieces["mapping"],
+                threshold=pieces["threshold"],
+                options=pieces["options"],
+                encoding=pieces["encoding"],
+                prior=pieces["prior"],
+                past=pieces["past"],
+                file=str(path),
             )
         except (Damaged, LookupError, TypeError, ValueError, AttributeError) as error:
             raise archive.damaged(error) from None
+
+
+def _listed(value: Any) -> Any:
+    """A value as a file holds it, tuples as lists."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _changed(options: Asked, changes: Mapping[str, Any]) -> Asked:
+    """The options with other values."""
+    try:
+        return replace(options, **changes)
+    except UsageError as error:  # nobody typed it: `faults_of_fitted` names the file
+        raise ValueError(str(error)) from error
 
 
 def _plain_slices(reference: Reference) -> dict[str, list[Any]] | None:
@@ -338,6 +344,28 @@ def check_ending(path: str | PathLike[str]) -> None:
         )
 
 
+def _check_pieces(pieces: Any) -> None:
+    """Raise `Damaged` for other pieces than a file has, or of other kinds."""
+    if not isinstance(pieces, dict) or set(pieces) != {*_KINDS}:
+        raise Damaged("other pieces than a fitted file has")
+    for name, kind in _KINDS.items():
+        if not isinstance(pieces[name], kind):
+            raise Damaged(f"{name} is a {type(pieces[name]).__name__}")
+
+
+def _check_past_and_plan(past: Sequence[Any], plan: EstimationPlan) -> None:
+    """Raise `Damaged` for past periods that are none, and parts of a plan of other kinds."""
+    if not all(isinstance(one, PastPeriod) and isinstance(one.reading, Reading) for one in past):
+        raise Damaged("its past periods")
+    for name, of in _PIECES.items():
+        piece = getattr(plan, name)
+        if not isinstance(piece, of) and (piece is not None or name == "choice"):
+            raise Damaged(f"{name} is a {type(piece).__name__}")
+    for name, method in plan.methods.items():
+        if not isinstance(method, Estimator):
+            raise Damaged(f"{name} is a {type(method).__name__}")
+
+
 def _check_record(record: Any) -> None:
     """Arrays of the right kind and as many rows as there should be, class numbers among the classes; else `Damaged`."""
     if not isinstance(record, Predictions):
@@ -350,17 +378,7 @@ def _check_record(record: Any) -> None:
         if value is None:
             continue
         if isinstance(value, Ragged):
-            offsets: Any = value.offsets
-            values: Any = value.values
-            whole = (
-                isinstance(offsets, np.ndarray)
-                and isinstance(values, np.ndarray)
-                and values.ndim == 1
-            )
-            if not whole or offsets.dtype.kind != "i" or offsets.shape != (record.rows + 1,):
-                raise Damaged(f"{name} is no ragged array of {record.rows} rows")
-            if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != len(values):
-                raise Damaged(f"{name} has other rows than it says")
+            _check_ragged(name, value, record.rows)
             continue
         if not isinstance(value, np.ndarray) or value.ndim != len(about.axes):
             raise Damaged(f"{name} is no array of its axes")
@@ -375,6 +393,17 @@ def _check_record(record: Any) -> None:
             )
             if value.min() < -1 or (most is not None and value.max() >= most):
                 raise Damaged(f"{name} holds numbers of no class")
+
+
+def _check_ragged(name: str, value: Ragged, rows: int) -> None:
+    """Raise `Damaged` for lists of a number of rows that are none."""
+    offsets: Any = value.offsets
+    values: Any = value.values
+    whole = isinstance(offsets, np.ndarray) and isinstance(values, np.ndarray) and values.ndim == 1
+    if not whole or offsets.dtype.kind != "i" or offsets.shape != (rows + 1,):
+        raise Damaged(f"{name} is no ragged array of {rows} rows")
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != len(values):
+        raise Damaged(f"{name} has other rows than it says")
 
 
 class FittedSource(ReferenceSource):

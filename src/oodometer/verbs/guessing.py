@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -88,6 +88,12 @@ class Guess:
     notes: tuple[str, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+
+    @property
+    def is_output(self) -> bool:
+        """Whether a score is a probability beside a label."""
+        score = self.renamings.get("score", "")
+        return score.startswith("prob_") and "label" in self.renamings.values()
 
     @property
     def line(self) -> str:
@@ -782,64 +788,63 @@ class Guessing:
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
         fields = {*source.fields} | ({"confidence"} if {*REPEATS} & {*taken} else set())
-        guessed, asked = (
-            Guess({}),
-            Asked(taken, self.classes, apart=not self.truth and not is_target),
-        )
-        contested = (
-            self.truth and not is_target and not labels and len(truths_by_name(source, taken)) > 1
-        )
         if labels:
-            read, notes = label_of(source), list[str]()
+            guessed = Guess(label_of(source))
         else:
-            graded = set() if self.shared else {"score"}  # beside a target it may be a probability
-            if fields & graded and self.truth and not is_target and not fields & _TRUTH:
-                found = guess(
-                    source, truth=True, asked=asked
-                )  # or beside what goes with it as labels do
-                is_output = (
-                    found.renamings.get("score", "").startswith("prob_")
-                    and "label" in found.renamings.values()
-                )
-                if is_output or found.contested:
-                    graded = set()
-            answered = fields & (_SCORED | {"prediction", "members", "views"} | graded)
-            wants_truth = self.truth and not is_target and not fields & (_TRUTH | graded)
-            if (
-                not answered
-                or contested
-                or (not is_target and (wants_truth or answered == {"prediction"}))
-            ):
-                others = [] if is_target else [opened_raw(data) for data in self.others]
-                there = [one for one in others if one is not None]
-                guessed = guess(source, there, self.truth and not is_target, asked)
-            read, notes = dict(guessed.renamings), list(guessed.notes)
-            if guessed.doubt and answered and not (wants_truth or guessed.contested):
-                read, notes = {}, [f"not read: {guessed.doubt}"]
-            elif guessed.doubt:
-                remedy = guessed.remedy or f"name the columns: {as_options(read)}"
-                expected = "columns with one reading"
-                error = MissingColumnsError(
-                    expected, got=guessed.doubt, remedy=remedy, file=source.path
-                )
-                error.source = source
-                raise error
-            if self.decided and any(ours.startswith("prob_") for ours in read.values()):
-                read = {c: ours for c, ours in read.items() if ours != "prediction"}
+            guessed = self._guess(source, fields, is_target, taken)
+        read = dict(guessed.renamings)
         scored = fields & _SCORED or any(
             ours == "confidence" or ours.startswith(_WIDE) for ours in read.values()
         )
         if not labels and not scored and may_repeat(source):
             read[REPEATS[0]] = "confidence"
-        if (
-            self.time and "time" not in fields
-        ):  # of a target whose outputs are known nothing was guessed yet
+        if self.time and "time" not in fields:
+            # of a target whose outputs are known nothing was guessed yet
             more = guessed.more or guess(source, truth=False).more
             read |= {c: ours for c, ours in more.items() if ours == "time"}
-        lines = [*([Guess(read).line] if read else ()), *notes]
-        return read, [
-            f"{source.name.rpartition('/')[2]}: {text}" for text in lines if labels or not is_target
-        ]
+        if is_target and not labels:
+            return read, []
+        lines = [*([Guess(read).line] if read else ()), *guessed.notes]
+        return read, [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
+
+    def _guess(
+        self, source: Any, fields: set[str], is_target: bool, taken: Collection[str]
+    ) -> Guess:
+        """The guess for a source whose fields do not say all; `MissingColumnsError` where a doubt leaves too little."""
+        has_truth = self.truth and not is_target
+        asked = Asked(taken, self.classes, apart=not self.truth and not is_target)
+        graded = self._graded(source, fields, has_truth, asked)
+        answered = fields & (_SCORED | {"prediction", "members", "views"} | graded)
+        wants_truth = has_truth and not fields & (_TRUTH | graded)
+        contested = has_truth and len(truths_by_name(source, taken)) > 1
+        decides_alone = not is_target and answered == {"prediction"}
+        if answered and not (contested or wants_truth or decides_alone):
+            return Guess({})
+        others = [] if is_target else [opened_raw(data) for data in self.others]
+        guessed = guess(source, [one for one in others if one is not None], has_truth, asked)
+        if guessed.doubt and answered and not (wants_truth or guessed.contested):
+            return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
+        if guessed.doubt:
+            remedy = guessed.remedy or f"name the columns: {as_options({**guessed.renamings})}"
+            error = MissingColumnsError(
+                "columns with one reading", got=guessed.doubt, remedy=remedy, file=source.path
+            )
+            error.source = source
+            raise error
+        if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
+            left = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
+            return replace(guessed, renamings=left)
+        return guessed
+
+    def _graded(self, source: Any, fields: set[str], has_truth: bool, asked: Asked) -> set[str]:
+        """The score as a grade of answers; beside a target, or a label, it may be a probability."""
+        if self.shared:
+            return set()
+        if has_truth and "score" in fields and not fields & _TRUTH:
+            found = guess(source, truth=True, asked=asked)
+            if found.contested or found.is_output:
+                return set()
+        return {"score"}
 
 
 def opened_raw(data: Any, mapping: Mapping[str, str] | None = None) -> Any:

@@ -127,18 +127,21 @@ def _run(folder: Path) -> Run:
     if status == "running" and not is_locked(folder / LOCK):
         status = "killed"
     about: Mapping[str, Any] = manifest["about"]
-    values: dict[str, Any] = {
-        name: str(about.get(name, "")) for name in ("verb", "reference", "target")
-    }
-    values |= {name: int(manifest.get(name) or 0) for name in ("parts", "done", "read")}
+    parts, done = int(manifest.get("parts") or 0), int(manifest.get("done") or 0)
     if status == "killed" and (folder / PARTS).is_dir():  # before it could note its last parts
-        values["done"] = min(
-            values["parts"], sum(state.suffix == ".state" for state in (folder / PARTS).iterdir())
-        )
-    values["about"] = {str(name): str(value) for name, value in about.items() if name != "verb"}
-    values |= {
-        "began": str(manifest.get("began", "")),
-        "ended": manifest.get("ended"),
-        "why": manifest.get("why"),
-    }
-    return Run(str(folder), status, **values)
+        kept = sum(state.suffix == ".state" for state in (folder / PARTS).iterdir())
+        done = min(parts, kept)
+    return Run(
+        str(folder),
+        status,
+        verb=str(about.get("verb", "")),
+        reference=str(about.get("reference", "")),
+        target=str(about.get("target", "")),
+        parts=parts,
+        done=done,
+        read=int(manifest.get("read") or 0),
+        about={str(name): str(value) for name, value in about.items() if name != "verb"},
+        began=str(manifest.get("began", "")),
+        ended=manifest.get("ended"),
+        why=manifest.get("why"),
+    )

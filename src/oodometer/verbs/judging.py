@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..audits.joining import check_length, matched_rows
 from ..audits.judges import (
     LEAST_TESTED,
+    Bias,
     Counts,
     Judged,
     biases,
@@ -30,8 +31,8 @@ from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
 from ..classes import is_null, verdict_number
 from ..errors import InputError, MissingColumnsError, UsageError
-from ..results import percent
-from ..results.values import INTERVAL, counted
+from ..results import Estimate, percent
+from ..results.values import counted
 from ..store import Source, as_source
 from ..store.cells import coded_cells, flat_list, plain
 from ..store.columns import unknown_column
@@ -197,21 +198,39 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     judges = [
         one for given in options.judge for one in verdicts(source, given, "judge", options.scale)
     ]
-    rows, notes = len(judges[0].values), list[str]()
+    rows = len(judges[0].values)
     if len({one.name for one in judges}) < len(judges):
         raise UsageError("--judge names one column twice; leave one out")
-    truth, label, people = np.full(rows, np.nan), "", []
+    truth, people = _labels_of(source, judges, options, other)
+    scale, notes = _scale_of([*judges, *people], options.scale)
+
+    def unit(values: Array, graded: bool) -> Array:
+        return (values - scale[0]) / (scale[1] - scale[0]) if graded else values
+
+    graded = any(one.scale is not None for one in people)
+    matrix = np.stack([unit(one.values, one.scale is not None) for one in judges])
+    truth = unit(truth, graded)
+    row = np.flatnonzero(np.isfinite(truth))
+    judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
+    label = next((labels.name for labels in people), "")
+    for j, judge in enumerate(judges):
+        _check_judge(judged, j, judge, label, source.path)
+        notes += _notes_on(judge.name, matrix[j], bool(len(row)))
+    return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
+
+
+def _labels_of(
+    source: Source, judges: Sequence[Verdicts], options: Any, other: Source | None
+) -> tuple[Array, list[Verdicts]]:
+    """People's labels of the rows, NaN for none, and where they came from; `InputError` where two disagree."""
+    rows = len(judges[0].values)
+    truth, people = np.full(rows, np.nan), list[Verdicts]()
     for given in options.labels if isinstance(options.labels, list) else [options.labels]:
-        if given is None:
-            continue
-        if (
-            other is not None
-            and isinstance(given, str)
-            and other.holds(given)
-            and not source.holds(given)
-        ):
+        is_name = isinstance(given, str)
+        of_other = is_name and other is not None and other.holds(given)
+        if given is None or (of_other and not source.holds(given)):
             continue  # a column of the earlier run alone
-        if isinstance(given, str) and not (os.path.exists(given) and not source.holds(given)):
+        if is_name and not (os.path.exists(given) and not source.holds(given)):
             (labels,), row = verdicts(source, given, "labels", options.scale), np.arange(rows)
             if labels.name in [judge.name for judge in judges]:
                 raise UsageError(
@@ -227,64 +246,76 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
                 expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one"
             )
         truth[at] = new
-        label = label or labels.name
         people.append(labels)
-    grades = [one.scale for one in (*judges, *people) if one.scale is not None]
-    low, high = options.scale or (
-        min((a for a, _ in grades), default=0.0),
-        max((b for _, b in grades), default=1.0),
-    )
-    if options.scale is None and not 0 <= low <= high <= 1:
-        text = f"grades lie from {low:g} to {high:g}, which is taken for the whole scale"
-        notes.append(f"{text}; where more is possible, name it: --scale LOW,HIGH")
-    elif options.scale is None:
-        low, high = 0.0, 1.0
-    scale = (float(low), float(high if high > low else low + 1))
+    return truth, people
 
-    def unit(values: Array, graded: bool) -> Array:
-        return (values - scale[0]) / (scale[1] - scale[0]) if graded else values
 
-    graded = any(one.scale is not None for one in people)
-    matrix, truth = (
-        np.stack([unit(one.values, one.scale is not None) for one in judges]),
-        unit(truth, graded),
-    )
-    row = np.flatnonzero(np.isfinite(truth))
-    judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
-    fault = partial(InputError, file=source.path)
-    for j, (judge, verdict) in enumerate(zip(judges, matrix, strict=True)):
-        filled = verdict[np.isfinite(verdict)]
-        if not len(filled) or (label and len(filled) < len(row) == rows):
+def _scale_of(
+    columns: Sequence[Verdicts], named: Sequence[float] | None
+) -> tuple[tuple[float, float], list[str]]:
+    """Lowest and highest grade: as ``named``, else of all columns, 0 and 1 where these hold them; and what to say."""
+    if named is not None:
+        low, high = named
+        return _not_empty(low, high), []
+    grades = [one.scale for one in columns if one.scale is not None]
+    low = min((lowest for lowest, _ in grades), default=0.0)
+    high = max((highest for _, highest in grades), default=1.0)
+    if 0 <= low <= high <= 1:
+        return (0.0, 1.0), []
+    text = f"grades lie from {low:g} to {high:g}, which is taken for the whole scale"
+    note = f"{text}; where more is possible, name it: --scale LOW,HIGH"
+    return _not_empty(low, high), [note]
+
+
+def _not_empty(low: float, high: float) -> tuple[float, float]:
+    return float(low), float(high if high > low else low + 1)
+
+
+def _check_judge(
+    judged: Judged, number: int, judge: Verdicts, label: str, file: str | None
+) -> None:
+    """Raise `InputError` for a judge with hardly any verdicts, or with verdicts that mean the opposite."""
+    rows, labelled = judged.rows, len(judged.row)
+    filled = int(np.isfinite(judged.verdicts[number]).sum())
+    if not filled or (label and filled < labelled == rows):
+        remedy = "name another column with --judge"
+        if filled:
             remedy = f"if they are swapped, --judge '{label}' --labels '{judge.name}'"
-            remedy = remedy if len(filled) else "name another column with --judge"
-            raise fault(
-                "a verdict in every row",
-                got=f"{len(filled)} of {rows}",
-                column=judge.name,
-                remedy=remedy,
-            )
-        if len(row) and judged.below_chance(j) < _OPPOSITE:
+        raise InputError(
+            "a verdict in every row",
+            got=f"{filled} of {rows}",
+            file=file,
+            column=judge.name,
+            remedy=remedy,
+        )
+    if labelled and judged.below_chance(number) < _OPPOSITE:
+        remedy = "if its best grade is the lowest, turn the column round"
+        if judged.binary:
             passes = shlex.quote(f"{judge.name}={judge.written.get(0.0, 'WORD')}")
             remedy = f"if it means the opposite, name the word that passes: --judge {passes}"
-            remedy = (
-                remedy
-                if judged.binary
-                else "if its best grade is the lowest, turn the column round"
-            )
-            agrees = percent(float((judged.scores[j][row] == judged.truth).mean()), 0)
-            got = f"agreement in {agrees} of {counted(len(row), 'labelled row')}, less than chance"
-            expected = f"verdicts that agree with {label or 'the labels'} more often than chance"
-            raise fault(expected, got=got, column=judge.name, remedy=remedy)
-        if missing := rows - len(filled):
-            notes.append(
-                f"{judge.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart"
-            )
-        if len(filled) and (filled == filled[0]).all() and len(row):
-            says = "yes to" if filled[0] == 1 else "no to" if filled[0] == 0 else "the same of"
-            notes.append(
-                f"{judge.name} says {says} every row: it corrects nothing, and the labels speak alone"
-            )
-    return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
+        agrees = percent(float((judged.scores[number][judged.row] == judged.truth).mean()), 0)
+        raise InputError(
+            f"verdicts that agree with {label or 'the labels'} more often than chance",
+            got=f"agreement in {agrees} of {counted(labelled, 'labelled row')}, less than chance",
+            file=file,
+            column=judge.name,
+            remedy=remedy,
+        )
+
+
+def _notes_on(name: str, verdict: Array, labelled: bool) -> list[str]:
+    """What to say of a judge without a verdict in some rows, or with the same in all."""
+    notes, filled = [], verdict[np.isfinite(verdict)]
+    if missing := len(verdict) - len(filled):
+        notes.append(
+            f"{name} holds no verdict in {counted(missing, 'row')}, which are looked at apart"
+        )
+    if labelled and (filled == filled[0]).all():
+        says = "yes to" if filled[0] == 1 else "no to" if filled[0] == 0 else "the same of"
+        notes.append(
+            f"{name} says {says} every row: it corrects nothing, and the labels speak alone"
+        )
+    return notes
 
 
 def columns_beside(read: Read, options: Any) -> dict[str, Array]:
@@ -296,24 +327,32 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
         if name in taken or _VERDICT.search(name):
             continue
         cells = _cells(source, name)
-        some = [cells[i] for i in read.at[read.judged.row]]
-        bare = [None if is_null(cell) or cell == "" else cell for cell in some]
-        filled = [cell for cell in bare if cell is not None]
-        if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
-            continue
-        try:
-            numbers = np.array([np.nan if c is None else float(c) for c in bare])
-        except (TypeError, ValueError):
-            numbers = np.zeros(0)
-        if len(np.unique(numbers[np.isfinite(numbers)])) > 2:
-            out[name] = numbers
-        elif len({str(cell) for cell in filled}) <= _MOST_LEVELS:
-            out[name] = np.array([None if c is None else str(c) for c in bare], dtype=object)
-        elif not len(numbers) and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
-            out[f"length of {name}"] = np.array(
-                [np.nan if is_null(c) else float(len(str(c))) for c in some]
-            )
+        trait = _trait([cells[row] for row in read.at[read.judged.row]])
+        if trait is not None:
+            what, values = trait
+            out[f"{what}{name}"] = values
     return out
+
+
+def _trait(cells: Sequence[Any]) -> tuple[str, Array] | None:
+    """A column of labelled rows as a trait, and what of it that is; None where it is none."""
+    bare = [None if is_null(cell) or cell == "" else cell for cell in cells]
+    filled = [cell for cell in bare if cell is not None]
+    if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
+        return None
+    try:
+        numbers = np.array([np.nan if cell is None else float(cell) for cell in bare])
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if len(np.unique(numbers[np.isfinite(numbers)])) > 2:
+        return "", numbers
+    if len({str(cell) for cell in filled}) <= _MOST_LEVELS:
+        groups = [None if cell is None else str(cell) for cell in bare]
+        return "", np.array(groups, dtype=object)
+    if not len(numbers) and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
+        lengths = [np.nan if is_null(cell) else float(len(str(cell))) for cell in cells]
+        return "length of ", np.array(lengths)
+    return None
 
 
 def audit_judges(options: Any) -> JudgeAudit:
@@ -331,40 +370,35 @@ def audit_judges(options: Any) -> JudgeAudit:
             remedy = f"carry the judges' error rates over with `oodometer estimate` and the same words, or {remedy}"
         why = "no row has people's verdict; name their column with --labels COLUMN, or"
         raise UsageError(f"{read.source.name}: {why} {remedy}")
-    more: dict[str, Any] = {}
+    changed: tuple[Bias, ...] = ()
+    before = None
     if earlier is not None:
         before = read_judged(earlier, options)
         if not (before.judged.binary and judged.binary and len(before.judged.row) and labels):
             why = "changes of a judge show on labels of yes or no in both files"
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
-        more = {
-            "changed": changes(before.judged, judged),
-            "reference": {"name": before.source.name},
-        }
-    if options.suggest:  # rows to label next, written to ``out`` without what the judges say
-        many, free = options.suggest, judged.rows - labels
-        if not 0 < many <= free:
-            raise UsageError(
-                f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}"
-            )
-        row = rows_to_label(judged, many, options.seed)
-        drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
-        if options.out is not None:
-            sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
-            hidden = [
-                c
-                for c in sheet.picked.table.column_names
-                if c in (read.label, *judges_columns(judged))
-            ]
-            sheet = replace(
-                sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden))
-            )
-            question = options.question or "Is the answer right?"
-            write_worksheet(
-                sheet, options.out, title=Path(read.source.name).name, question=question
-            )
-        more["suggestion"] = drawn
-    return _audited(read, options, options.by, **more)
+        changed = changes(before.judged, judged)
+    suggestion = _suggest(read, options) if options.suggest else None
+    found = replace(_audited(read, options, options.by), changed=changed, suggestion=suggestion)
+    return found if before is None else replace(found, reference={"name": before.source.name})
+
+
+def _suggest(read: Read, options: Any) -> Suggestion:
+    """Rows to label next, written to ``out`` without what the judges say."""
+    judged, many = read.judged, options.suggest
+    free = judged.rows - len(judged.row)
+    if not 0 < many <= free:
+        raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
+    row = rows_to_label(judged, many, options.seed)
+    drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
+    if options.out is not None:
+        sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
+        table, secret = sheet.picked.table, {read.label, *judges_columns(judged)}
+        shown = table.drop_columns([name for name in table.column_names if name in secret])
+        sheet = replace(sheet, picked=replace(sheet.picked, table=shown))
+        question = options.question or "Is the answer right?"
+        write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
+    return drawn
 
 
 def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]) -> JudgeAudit:
@@ -419,85 +453,122 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
     return _audited(out, options, None)
 
 
-def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudit:
-    level, seed = options.level, options.seed
-    judged, source = read.judged, read.source
-    labels, rows, warnings, cell = len(judged.row), judged.rows, list(read.notes), judged.cells
+@dataclass(frozen=True)
+class _Corrected:
+    """The rate that people would find, by all methods, and what is known of it; nothing without labels."""
+
+    counts: Counts
+    intervals: tuple[Estimate, ...] = ()
+    not_given: tuple[str, ...] = ()
+    effective_labels: float | None = None
+    widths: tuple[Mapping[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The interval to believe."""
+        return self.intervals[0] if self.intervals else None
+
+    @property
+    def label_only(self) -> Estimate | None:
+        """The interval of labels alone."""
+        return next((one for one in self.intervals if one.method == "labels-alone"), None)
+
+
+def _corrected(read: Read, options: Any) -> _Corrected:
+    """The rate of labelled rows."""
+    level, judged = options.level, read.judged
+    labels, rows = len(judged.row), judged.rows
     low, high = read.scale or (0.0, 1.0)
-    about: dict[str, Any] = dict.fromkeys(("estimate", "label_only", "effective_labels")) | {
-        "intervals": ()
-    }
-    counts = Counts.of(judged, cell, level)
-    if labels:
-        column = cluster_column(source, options.cluster, rows)
-        keys = None if column is None else keys_of(source, column)[read.at[judged.row]]
-        clusters = labels if keys is None else len(np.unique(keys))
-        counts = Counts.of(judged, cell, level, keys)
-        whole = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
-        made, not_given = corrections(judged, counts, whole, level, seed, clusters < labels)
-        if judged.selected is not None:
-            text = f"the labelled rows are no random sample: {judged.selected}"
-            empty = float(counts.sizes[counts.labels == 0].sum()) / rows
-            text += (
-                f"; {percent(empty)} of the rows are of a verdict without any label"
-                if empty
-                else ""
-            )
-            warnings.append(
-                f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out 'rows.html'"
-            )
-        if labels < min(LEAST_TESTED, rows):
-            warnings.append(f"only {counted(labels, 'label')}: the interval is wide")
-        if clusters < labels:
-            warnings.append(
-                f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them"
-            )
-        worth = whole.labels_for(made[0].upper - made[0].lower, level) or rows
-        unit = (high - low) / (2 if read.compared else 1)
-        plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS]
-        widths = [
-            {"width": w, "labels": counts.labels_for(x, level), "alone": whole.labels_for(x, level)}
-            for w, x in plans
-        ]
-        made = [
-            replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]})
-            for one in made
-        ]
-        alone = next((one for one in made if one.method == "labels-alone"), None)
-        about = {
-            "estimate": made[0],
-            "label_only": alone,
-            "intervals": tuple(made),
-            "not_given": tuple(not_given),
-        }
-        about |= {
-            "effective_labels": float(worth if len(counts.sizes) > 1 else labels),
-            "not_random": judged.selected,
-        }
-        about["bias"] = (
-            biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else ()
+    column = cluster_column(read.source, options.cluster, rows)
+    keys = None if column is None else keys_of(read.source, column)[read.at[judged.row]]
+    clusters = labels if keys is None else len(np.unique(keys))
+    counts = Counts.of(judged, judged.cells, level, keys)
+    alone = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
+    made, not_given = corrections(judged, counts, alone, level, options.seed, clusters < labels)
+    warnings = []
+    if judged.selected is not None:
+        warnings.append(_said_of_selected(judged, counts))
+    if labels < min(LEAST_TESTED, rows):
+        warnings.append(f"only {counted(labels, 'label')}: the interval is wide")
+    if clusters < labels:
+        warnings.append(
+            f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them"
         )
-        about["labels_for_width"] = tuple(widths) if labels < rows else ()
-        about["correct"] = int(judged.truth.sum()) if np.isin(judged.truth, (0, 1)).all() else None
-        about["groups"] = () if by is None else tuple(_groups(read, by, level, (low, high)))
-    rates = rates_of(judged, counts, cell, level, seed)
-    words = [one.written.get(1.0, "") for one in read.judges]
-    about["judges"] = tuple(
-        replace(rate, yes=word) for rate, word in zip(rates, words, strict=True)
+    worth = alone.labels_for(made[0].upper - made[0].lower, level) or rows
+    unit = (high - low) / (2 if read.compared else 1)
+    plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS if labels < rows]
+    return _Corrected(
+        counts,
+        intervals=tuple(
+            replace(
+                one,
+                value=low + (high - low) * one.value,
+                lower=low + (high - low) * one.lower,
+                upper=low + (high - low) * one.upper,
+            )
+            for one in made
+        ),
+        not_given=tuple(not_given),
+        effective_labels=float(worth if len(counts.sizes) > 1 else labels),
+        widths=tuple(
+            {
+                "width": width,
+                "labels": counts.labels_for(share, level),
+                "alone": alone.labels_for(share, level),
+            }
+            for width, share in plans
+        ),
+        warnings=tuple(warnings),
     )
-    about |= {
-        "labels": labels,
-        "rows": rows,
-        "level": level,
-        "seed": seed,
-        "warnings": tuple(warnings),
-    }
-    about |= {
-        "target": {"name": source.name},
-        "label": read.label or "people's labels",
-        "scale": read.scale,
-    }
-    return JudgeAudit(**about | more, headline=None, p_value=None, compared=read.compared)  # type: ignore[arg-type]
+
+
+def _said_of_selected(judged: Judged, counts: Counts) -> str:
+    """The warning that labelled rows are no random sample."""
+    text = f"the labelled rows are no random sample: {judged.selected}"
+    empty = float(counts.sizes[counts.labels == 0].sum()) / judged.rows
+    if empty:
+        text += f"; {percent(empty)} of the rows are of a verdict without any label"
+    many = max(20, len(judged.row) // 2)
+    return f"{text}; draw some of the others with --suggest {many} --out 'rows.html'"
+
+
+def _audited(read: Read, options: Any, by: str | None) -> JudgeAudit:
+    level, seed, judged = options.level, options.seed, read.judged
+    labels = len(judged.row)
+    if labels:
+        corrected = _corrected(read, options)
+    else:
+        corrected = _Corrected(Counts.of(judged, judged.cells, level))
+    bias = biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else ()
+    verdicts_only = labels and np.isin(judged.truth, (0, 1)).all()
+    groups = _groups(read, by, level, read.scale or (0.0, 1.0)) if labels and by is not None else ()
+    rates = rates_of(judged, corrected.counts, judged.cells, level, seed)
+    words = [one.written.get(1.0, "") for one in read.judges]
+    return JudgeAudit(
+        labels=labels,
+        rows=judged.rows,
+        headline=None,  # type: ignore[arg-type]
+        estimate=corrected.estimate,
+        label_only=corrected.label_only,
+        intervals=corrected.intervals,
+        effective_labels=corrected.effective_labels,
+        p_value=None,
+        level=level,
+        seed=seed,
+        warnings=(*read.notes, *corrected.warnings),
+        target={"name": read.source.name},
+        correct=int(judged.truth.sum()) if verdicts_only else None,
+        not_random=judged.selected if labels else None,
+        judges=tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True)),
+        bias=bias,
+        groups=tuple(groups),
+        labels_for_width=corrected.widths,
+        scale=read.scale,
+        label=read.label or "people's labels",
+        compared=read.compared,
+        not_given=corrected.not_given,
+    )
 
 
 def judges_columns(judged: Judged) -> list[str]:

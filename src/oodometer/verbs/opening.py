@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -157,6 +158,29 @@ def _file_of_data(data: Any, options: Reading) -> str:
     return "reference" if hasattr(options, "reference") else "predictions"
 
 
+def _of_labels(renamings: Mapping[str, str]) -> dict[str, str]:
+    """Renamings of a file of labels: a column that is called as the one of probabilities is the truth there."""
+    return {theirs: ours for theirs, ours in renamings.items() if not ours.startswith("prob_")}
+
+
+@dataclass
+class _Opening:
+    """A source that is being opened: which file it is, what it is known by, renamings by hand of this file alone, those
+    that hold so far, and the column of repeats that the confidence is worked out from.
+    """
+
+    data: Any
+    file: str
+    known: tuple[Any, bool]
+    by_hand: Mapping[str, str]
+    renamings: dict[str, str]
+    derived: str | None = None
+
+    def written(self, column: str) -> str:
+        """A renamed column as the user named it."""
+        return f"{self.file}:{column}" if column in self.by_hand else column
+
+
 class Opener:
     """Opens several sources with the same renamings, each used at least once, and with the same threshold. Renamings
     of one file alone (`file_of`) hold for what is opened as it.
@@ -296,96 +320,105 @@ class Opener:
         """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave;
         ``file``: which of `FILES` it is; one of labels need hold nothing else.
         """
-        labels = file == "labels"
+        labels, is_target = file == "labels", axes is not None
         self._opened.add(file)
         known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
-        mapping = {**self.mapping, **self._guesses.get(known, {})}
-        if labels:  # a column that is called as the one of probabilities is the truth there
-            mapping = {
-                theirs: ours for theirs, ours in mapping.items() if not ours.startswith("prob_")
-            }
-        own = renamings_of(self._of_one_file, file)
-        written = {column: f"{file}:{column}" for column in own}  # as the user named it
-        mapping |= own
+        renamings = {**self.mapping, **self._guesses.get(known, {})}
+        if labels:
+            renamings = _of_labels(renamings)
+        by_hand = renamings_of(self._of_one_file, file)
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
-        derived: str | None = None
+        opening = _Opening(data, file, known, by_hand, renamings | by_hand)
+        read = partial(
+            as_source,
+            data,
+            classes=classes,
+            extra_columns=extra_columns,
+            axes=axes,
+            where=where,
+            timezone=self._timezone,
+        )
+        source, missing = self._read(opening, read)
+        if self._guess(opening, source, is_target):
+            source, missing = self._read(opening, read)
+        if missing is not None:
+            raise missing
+        unseen = known not in self._looked_at and not isinstance(data, Source)
+        if self._guessing is not None and not labels and unseen:
+            self._looked_at.add(known)
+            self._say_unused(source)
+        source = self._with_confidences(opening, source)
+        labels_alone = is_target and "probabilities" not in source.fields
+        if self._threshold is None or labels_alone:
+            return source
+        if self._decides_for is None:
+            # the class that the threshold is about, where the source tells its classes
+            self._decides_for = positive_class(source, self._positive)
+        if self._decides_for is None:
+            self._decides_for = decided_class(source.classes, self._positive)
+        return decided_source(source, self._threshold, self._decides_for)
+
+    def _read(
+        self, opening: _Opening, read: Callable[..., Source]
+    ) -> tuple[Source, MissingColumnsError | None]:
+        """The source, renamed as far as its columns go, and the error where it lacks what the work needs."""
+        missing, renamings = None, opening.renamings
         while True:
-            missing = None
             try:
-                about: Any = {
-                    "extra_columns": extra_columns,
-                    "axes": axes,
-                    "where": where,
-                    "timezone": self._timezone,
-                }
-                source = as_source(data, classes=classes, mapping=mapping or None, **about)
+                source = read(mapping=renamings or None)
+                break
             except UnknownColumnError as error:
-                if error.column not in mapping:
+                if error.column not in renamings:
                     raise
-                if error.column in REPEATS and mapping[error.column] == "confidence":
-                    derived = error.column
-                self._complaints[written.get(error.column, error.column)] = error
-                del mapping[error.column]
-                continue
-            except (
-                MissingColumnsError
-            ) as error:  # a mistyped renaming says more than that nothing is known
-                for column, complaint in self._complaints.items():
-                    of, own_name = file_of(column)
-                    if (
-                        of in ("", file)
-                        and own_name not in mapping
-                        and column not in self._used
-                        and complaint.meant
-                    ):
-                        raise complaint from error
+                if error.column in REPEATS and renamings[error.column] == "confidence":
+                    opening.derived = error.column
+                self._complaints[opening.written(error.column)] = error
+                del renamings[error.column]
+            except MissingColumnsError as error:
+                self._complain(opening, error)
                 if error.source is None:
                     raise
                 source, missing = error.source, error
-            self._used.update(written.get(column, column) for column in mapping)
-            if (
-                self._guessing is not None
-                and known not in self._guesses
-                and not isinstance(data, Source)
-            ):
-                taken = {**self.mapping, **own}
-                self._guesses[known], notes = self._guessing.of(
-                    source, axes is not None, labels, taken
-                )
-                self.notes += [line for line in notes if line not in self.notes]
-                if self._guesses[known]:
-                    if self._guessing.shared and axes is None:  # the target is read alike
-                        self.mapping |= self._guesses[known]
-                    mapping |= self._guesses[known]
-                    continue
-            if missing is not None:
-                raise missing
-            unseen = known not in self._looked_at and not isinstance(data, Source)
-            if self._guessing is not None and not labels and unseen:
-                self._looked_at.add(known)
-                self._say_unused(source)
-            stated = derived is None and needs_reading(source, "confidence" in mapping.values())
-            if derived is not None or stated:
-                theirs = next(
-                    (theirs for theirs, ours in mapping.items() if ours == "confidence"),
-                    "confidence",
-                )
-                source, _, lines = with_confidences(source, [derived or theirs])
-                self._used.update([derived] if derived else [])
-                lines = [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
-                self.notes += [line for line in lines if line not in self.notes]
-            labels_alone = axes is not None and "probabilities" not in source.fields
-            if self._threshold is None or labels_alone:
-                return source
-            if (
-                self._decides_for is None
-            ):  # the class that the threshold is about, where the source tells its classes
-                lone = positive_class(source, self._positive)
-                self._decides_for = (
-                    decided_class(source.classes, self._positive) if lone is None else lone
-                )
-            return decided_source(source, self._threshold, self._decides_for)
+                break
+        self._used.update(map(opening.written, renamings))
+        return source, missing
+
+    def _complain(self, opening: _Opening, error: MissingColumnsError) -> None:
+        """Raise what a mistyped renaming of this file says, which is more than that nothing is known."""
+        for column, complaint in self._complaints.items():
+            of, theirs = file_of(column)
+            unused = theirs not in opening.renamings and column not in self._used
+            if of in ("", opening.file) and unused and complaint.meant:
+                raise complaint from error
+
+    def _guess(self, opening: _Opening, source: Source, is_target: bool) -> bool:
+        """Whether more columns of a source are renamed, by a guess; once for each source."""
+        known = opening.known
+        if self._guessing is None or known in self._guesses or isinstance(opening.data, Source):
+            return False
+        taken = {**self.mapping, **opening.by_hand}
+        guessed, notes = self._guessing.of(source, is_target, opening.file == "labels", taken)
+        self._guesses[known] = guessed
+        self._note(notes)
+        if self._guessing.shared and not is_target:  # the target is read alike
+            self.mapping |= guessed
+        opening.renamings |= guessed
+        return bool(guessed)
+
+    def _with_confidences(self, opening: _Opening, source: Source) -> Source:
+        """The source with its confidence worked out, where it is stated in words or by answers that repeat."""
+        derived, renamings = opening.derived, opening.renamings
+        if derived is None and not needs_reading(source, "confidence" in renamings.values()):
+            return source
+        theirs = (theirs for theirs, ours in renamings.items() if ours == "confidence")
+        source, _, lines = with_confidences(source, [derived or next(theirs, "confidence")])
+        self._used.update([derived] if derived else [])
+        self._note([f"{source.name.rpartition('/')[2]}: {line}" for line in lines])
+        return source
+
+    def _note(self, lines: Iterable[str]) -> None:
+        self.notes += [line for line in lines if line not in self.notes]
 
     def _say_unused(self, source: Source) -> None:
         """Note columns that no number rests on, though they might be meant to; of reference and target once."""
@@ -542,32 +575,18 @@ def with_features(
             encoding_before
         ) if lacks and target and encoding_before else target
     files = [*sources, *([] if target is None else [target])]
-    for source in files:
-        if "features" in source.fields:
-            raise UsageError(
-                f"{source.name} holds `features` already; leave --features out, or rename those columns"
-            )
+    _check_without_features(files)
     from ..store.learn_encoding import learn_encoding
 
-    every, names, left_out = asked == _AUTO, [] if asked == _AUTO else listed(asked), {}
-    for name in [own for own in sources[0].own_columns if every and own not in (*_OURS, *taken)]:
-        lacking = next((file.name for file in files if name not in file.own_columns), None)
-        if lacking is not None:
-            left_out[name] = f"{lacking} has none"
-        elif len(names) == _MOST:
-            left_out[name] = f"there are {_MOST} before it"
-        else:
-            names.append(name)
-    for name, source in ((name, source) for name in names for source in files if not every):
-        if not source.holds(name):
-            raise no_column(name, source.columns, source.path)
-        renamed = (
-            name not in FIELDS and name not in source.columns
-        )  # no column of its own, but one was renamed to it
-        if name not in source.own_columns and name not in _INPUTS and not renamed:
-            what = "is the truth, an answer of the model or a time"
-            raise UsageError(f"{source.name}: {name} {what}; --features are its inputs")
-    encoding = learn_encoding(sources, names, every).without(left_out)
+    left_out: dict[str, str] = {}
+    if asked == _AUTO:
+        names, left_out = _columns_of_all(files, taken)
+    else:
+        names = listed(asked)
+        for name in names:
+            for source in files:
+                _check_input(source, name)
+    encoding = learn_encoding(sources, names, asked == _AUTO).without(left_out)
     if not encoding.columns:
         why = "; ".join(f"{name}: {reason}" for name, reason in encoding.left_out.items())
         raise UsageError(
@@ -577,6 +596,45 @@ def with_features(
     return [
         source.encoded(encoding) for source in sources
     ], None if target is None else target.encoded(encoding)
+
+
+def _check_without_features(files: Sequence[Source]) -> None:
+    """Raise `UsageError` for a file that holds features already."""
+    for source in files:
+        if "features" in source.fields:
+            raise UsageError(
+                f"{source.name} holds `features` already; leave --features out, or rename those columns"
+            )
+
+
+def _columns_of_all(
+    files: Sequence[Source], taken: Sequence[str | None]
+) -> tuple[list[str], dict[str, str]]:
+    """The columns of the first file that may be features, and why others are left out."""
+    names: list[str] = []
+    left_out: dict[str, str] = {}
+    for name in files[0].own_columns:
+        if name in (*_OURS, *taken):
+            continue
+        lacking = next((file.name for file in files if name not in file.own_columns), None)
+        if lacking is not None:
+            left_out[name] = f"{lacking} has none"
+        elif len(names) == _MOST:
+            left_out[name] = f"there are {_MOST} before it"
+        else:
+            names.append(name)
+    return names, left_out
+
+
+def _check_input(source: Source, name: str) -> None:
+    """Raise `UsageError` for a column that is not there, or is no input of the model."""
+    if not source.holds(name):
+        raise no_column(name, source.columns, source.path)
+    # no column of its own, but one was renamed to it
+    renamed = name not in FIELDS and name not in source.columns
+    if name not in source.own_columns and name not in _INPUTS and not renamed:
+        what = "is the truth, an answer of the model or a time"
+        raise UsageError(f"{source.name}: {name} {what}; --features are its inputs")
 
 
 def about_features(source: Source) -> Mapping[str, Any]:

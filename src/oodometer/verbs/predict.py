@@ -31,7 +31,8 @@ from ..store.harness import LogOptions, log_files, log_kind
 from ..store.write import write_part
 from ..version import __version__
 from .model_options import PredictOptions
-from .read import EXAMPLES, check_out, known_number, read_log
+from .read import EXAMPLES, check_out, read_log
+from .read_content import known_number
 
 BY_POSITION = (
     "tells the columns of a table by their order alone, and another file may have another: name them in the order that "
@@ -279,47 +280,57 @@ def ask_batch(
     tell: Callable[[int, int], None],
 ) -> None:
     """Ask about a batch and keep the answers as the part at its place."""
-    data, record, first, label = batch.data, None, batch.first_row, options.label or "label"
+    data, record, first = batch.data, None, batch.first_row
     if len(data):
-        more = {
-            name: getattr(options, name)
-            for name in ("features", "views", "dropout", "seed", "augmentation")
-        }
+        request = Request(
+            features=options.features,
+            views=options.views,
+            dropout=options.dropout,
+            seed=options.seed,
+            augmentation=options.augmentation,
+            first_row=first,
+        )
         try:
-            answers = classifier.ask(data, Request(**more, first_row=first), progress=tell)
+            answers = classifier.ask(data, request, progress=tell)
         except InputError as error:
             raise error.at(file=examples.file, row_offset=first) from None
-        fields: dict[str, Any] = {"columns": {}}
-        if len(data.targets) and not options.unlabelled:
-            fields["label"] = list(data.targets)  # of dialogues positions among candidates
-            if data.modality != "dialogue":
-                images = (
-                    [f"{examples.file}/{image}" for image in data.ids]
-                    if examples.labels_are_folders
-                    else ()
-                )
-                where: dict[str, Any] = {
-                    "file": data.source,
-                    "first_row": first,
-                    "column": label,
-                    "images": images,
-                }
-                fields["label"] = matched(data.targets, answers.classes, **where)
-        if data.ids:
-            fields["columns"]["id"] = np.array(data.ids, dtype=object)
-        for name, values in batch.columns.items():
-            (fields if name in ("time", "group") else fields["columns"])[name] = values
-        if options.keep_input and data.modality in ("text", "pair"):
-            texts = [text if isinstance(text, str) else "\t".join(text) for text in data.inputs]
-            fields["input"] = np.array(texts, dtype=object)
+        beside = _beside(examples, batch, options, answers.classes)
         try:
-            record = answers.record(**fields)
+            record = answers.record(**beside)
         except InputError as error:
             raise error.at(file=str(options.label or data.source), row_offset=first) from None
     truncated = 0 if record is None else classifier.truncated
     parts.add(
         record, {"truncated": truncated, "skipped": list(batch.skipped), "read": batch.read}, number
     )
+
+
+def _beside(
+    examples: Examples, batch: Batch, options: Asked, classes: Sequence[int | str]
+) -> dict[str, Any]:
+    """What a record holds beside the answers to a batch: labels, ids, further columns and texts."""
+    data, columns = batch.data, dict[str, Any]()
+    fields: dict[str, Any] = {"columns": columns}
+    if len(data.targets) and not options.unlabelled:
+        fields["label"] = list(data.targets)  # of dialogues positions among candidates
+        if data.modality != "dialogue":
+            folder = examples.file if examples.labels_are_folders else None
+            fields["label"] = matched(
+                data.targets,
+                classes,
+                file=data.source,
+                first_row=batch.first_row,
+                column=options.label or "label",
+                images=() if folder is None else [f"{folder}/{image}" for image in data.ids],
+            )
+    if data.ids:
+        columns["id"] = np.array(data.ids, dtype=object)
+    for name, values in batch.columns.items():
+        (fields if name in ("time", "group") else columns)[name] = values
+    if options.keep_input and data.modality in ("text", "pair"):
+        texts = [text if isinstance(text, str) else "\t".join(text) for text in data.inputs]
+        fields["input"] = np.array(texts, dtype=object)
+    return fields
 
 
 @final
@@ -360,9 +371,13 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     device, progress, size = options.device, options.progress, options.batch_rows
     runner = task_engine(options.engine, options.workers, gpu=device != "cpu" and on_gpu(device))
     assert runner is not None
-    paths = {"model": os.fspath(options.model), "data": os.fspath(options.data)}
     task = _Task(
-        replace(options, **paths, progress=None),
+        replace(
+            options,
+            model=os.fspath(options.model),
+            data=os.fspath(options.data),
+            progress=None,
+        ),
         parts.kept.sent,
         repr(examples.stamp),
         device != "cpu",
@@ -414,37 +429,7 @@ def predict(options: Asked) -> Prediction:
     )
     log = LogOptions(options.metric, options.filter, options.keep_input)
     if is_log(model, data, log):
-        check_out(out)
-        goes_with = {
-            "model",
-            "data",
-            "out",
-            "keep_input",
-            "metric",
-            "filter",
-            "engine",
-            "workers",
-            "progress",
-        }
-        if any(
-            getattr(options, name) != field.default
-            for name, field, _ in declared(Asked)
-            if name not in goes_with
-        ):
-            raise UsageError(
-                "a log holds the answers already: only --metric, --filter and --keep-input go with it"
-            )
-        result = read_log(
-            model,
-            out=out,
-            metric=options.metric,
-            filter=options.filter,
-            keep_input=options.keep_input,
-        )
-        return replace(
-            result,
-            warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"),
-        )
+        return _read_log(options)
     classifier = options.opened()
     if options.replies is not None and "dialogue" not in classifier.reads:
         raise UsageError(
@@ -456,72 +441,102 @@ def predict(options: Asked) -> Prediction:
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
     check_out(out)
+    with running(_kept(options, examples), passing=True) as kept:
+        parts = Parts(kept, options.extra)
+        if options.engine is not None or options.workers is not None:
+            _ask_elsewhere(examples, options, parts)
+        else:
+            _ask_here(classifier, examples, options, parts)
+        skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
+        read = sum(note["read"] for note in parts.notes)
+        if len(skipped) == read:
+            raise _nothing_read(examples, read)
+        record = Predictions.concat(list(parts.records()))
+        if out is not None:
+            write_predictions(record, out)
+        accuracy, repeated = known_number(record)
+        return Prediction(
+            version=__version__,
+            model=said_model(model),
+            data=examples.name,
+            out=None if out is None else str(out),
+            rows=len(record),
+            classes=tuple(record.classes or ()),
+            fields=record.fields,
+            accuracy=accuracy,
+            skipped=len(skipped),
+            examples=tuple(skipped[:EXAMPLES]),
+            truncated=sum(note["truncated"] for note in parts.notes),
+            warnings=repeated,
+            record=record if out is None else None,
+        )
+
+
+_OF_LOGS = frozenset(
+    ("model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress")
+)
+
+
+def _read_log(options: Asked) -> Prediction:
+    """The answers of a log; `UsageError` for options of live models."""
+    check_out(options.out)
+    if any(
+        getattr(options, name) != field.default
+        for name, field, _ in declared(Asked)
+        if name not in _OF_LOGS
+    ):
+        raise UsageError(
+            "a log holds the answers already: only --metric, --filter and --keep-input go with it"
+        )
+    result = read_log(
+        options.model,
+        out=options.out,
+        metric=options.metric,
+        filter=options.filter,
+        keep_input=options.keep_input,
+    )
+    line = "a log has a command of its own, `oodometer read LOG`"
+    return replace(result, warnings=(*result.warnings, line))
+
+
+def _kept(options: Asked, examples: Examples) -> Kept:
+    """Where finished batches are kept: beside the file to write, where model and data are known by their paths."""
+    model, out = options.model, options.out
     folder, job = None, ""
     paths = [path for path in (model, *options.members, options.replies) if path is not None]
-    if (
-        out is not None
-        and examples.stamp is not None
-        and all(isinstance(path, (str, os.PathLike)) for path in paths)
-    ):
+    of_paths = all(isinstance(path, (str, os.PathLike)) for path in paths)
+    if out is not None and examples.stamp is not None and of_paths:
         files = [stamp_of(path) for path in paths]
         job = fingerprint(
             {"files": files, "data": examples.stamp, **options.settings(), "version": __version__}
         )
         folder = Path(out).with_name(f".{Path(out).name}.parts")
-    about = {"verb": "predict", **places_said(model=model, data=data, out=out)}
-    with running(Kept(folder, about, job), passing=True) as kept:
-        parts = Parts(kept, options.extra)
-        if options.engine is not None or options.workers is not None:
-            _ask_elsewhere(examples, options, parts)
-        else:
-            total, done = examples.rows or 0, 0
-            progress = options.progress or (lambda done, of: None)
-            many = -(-total // options.batch_rows)
-            parts.kept.tell(len(parts.notes), many)
+    places = places_said(model=model, data=options.data, out=out)
+    return Kept(folder, {"verb": "predict", **places}, job)
 
-            def tell(before: int, rows: int, at: int, every: int) -> None:
-                progress(before + rows * at // max(every, 1), total)
 
-            for number, batch in options.batches(examples):
-                if number >= len(parts.notes):
-                    ask_batch(
-                        classifier,
-                        examples,
-                        batch,
-                        options,
-                        parts,
-                        number,
-                        partial(tell, done, batch.read),
-                    )
-                    parts.kept.tell(len(parts.notes), many, worked=1)
-                done += batch.read
-                progress(done, total)
-        skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
-        read = sum(note["read"] for note in parts.notes)
-        if len(skipped) == read:
-            images = examples.modality == "image"
-            expected = "images" if images else "dialogues with a reply"
-            got = (
-                f"{read} files, of which none decodes"
-                if images
-                else f"{read} rows, none of which holds one"
-            )
-            raise InputError(expected, got=got, remedy="check what wrote them", file=examples.file)
-        record = Predictions.concat(list(parts.records()))
-        if out is not None:
-            write_predictions(record, out)
-        accuracy, repeated = known_number(record)
-        named = (
-            __version__,
-            said_model(model),
-            examples.name,
-            None if out is None else str(out),
-            len(record),
-        )
-        classes, truncated = (
-            tuple(record.classes or ()),
-            sum(note["truncated"] for note in parts.notes),
-        )
-        left_out = (len(skipped), tuple(skipped[:EXAMPLES]), truncated, repeated)
-        kept_record = record if out is None else None
-        return Prediction(*named, classes, record.fields, accuracy, *left_out, record=kept_record)
+def _ask_here(classifier: Classifier, examples: Examples, options: Asked, parts: Parts) -> None:
+    """Ask about all batches that are not finished, one after another."""
+    total, done = examples.rows or 0, 0
+    progress = options.progress or (lambda done, of: None)
+    many = -(-total // options.batch_rows)
+    parts.kept.tell(len(parts.notes), many)
+
+    def tell(before: int, rows: int, at: int, every: int) -> None:
+        progress(before + rows * at // max(every, 1), total)
+
+    for number, batch in options.batches(examples):
+        if number >= len(parts.notes):
+            told = partial(tell, done, batch.read)
+            ask_batch(classifier, examples, batch, options, parts, number, told)
+            parts.kept.tell(len(parts.notes), many, worked=1)
+        done += batch.read
+        progress(done, total)
+
+
+def _nothing_read(examples: Examples, read: int) -> InputError:
+    """The error for data of which nothing could be read."""
+    expected, got = "dialogues with a reply", f"{read} rows, none of which holds one"
+    if examples.modality == "image":
+        expected, got = "images", f"{read} files, of which none decodes"
+    return InputError(expected, got=got, remedy="check what wrote them", file=examples.file)

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, final
 
@@ -119,12 +119,14 @@ class Examples:
         for row in self.rows:
             if row.label is not None and repr(row.label) not in names:
                 images = [f"{self.file}/{row.id}"] if folder else []
-                where: dict[str, Any] = {
-                    "file": self.file,
-                    "first_row": row.row - 1,
-                    "column": self.label,
-                }
-                names[repr(row.label)] = matched([row.label], classes, images=images, **where)[0]
+                names[repr(row.label)] = matched(
+                    [row.label],
+                    classes,
+                    images=images,
+                    file=self.file,
+                    first_row=row.row - 1,
+                    column=self.label,
+                )[0]
         return self.of(replace(row, label=names.get(repr(row.label))) for row in self.rows)
 
     def dataset(self, shifted: Parts | None = None) -> tuple[Dataset, list[int]]:
@@ -166,79 +168,79 @@ def read_examples(
     """Read a file, or a folder of images, as `shift` does. A response without candidates gets others, drawn by the seed
     and its id from all responses of the file.
     """
-    path, label, out, refused = Path(path), options.label, list[Example](), Counter[str]()
+    path, label, refused = Path(path), options.label, Counter[str]()
     if modality == "image":
-        folder = FolderExamples(path, ("image",)) if path.suffix.lower() != ".npz" else None
-        source = folder or ArrayExamples(path, ("image",), Columns(label=label))
-        for batch in source.batches(256):
-            data = batch.data
-            for number, pixels in enumerate(data.inputs, batch.first_row + 1):
-                image = pixels if folder is None else folder.files[number - 1]
-                truth = data.targets[number - batch.first_row - 1] if len(data.targets) else None
-                name = (
-                    str(number)
-                    if folder is None
-                    else folder.files[number - 1].relative_to(path).as_posix()
-                )
-                out.append(
-                    Example(number, number, name, number, (image,), truth, size=pixels.nbytes)
-                )
-        return Examples(str(path), modality, tuple(out), refused, label or "label")
-    rows, dialogues = Rows(path), modality == "dialogue"
-    read = list(enumerate(Texts(rows, options.column, where, dialogues).read(refused), 1))
+        rows = tuple(_read_images(path, label))
+        return Examples(str(path), modality, rows, refused, label or "label")
+    texts, dialogues = Rows(path), modality == "dialogue"
+    read = list(Texts(texts, options.column, where, dialogues).read(refused))
     if not read:
         got = "; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none"
-        raise rows.wrong(
+        raise texts.wrong(
             "dialogues with a reply" if dialogues else "texts",
             got,
             "give dialogues of two turns or more",
         )
-    lacking = next(
-        (again for _, (_, again) in read if label is not None and label not in again.row), None
-    )
+    lacking = next((turn for _, turn in read if label is not None and label not in turn.row), None)
     if lacking is not None and label_needed:
-        there = f"the columns {', '.join(map(str, lacking.row))}"
-        raise rows.wrong(
+        raise texts.wrong(
             f"a column {label} with the truth",
-            there,
+            f"the columns {', '.join(map(str, lacking.row))}",
             "name one of them with --label",
             lacking.number,
         )
-    if dialogues:
-        exchanges = []
-        for number, (turns, again) in read:
-            where_read = {"file": str(path), "row": again.number}
-            exchanges.append(
-                exchange(again(turns), turns, number=number, place=where_read, label=label)
-            )
-        pool: Replies | None = None
-        if any(reply.candidates is None for reply in exchanges):
-            replies = (reply.response for reply in exchanges if reply.response is not None)
-            pool = Replies(replies, options.candidates, options.seed, str(path))
-        for (number, (_, again)), reply in zip(read, exchanges, strict=True):
-            offered, position = reply.candidates, reply.label
-            if pool is not None and offered is None and reply.response is not None:
-                offered, position = pool.among(reply.id, reply.response)
-            out.append(
-                Example(
-                    number, again.number, reply.id, again.number, reply.context, position, offered
-                )
-            )
-    else:
-        for number, (turns, again) in read:
-            value, row_id = again.row.get(label or "label"), again.row.get("id")
-            truth = None if value in ("", None) else value
-            out.append(
-                Example(
-                    number,
-                    again.number,
-                    str(number if row_id is None else row_id),
-                    number,
-                    turns,
-                    truth,
-                )
-            )
-    return Examples(str(path), modality, tuple(out), dict(refused), label or "label")
+    made = _as_dialogues(read, path, options) if dialogues else _as_texts(read, label or "label")
+    return Examples(str(path), modality, tuple(made), dict(refused), label or "label")
+
+
+def _read_images(path: Path, label: str | None) -> Iterator[Example]:
+    """The images of a folder, named by their paths in it, or of an NPZ file, named by their numbers."""
+    folder = None if path.suffix.lower() == ".npz" else FolderExamples(path, ("image",))
+    source = folder or ArrayExamples(path, ("image",), Columns(label=label))
+    for batch in source.batches(256):
+        targets = batch.data.targets
+        for at, pixels in enumerate(batch.data.inputs):
+            number = batch.first_row + at + 1
+            image, name = pixels, str(number)
+            if folder is not None:
+                image = folder.files[number - 1]
+                name = image.relative_to(path).as_posix()
+            truth = targets[at] if len(targets) else None
+            yield Example(number, number, name, number, (image,), truth, size=pixels.nbytes)
+
+
+def _as_dialogues(read: Sequence[Any], path: Path, options: Any) -> Iterator[Example]:
+    """Dialogues with their candidates; those without any get others from all responses that were read."""
+    exchanges = [
+        exchange(
+            again(turns),
+            turns,
+            number=number,
+            place={"file": str(path), "row": again.number},
+            label=options.label,
+        )
+        for number, (turns, again) in enumerate(read, 1)
+    ]
+    pool: Replies | None = None
+    if any(reply.candidates is None for reply in exchanges):
+        replies = (reply.response for reply in exchanges if reply.response is not None)
+        pool = Replies(replies, options.candidates, options.seed, str(path))
+    for number, ((_, again), reply) in enumerate(zip(read, exchanges, strict=True), 1):
+        offered, position = reply.candidates, reply.label
+        if pool is not None and offered is None and reply.response is not None:
+            offered, position = pool.among(reply.id, reply.response)
+        yield Example(
+            number, again.number, reply.id, again.number, reply.context, position, offered
+        )
+
+
+def _as_texts(read: Sequence[Any], label: str) -> Iterator[Example]:
+    """Texts with their ids, by default their numbers, and the truth where a cell holds one."""
+    for number, (turns, again) in enumerate(read, 1):
+        value, row_id = again.row.get(label), again.row.get("id")
+        truth = None if value in ("", None) else value
+        name = str(number if row_id is None else row_id)
+        yield Example(number, again.number, name, number, turns, truth)
 
 
 @final
@@ -284,50 +286,8 @@ def shift_examples(
             if issubclass(cls, TextShift)
             else find_image_shift(cls.name, inputs.preset)
         )
-        conditions = []
-        for severity in levels:
-            stem = f"{shift.name}-{severity.replace('/', '-of-')}"
-            draws: list[Parts] = []
-            if isinstance(shift, ImageShift):
-                every, level = examples.rows, int(severity)
-                looks = {_pixels(every[0].parts[0], shift, level, seed).tobytes() for seed in seeds}
-                for seed in (
-                    seeds if len(looks) > 1 else seeds[:1]
-                ):  # one without chance is drawn once
-                    draws.append(
-                        {
-                            row.number: (*row.parts, shift, level, seed, row.number - 1)
-                            for row in every
-                        }
-                    )
-                conditions.append(Condition(stem, severity, tuple(draws), {}, None, None))
-                continue
-            dropped: list[Counter[str]] = []
-            counts = Counter[str]()
-            for seed in seeds:
-                shifted = {
-                    row.number: shift.apply(row.parts, severity, seed=seed, row=row.number)
-                    for row in examples.rows
-                }
-                texts = {
-                    number: text
-                    for number, text in shifted.items()
-                    if not isinstance(text, Dropped)
-                }
-                if not draws:
-                    counts.update(words=sum(text.words for text in texts.values()))
-                    counts.update(targets=sum(text.targets for text in texts.values()))
-                dropped.append(
-                    Counter(text.why for text in shifted.values() if isinstance(text, Dropped))
-                )
-                draws.append({number: text.turns for number, text in texts.items()})
-            rows = len(draws[0])
-            words, targets = (
-                round(counts[name] / rows, 4) if rows else None for name in ("words", "targets")
-            )
-            conditions.append(
-                Condition(stem, severity, tuple(draws), dict(dropped[0]), words, targets)
-            )
+        shifted = _shifted_images if isinstance(shift, ImageShift) else _shifted_texts
+        conditions = [shifted(examples, shift, severity, seeds) for severity in levels]
         sets = [frozenset(draw) for condition in conditions for draw in condition.draws if draw]
         if not sets:
             why = sum((Counter(condition.dropped) for condition in conditions), Counter[str]())
@@ -343,9 +303,53 @@ def shift_examples(
     return out
 
 
+def _stem(shift: Any, severity: str) -> str:
+    return f"{shift.name}-{severity.replace('/', '-of-')}"
+
+
+def _shifted_images(
+    examples: Examples, shift: Any, severity: str, seeds: Sequence[int]
+) -> Condition:
+    """Images with what shifts them later; a shift without chance is drawn once."""
+    level, first = int(severity), examples.rows[0].parts[0]
+    looks = {_pixels(first, shift, level, seed).tobytes() for seed in seeds}
+    draws = tuple(
+        {row.number: (*row.parts, shift, level, seed, row.number - 1) for row in examples.rows}
+        for seed in (seeds if len(looks) > 1 else seeds[:1])
+    )
+    return Condition(_stem(shift, severity), severity, draws, {}, None, None)
+
+
+def _shifted_texts(
+    examples: Examples, shift: Any, severity: str, seeds: Sequence[int]
+) -> Condition:
+    """Texts or dialogues as they were typed; counts are of the first draw."""
+    draws = [
+        {
+            row.number: shift.apply(row.parts, severity, seed=seed, row=row.number)
+            for row in examples.rows
+        }
+        for seed in seeds
+    ]
+    made = [
+        {number: text for number, text in draw.items() if not isinstance(text, Dropped)}
+        for draw in draws
+    ]
+    first, rows = made[0].values(), len(made[0])
+    return Condition(
+        _stem(shift, severity),
+        severity,
+        tuple({number: text.turns for number, text in draw.items()} for draw in made),
+        dropped=Counter(text.why for text in draws[0].values() if isinstance(text, Dropped)),
+        words=round(sum(text.words for text in first) / rows, 4) if rows else None,
+        targets=round(sum(text.targets for text in first) / rows, 4) if rows else None,
+    )
+
+
 KEY = "source_row"
 PREDICTIONS = "predictions"
 _RESULTS = ("stress.json", "stress.csv")
+_SETTINGS = ("dropout", "seed", "max_length", "gives", "classes")  # that answers depend on
 
 
 @final
@@ -440,12 +444,12 @@ class _Asker:
             path.with_suffix(".json").unlink(
                 missing_ok=True
             )  # of an older file, which is about to be replaced
-            more = {name: self.settings[name] for name in ("dropout", "seed")}
             made = predict(
                 question.run.classifier,
                 question.data,
                 progress=lambda done, of: self.tell(done),
-                **more,
+                dropout=self.settings["dropout"],
+                seed=self.settings["seed"],
             )
             truncated, numbers = made.truncated, {KEY: np.asarray(question.numbers, dtype=np.int64)}
             record = replace(made.record, columns={**made.record.columns, **numbers})
@@ -504,27 +508,32 @@ def _open_models(
     runs: list[_ModelRun] = []
     for at, (name, model) in enumerate(named):
         several = sum(run.name == name for run in runs)
-        safe = (
-            re.sub(r"[^\w.-]+", "-", f"{name}-{several + 1}" if several else name).strip(".-")
-            or "model"
-        )
+        numbered = f"{name}-{several + 1}" if several else name
+        safe = re.sub(r"[^\w.-]+", "-", numbered).strip(".-") or "model"
         taken = {run.folder for run in runs}
-        folder = next(
-            name for name in (safe, *(f"{safe}-{i}" for i in range(2, at + 3))) if name not in taken
-        )
+        free = (safe, *(f"{safe}-{i}" for i in range(2, at + 3)))
+        folder = next(name for name in free if name not in taken)
         stamp = stamp_of(model) if isinstance(model, (str, os.PathLike)) else None
         runs.append(
             _ModelRun(name, said_model(model), folder, open_classifier(model, **options), stamp)
         )
-    images = data.is_dir() or data.suffix.lower() == ".npz"
+    modality = _modality_of(runs, data.is_dir() or data.suffix.lower() == ".npz")
+    if engine is not None:
+        sent = sent_models([model for _, model in named], options)
+        runs = [replace(run, sent=model) for run, model in zip(runs, sent, strict=True)]
+    return runs, modality
+
+
+def _modality_of(runs: Sequence[_ModelRun], images: bool) -> str:
+    """What all models read of the data; `InputError` where one cannot, or where they do not read the same."""
     kinds = {}
     for run in runs:
         reads = run.classifier.reads
         modality = "image" if images else "text" if "text" in reads else "dialogue"
         if modality not in reads:
-            expected = (
-                "a model of images, as the data are" if images else "a model of texts or dialogues"
-            )
+            expected = "a model of texts or dialogues"
+            if images:
+                expected = "a model of images, as the data are"
             remedy = "name another model, or data that it reads; images are a folder or an NPZ file"
             raise InputError(
                 expected, got=f"one that reads {' or '.join(reads)}", remedy=remedy, file=run.source
@@ -533,10 +542,7 @@ def _open_models(
     if len(kinds) > 1:
         got, remedy = f"{kinds['dialogue']} reads dialogues", "stress classifiers and rankers apart"
         raise InputError("models that read the same", got=got, remedy=remedy, file=kinds["text"])
-    if engine is not None:
-        sent = sent_models([model for _, model in named], options)
-        runs = [replace(run, sent=model) for run, model in zip(runs, sent, strict=True)]
-    return runs, modality
+    return modality
 
 
 _Judged = tuple[_Answers, dict[str, Interval], Estimation]
@@ -550,15 +556,44 @@ def _quality(record: Predictions, options: StressOptions) -> dict[str, Interval]
     return dict(evaluate(record, metrics=METRICS, level=options.level, seed=options.seed).metrics)
 
 
+def _bare_point(rows: int, condition: Condition | None) -> StressPoint:
+    """A point without any answers."""
+    bare = StressPoint(
+        severity=None,
+        rows=rows,
+        dropped={},
+        words=None,
+        targets=None,
+        predictions=(),
+        truncated=0,
+        metrics={},
+        common_rows=0,
+        common={},
+    )
+    if condition is None:
+        return bare
+    return replace(
+        bare,
+        severity=condition.severity,
+        dropped=dict(condition.dropped),
+        words=condition.words,
+        targets=condition.targets,
+    )
+
+
 def _point(
-    options: StressOptions, judged: Sequence[_Judged], common: Collection[int], **about: Any
+    options: StressOptions,
+    judged: Sequence[_Judged],
+    common: Collection[int],
+    rows: int,
+    condition: Condition | None = None,
 ) -> StressPoint:
-    """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
-    about = {"severity": None, "dropped": {}, "words": None, "targets": None} | about
+    """A point of a curve from the answers of all runs, at least one unless no row could be shifted; ``condition``: None
+    for the data as they are.
+    """
+    point = _bare_point(rows, condition)
     if not judged:
-        return StressPoint(
-            **about, predictions=(), truncated=0, metrics={}, common_rows=0, common={}
-        )
+        return point
     same = []
     for answers, *_ in judged:
         numbers = answers.record.columns[KEY].astype(np.int64)
@@ -577,8 +612,8 @@ def _point(
     spreads = spread([metrics for _, metrics, _ in judged])
     if len(judged) > 1:
         spreads["estimate"] = Spread.of([estimation.headline.value for *_, estimation in judged])
-    return StressPoint(
-        **about,
+    return replace(
+        point,
         predictions=tuple(answers.path for answers, *_ in judged),
         truncated=first.truncated,
         metrics=metrics,
@@ -671,139 +706,41 @@ def stress(options: StressOptions) -> StressTest:
         value = getattr(options, name)
         if value is not None and value < least:
             raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
-    data, reference, seed = Path(options.data), options.reference, options.seed
+    data, seed = Path(options.data), options.seed
     inputs = ShiftInputs(options)
-    engine = task_engine(
-        options.engine, options.workers
-    )  # before models are opened, for what is wrong with it
+    # before models are opened, for what is wrong with it
+    engine = task_engine(options.engine, options.workers)
     runs, modality = _open_models(options.models, data, options.of_models, engine)
     if engine is not None:
         gpu = any(run.sent is not None and run.sent.on_gpu_here for run in runs)
         engine = task_engine(options.engine, options.workers, gpu=gpu)
     refuse_others(options, modality)
     wanted = _wanted(options, inputs, modality)
-    where = filters_of(options.where)
-    shifted = read_examples(data, modality, options, where=where, label_needed=reference is None)
-    if options.rows is not None and options.rows < len(shifted):
-        chosen = np.random.default_rng([seed, options.rows]).choice(
-            len(shifted), size=options.rows, replace=False
-        )
-        shifted = shifted.of(shifted.rows[i] for i in sorted(chosen))
-    if reference is None:
-        reference_rows, shifted = shifted.halves(seed)
-    else:
-        where = filters_of(options.reference_where) or where
-        reference_rows = read_examples(reference, modality, options, where=where, label_needed=True)
-    file = reference_rows.file
-    if not any(row.label is not None for row in reference_rows.rows):
-        got = (
-            "no subfolder"
-            if os.path.isdir(file)
-            else f"no value in a column {reference_rows.label}"
-        )
-        remedy = "name the column of the truth with --label, or labelled rows of the same form with --reference"
-        raise InputError(
-            "labelled rows, on which the estimates rest", got=got, remedy=remedy, file=file
-        )
+    shifted, reference = _read(options, data, modality)
     if modality != "dialogue":
-        every = shifted.of(
-            sorted((*reference_rows.rows, *shifted.rows), key=lambda row: row.number)
-        )
-        for run in runs:
-            for some in (reference_rows, shifted) if reference is not None else (every,):
-                some.in_classes(run.classifier.classes)
-        shifted, reference_rows = (
-            some.in_classes(runs[0].classifier.classes) for some in (shifted, reference_rows)
-        )
-    # The job: data, rows, their labels and candidates, the seed; other models, kinds and severities may join it.
-    job = [
-        options.column,
-        filters_of(options.where),
-        options.label,
-        options.rows,
-        options.seed,
-        modality,
-    ]
-    job += [options.candidates if modality == "dialogue" else None]
-    job += [] if inputs.preset == "cifar-10-c" else [inputs.preset]
-    files = [
-        [os.path.realpath(path), content_of(path)]
-        for path in (options.data, options.reference)
-        if path
-    ]
-    about = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
-    kept = Kept(
-        Path(options.out),
-        {"verb": "stress", **about},
-        checksum(json.dumps([files, job], default=str)),
-    )
+        shifted, reference = _in_classes(shifted, reference, runs, options.reference is None)
+    kept = _kept(options, runs, modality, inputs.preset)
     kept.claim("results for these data, options and seed", *_RESULTS)
     kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
-    conditions = [condition for _, some, _ in kinds for condition in some]
-    different = {
-        stem: shifted.dataset(rows) for some in conditions for stem, rows in some.different.items()
-    }
-    asked = {"reference": reference_rows.dataset(), "source": shifted.dataset(), **different}
-    settings = {
-        name: getattr(options, name)
-        for name in ("dropout", "seed", "max_length", "gives", "classes")
-    }
-    total = sum(len(some) for some, _ in asked.values()) * len(runs)
-    asker = _Asker(kept, settings, options.progress, total, len(asked) * len(runs))
+    job = _Job(shifted, reference, kinds)
+    asker = _Asker(
+        kept,
+        {name: getattr(options, name) for name in _SETTINGS},
+        options.progress,
+        total=sum(len(asked) for asked, _ in job.asked.values()) * len(runs),
+        parts=len(job.asked) * len(runs),
+    )
     warnings: dict[str, None] = {}
     models = []
     with running(kept):
         if engine is not None:
-            _ask_elsewhere(
-                engine,
-                asker,
-                [_Question(run, stem, *asked[stem]) for run in runs for stem in asked],
-            )
+            every = [job.question(run, stem) for run in runs for stem in job.asked]
+            _ask_elsewhere(engine, asker, every)
         for name in dict.fromkeys(run.name for run in runs):
-            own = [run for run in runs if run.name == name]
-
-            known = [
-                asker.ask(_Question(run, "reference", *asked["reference"])).record for run in own
-            ]
-
-            def judge(
-                stem: str, own: Sequence[_ModelRun] = own, known: Any = known
-            ) -> Iterator[_Judged]:
-                for run, reference in zip(own, known, strict=True):
-                    answers = asker.ask(_Question(run, stem, *asked[stem]))
-                    estimation = estimate(
-                        reference, answers.record.without_labels(), level=options.level, seed=seed
-                    )
-                    yield answers, _quality(answers.record, options), estimation
-
-            plain = list(judge("source"))
-            warnings.update(dict.fromkeys(f"{name}: {warning}" for warning in plain[0][2].warnings))
-            curves = []
-            for shift, severities, common in kinds:
-                points = [_point(options, plain, common, rows=len(shifted))]
-                for condition in severities:
-                    judged = [pair for stem in condition.different for pair in judge(stem)]
-                    means: dict[str, Any] = {
-                        "severity": condition.severity,
-                        "rows": len(condition.draws[0]),
-                    }
-                    means |= {
-                        "words": condition.words,
-                        "targets": condition.targets,
-                        "dropped": dict(condition.dropped),
-                    }
-                    points.append(_point(options, judged, common, **means))
-                counts = getattr(shift, "counts", "images")
-                curves.append(
-                    StressCurve(shift.name, shift.about, counts, len(common), tuple(points))
-                )
-            accuracy = _quality(known[0], options)["accuracy"].to_dict()
-            about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
-            models.append(
-                StressedModel(
-                    name, tuple(run.source for run in own), about_reference, tuple(curves)
-                )
-            )
+            of_name = [run for run in runs if run.name == name]
+            model, lines = _stress_model(of_name, job, asker, options)
+            models.append(model)
+            warnings.update(dict.fromkeys(f"{name}: {line}" for line in lines))
         looks = [_pixels(row.parts[0]) for row in shifted.rows[:1] if modality == "image"]
         result = StressTest(
             version=__version__,
@@ -814,8 +751,8 @@ def stress(options: StressOptions) -> StressTest:
             refused=shifted.refused,
             labelled=any(row.label is not None for row in shifted.rows),
             reference={
-                "source": str(reference or "a half of the same data, not shifted"),
-                "rows": len(reference_rows),
+                "source": str(options.reference or "a half of the same data, not shifted"),
+                "rows": len(reference),
             },
             level=options.level,
             seed=seed,
@@ -827,6 +764,131 @@ def stress(options: StressOptions) -> StressTest:
         )
         _write_results(kept.path, result)
     return result
+
+
+def _read(options: StressOptions, data: Path, modality: str) -> tuple[Examples, Examples]:
+    """What is shifted, and the labelled reference: a file of its own, or a half of the same rows."""
+    where, path = filters_of(options.where), options.reference
+    shifted = read_examples(data, modality, options, where=where, label_needed=path is None)
+    if options.rows is not None and options.rows < len(shifted):
+        rng = np.random.default_rng([options.seed, options.rows])
+        chosen = rng.choice(len(shifted), size=options.rows, replace=False)
+        shifted = shifted.of(shifted.rows[i] for i in sorted(chosen))
+    if path is None:
+        reference, shifted = shifted.halves(options.seed)
+    else:
+        where = filters_of(options.reference_where) or where
+        reference = read_examples(path, modality, options, where=where, label_needed=True)
+    if not any(row.label is not None for row in reference.rows):
+        got = f"no value in a column {reference.label}"
+        if os.path.isdir(reference.file):
+            got = "no subfolder"
+        remedy = "name the column of the truth with --label, or labelled rows of the same form with --reference"
+        raise InputError(
+            "labelled rows, on which the estimates rest",
+            got=got,
+            remedy=remedy,
+            file=reference.file,
+        )
+    return shifted, reference
+
+
+def _in_classes(
+    shifted: Examples, reference: Examples, runs: Sequence[_ModelRun], one_file: bool
+) -> tuple[Examples, Examples]:
+    """Both with labels as the first model names its classes; `InputError` where they are no classes of any model."""
+    files = [reference, shifted]
+    if one_file:  # the first row that is at fault is named
+        rows = sorted((*reference.rows, *shifted.rows), key=lambda row: row.number)
+        files = [shifted.of(rows)]
+    for run in runs:
+        for file in files:
+            file.in_classes(run.classifier.classes)
+    classes = runs[0].classifier.classes
+    return shifted.in_classes(classes), reference.in_classes(classes)
+
+
+def _kept(options: StressOptions, runs: Sequence[_ModelRun], modality: str, preset: str) -> Kept:
+    """The folder of the job: data, rows, their labels and candidates, the seed; other models, kinds and severities may
+    join it.
+    """
+    job = [
+        options.column,
+        filters_of(options.where),
+        options.label,
+        options.rows,
+        options.seed,
+        modality,
+        options.candidates if modality == "dialogue" else None,
+    ]
+    job += [] if preset == "cifar-10-c" else [preset]
+    files = [
+        [os.path.realpath(path), content_of(path)]
+        for path in (options.data, options.reference)
+        if path
+    ]
+    places = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
+    question = checksum(json.dumps([files, job], default=str))
+    return Kept(Path(options.out), {"verb": "stress", **places}, question)
+
+
+@final
+@dataclass(frozen=True)
+class _Job:
+    """What every model is asked: rows as they are, those of the reference, and shifted ones."""
+
+    shifted: Examples
+    reference: Examples
+    kinds: Sequence[ShiftedKind]
+
+    @cached_property
+    def asked(self) -> dict[str, tuple[Dataset, list[int]]]:
+        """Data sets with the numbers of their rows, by the name of their answers."""
+        conditions = [condition for _, severities, _ in self.kinds for condition in severities]
+        return {
+            "reference": self.reference.dataset(),
+            "source": self.shifted.dataset(),
+            **{
+                stem: self.shifted.dataset(rows)
+                for condition in conditions
+                for stem, rows in condition.different.items()
+            },
+        }
+
+    def question(self, run: _ModelRun, stem: str) -> _Question:
+        """What is asked of a run under a name."""
+        return _Question(run, stem, *self.asked[stem])
+
+
+def _stress_model(
+    runs: Sequence[_ModelRun], job: _Job, asker: _Asker, options: StressOptions
+) -> tuple[StressedModel, tuple[str, ...]]:
+    """The curves of the runs of one name, and warnings of the estimate on the data as they are."""
+    known = [asker.ask(job.question(run, "reference")).record for run in runs]
+
+    def judge(stem: str) -> Iterator[_Judged]:
+        for run, reference in zip(runs, known, strict=True):
+            answers = asker.ask(job.question(run, stem))
+            estimation = estimate(
+                reference, answers.record.without_labels(), level=options.level, seed=options.seed
+            )
+            yield answers, _quality(answers.record, options), estimation
+
+    plain = list(judge("source"))
+    curves = []
+    for shift, severities, common in job.kinds:
+        points = [_point(options, plain, common, len(job.shifted))]
+        for condition in severities:
+            judged = [pair for stem in condition.different for pair in judge(stem)]
+            rows = len(condition.draws[0])
+            points.append(_point(options, judged, common, rows, condition))
+        counts = getattr(shift, "counts", "images")
+        curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
+    accuracy = _quality(known[0], options)["accuracy"].to_dict()
+    about = {"rows": len(job.reference), "accuracy": accuracy}
+    sources = tuple(run.source for run in runs)
+    model = StressedModel(runs[0].name, sources, about, tuple(curves))
+    return model, tuple(plain[0][2].warnings)
 
 
 _USUAL = {

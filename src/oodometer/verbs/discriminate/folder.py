@@ -131,15 +131,12 @@ def _about(path: Path) -> dict[str, Any]:
         about = None
     if isinstance(about, dict) and about.pop("checksum", None) in (None, _checksum(about)):
         return about
-    expected, remedy = (
+    raise InputError(
         "what is known of the judges, as it was written",
-        "remove the folder and train again",
+        got="a damaged file",
+        file=str(path / ABOUT),
+        remedy="remove the folder and train again, or name another with --out",
     )
-    where: dict[str, Any] = {
-        "file": str(path / ABOUT),
-        "remedy": f"{remedy}, or name another with --out",
-    }
-    raise InputError(expected, got="a damaged file", **where)
 
 
 def _checksum(about: Mapping[str, Any]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, present
 from ...errors import InputError, NotApplicable, UsageError
 from ...estimators import VotingBounds
 from ...intervals import check_level
@@ -245,7 +245,27 @@ class JudgedOutputs(Shown, Record):
         return about | {"by_judge": each, "pseudo_labels": exported}
 
 
-def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[str, Any]:
+@dataclass(frozen=True)
+class JudgeNumbers:
+    """The numbers of `JudgedOutputs`, which explains them, and warnings about them."""
+
+    agree: int
+    single: Interval
+    by_judge: tuple[Interval, ...]
+    lower: Interval
+    upper: Interval
+    mean: Interval
+    ladder: tuple[Mapping[str, Any], ...]
+    bounds: tuple[Mapping[str, Any], ...]
+    estimate: Interval
+    assumes: str
+    warnings: tuple[str, ...] = ()
+    truth: Mapping[str, Any] | None = None
+    thresholds: Mapping[str, Any] | None = None
+    at_half: Mapping[str, Interval] | None = None
+
+
+def vote_numbers(record: Predictions, agree: int | None, level: float) -> JudgeNumbers:
     """Bounds, ladder and single judges from a record's votes."""
     votes = record.votes
     assert votes is not None
@@ -254,36 +274,34 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
     at_least = np.bincount(count_votes(votes), minlength=judges + 1)[::-1].cumsum()[::-1]
     bare = record.without_labels()
     estimate = VotingBounds(agree=agree, level=level).fit(bare).estimate(bare)
-    each = [share(int(count), rows, level) for count in np.count_nonzero(votes > 0, axis=1)]
-    ladder = [share(int(count), rows, level) for count in at_least[1:]]
-    numbers = _numbers(lambda k: bounds_of(at_least, k, level), agree, each, ladder)
-    return {
-        **numbers,
-        "estimate": estimate.interval,
-        "assumes": estimate.assumes,
-        "warnings": estimate.warnings,
-    }
+    each = [
+        present(share(int(count), rows, level)) for count in np.count_nonzero(votes > 0, axis=1)
+    ]
+    ladder = [present(share(int(count), rows, level)) for count in at_least[1:]]
+    widest = bounds_of(at_least, agree, level)
+    return JudgeNumbers(
+        agree=agree,
+        single=each[0],
+        by_judge=tuple(each),
+        lower=widest["lower"],
+        upper=widest["upper"],
+        mean=widest["mean"],
+        ladder=_ladder(ladder),
+        bounds=tuple(bounds_of(at_least, k, level) for k in agreements(judges)),
+        estimate=estimate.interval,
+        assumes=estimate.assumes,
+        warnings=tuple(estimate.warnings),
+    )
 
 
-def _numbers(
-    bound: Callable[[int], Mapping[str, Any]],
-    agree: int,
-    each: Sequence[Any],
-    ladder: Sequence[Any],
-) -> dict[str, Any]:
-    """The widest bounds, the judges, what at least 1, 2, ... of them say, and the bounds for every ``agree``."""
-    widest = bound(agree)
-    return {
-        **{"agree": agree, "single": each[0], "by_judge": tuple(each)},
-        **{name: widest[name] for name in ("lower", "upper", "mean")},
-        "ladder": tuple({"at_least": j, "share": own} for j, own in enumerate(ladder, 1)),
-        "bounds": tuple(bound(k) for k in agreements(len(each))),
-    }
+def _ladder(shares: Iterable[Interval]) -> tuple[Mapping[str, Any], ...]:
+    """What at least 1, 2, ... judges say."""
+    return tuple({"at_least": j, "share": share} for j, share in enumerate(shares, 1))
 
 
 def metric_numbers(
     predicted: Array, agree: int | None, level: float, true: Array | None = None
-) -> dict[str, Any]:
+) -> JudgeNumbers:
     """As `vote_numbers`, of predictions of a metric, axes (judge, sample); ``true`` is the metric where known, else
     NaN. A row's j-th largest prediction is what at least j judges say it reaches.
     """
@@ -293,33 +311,50 @@ def metric_numbers(
 
     def bound(k: int) -> dict[str, Any]:
         low, high = falling[k - 1], falling[judges - k]
-        ends = {"lower": spread(low, level), "upper": spread(high, level)}
         return {
             "agree": k,
-            **ends,
+            "lower": spread(low, level),
+            "upper": spread(high, level),
             "mean": spread((low + high) / 2, level),
             "width": spread(high - low, level),
         }
 
     each, ladder = ([spread(values, level) for values in some] for some in (predicted, falling))
-    numbers = _numbers(bound, agree, each, ladder)
-    value = numbers["mean"].value
-    low, high = min(numbers["lower"].lower, value), max(numbers["upper"].upper, value)
-    truth = None
-    if true is not None and np.isfinite(true).any():
-        labelled = np.isfinite(true)
-        table = metric_table(true[labelled], predicted[:, labelled], level)
-        among = [float(falling[k - 1][labelled].mean()) for k in (agree, judges - agree + 1)]
-        inside = among[0] <= table["true"].value <= among[1]
-        truth = {
-            "rows": int(labelled.sum()),
-            **table,
-            "lower": among[0],
-            "upper": among[1],
-            "inside": inside,
-        }
-    estimate = Interval(value, low, high, level, "empirical")
-    return {**numbers, "estimate": estimate, "assumes": VotingBounds.assumes, "truth": truth}
+    widest = bound(agree)
+    lower, upper, mean = widest["lower"], widest["upper"], widest["mean"]
+    low, high = min(lower.lower, mean.value), max(upper.upper, mean.value)
+    return JudgeNumbers(
+        agree=agree,
+        single=each[0],
+        by_judge=tuple(each),
+        lower=lower,
+        upper=upper,
+        mean=mean,
+        ladder=_ladder(ladder),
+        bounds=tuple(bound(k) for k in agreements(judges)),
+        estimate=Interval(mean.value, low, high, level, "empirical"),
+        assumes=VotingBounds.assumes,
+        truth=None if true is None else _metric_truth(predicted, true, agree, level),
+    )
+
+
+def _metric_truth(
+    predicted: Array, true: Array, agree: int, level: float
+) -> Mapping[str, Any] | None:
+    """The true metric on the rows where it is known, beside the bounds there; None where it is known nowhere."""
+    known, judges = np.isfinite(true), len(predicted)
+    if not known.any():
+        return None
+    table = metric_table(true[known], predicted[:, known], level)
+    falling = np.sort(predicted[:, known].astype(np.float64), axis=0)[::-1]
+    lower, upper = float(falling[agree - 1].mean()), float(falling[judges - agree].mean())
+    return {
+        "rows": int(known.sum()),
+        **table,
+        "lower": lower,
+        "upper": upper,
+        "inside": lower <= table["true"].value <= upper,
+    }
 
 
 def judged_view(result: Mapping[str, Any]) -> View:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -81,70 +81,69 @@ def read_texts(
     """Read the rows of a file, frame, mapping of arrays or record; ``everything`` reads all other columns, too, to be
     written again; ``needs`` are named where the file has none of them.
     """
-    try:
-        source = opener.open(data)
-    except (
-        MissingColumnsError
-    ) as error:  # it speaks of labels and probabilities, which nobody needs here
-        raise _lacks(
-            f"columns {', '.join(needs[:-1])} and {needs[-1]}",
-            (error.got or "").split(", "),
-            needs,
-            error.file,
-        ) from None
-    renamed = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in source.columns}
-    if "input" not in source.fields:
-        opener.check()  # a mistyped renaming says more
-        raise _lacks("a column input", source.columns, ("input",), source.path)
+    source, renamed = _open(data, opener, mapping or {}, needs)
     golds = _gold(data, source, renamed)
-    if everything:
+    if not everything:
+        record = source.read([f for f in ("input", "output", "correct") if f in source.fields])
+    else:
         if not isinstance(source, RecordSource):
             layout = Layout.parse(source.columns, renamed)
             used = layout.kinds(layout.feeds.values(), extra=False)
-            source = opener.open(
-                data, extra_columns=[column for column in source.columns if column not in used]
-            )
+            extra = [column for column in source.columns if column not in used]
+            source = opener.open(data, extra_columns=extra)
         record = source.read(source.fields)
-    else:
-        record = source.read([f for f in ("input", "output", "correct") if f in source.fields])
     if golds is not None:
         columns = {c: v for c, v in record.columns.items() if renamed.get(c, c) != "gold"}
         record = replace(record, columns={**columns, "gold": objects(golds)}, _cache={})
     assert record.input is not None
-    theirs = {ours: name for name, ours in renamed.items() if name != ours}
+    correct = record.correct
+    if correct is None and record.label is not None and record.has_prediction:
+        correct = record.verdicts
     rows = TextRows(
-        source.name,
-        record,
-        [],
-        None,
-        golds,
-        np.zeros(0, dtype=np.int8),
-        tuple(source.columns),
-        theirs,
+        name=source.name,
+        record=record,
+        inputs=record.input.tolist(),
+        outputs=None if record.output is None else record.output.tolist(),
+        golds=golds,
+        correct=np.full(len(record), -1, dtype=np.int8) if correct is None else correct,
+        columns=tuple(source.columns),
+        theirs={ours: name for name, ours in renamed.items() if name != ours},
     )
-    inputs = record.input.tolist()
-    outputs = None if record.output is None else record.output.tolist()
-    for column, texts in (("input", inputs), ("output", outputs), ("gold", golds)):
-        filled, drop = column == "input", "drop the row or give the text"
+    _check_texts(rows)
+    return rows
+
+
+def _open(
+    data: Any, opener: Opener, mapping: Mapping[str, str], needs: Sequence[str]
+) -> tuple[Source, dict[str, str]]:
+    """The source, and the renamings of its columns; `InputError` that names what it ``needs`` where it has no texts."""
+    try:
+        source = opener.open(data)
+    except MissingColumnsError as error:
+        # it speaks of labels and probabilities, which nobody needs here
+        expected = f"columns {', '.join(needs[:-1])} and {needs[-1]}"
+        raise _lacks(expected, (error.got or "").split(", "), needs, error.file) from None
+    if "input" not in source.fields:
+        opener.check()  # a mistyped renaming says more
+        raise _lacks("a column input", source.columns, ("input",), source.path)
+    return source, {theirs: ours for theirs, ours in mapping.items() if theirs in source.columns}
+
+
+def _check_texts(rows: TextRows) -> None:
+    """Raise `InputError` for a cell that is no text, an empty input, and an empty gold output."""
+    for column, texts in (("input", rows.inputs), ("output", rows.outputs), ("gold", rows.golds)):
+        needed, remedy = column == "input", "drop the row or give the text"
         for row, text in enumerate(texts or ()):
-            if not (isinstance(text, str) or (text is None and not filled)):
-                raise rows.error(row, "a text", repr(text)[:60], drop, column)
-            if filled and not str(text).strip():
-                raise rows.error(row, "a text", "an empty one", drop, column)
-    for row, gold in enumerate(
-        golds or ()
-    ):  # null is unknown; no output is like an empty one, which would be wrong
+            if not isinstance(text, str) and (needed or text is not None):
+                raise rows.error(row, "a text", repr(text)[:60], remedy, column)
+            if needed and not str(text).strip():
+                raise rows.error(row, "a text", "an empty one", remedy, column)
+    # null is unknown; no output is like an empty one, which would be wrong
+    for row, gold in enumerate(rows.golds or ()):
         if gold is not None and not gold.strip():
             raise rows.error(
                 row, "a gold output", "an empty one", "drop the row or give the gold output", "gold"
             )
-    correct = record.correct
-    if correct is None:
-        correct = record.verdicts if record.label is not None and record.has_prediction else None
-    unknown = np.full(len(record), -1, dtype=np.int8)
-    return replace(
-        rows, inputs=inputs, outputs=outputs, correct=unknown if correct is None else correct
-    )
 
 
 def _lacks(
@@ -223,42 +222,82 @@ def pairs_of(
         raise UsageError(
             f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones"
         )
-    exact, measure = metric == "exact", METRICS[metric]
-    for rows in files:  # every row has what a pair needs
-        equal = rows.equal
-        if rows.golds is None and (
-            not exact or rows.outputs is None or not (rows.correct >= 0).any()
-        ):
-            what = "a column gold (or output and correct)" if exact else "a column gold"
-            raise rows.lacks(
-                what, "gold", why="judges learn from outputs that are known to be right or wrong; "
-            )
-        odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
-        if len(odd):
-            expected, remedy = (
-                "true, since the output equals gold",
-                "drop the column or correct the cell",
-            )
-            raise rows.error(int(odd[0]), expected, "false", remedy, "correct")
-        unknown = np.flatnonzero((equal < 0) & (rows.correct < 0) if exact else equal < 0)
-        if len(unknown):
-            output = None if rows.outputs is None else rows.outputs[unknown[0]]
-            expected = (
-                "a gold output, or whether the output is correct" if exact else "a gold output"
-            )
-            got = f"none (the output is {'null' if output is None else repr(output)[:40]})"
-            raise rows.error(int(unknown[0]), expected, got, "give it or drop the row", "gold")
+    for rows in files:
+        _check_truth(rows, exact=metric == "exact")
     if all(rows.outputs is None for rows in files) and not all_right:
         raise files[0].lacks(
             "a column output", "output", why="judges learn from what a model wrote; "
         )
-    every_gold = [
-        pair for rows in files for pair in zip(rows.inputs, rows.golds or (), strict=False)
-    ]
-    right = {(squeezed(given), squeezed(gold)) for given, gold in every_gold if gold is not None}
-    # gold pairs, then right outputs, then the others; where two rows judge one pair differently the better stays
-    golds: list[tuple[str, str, float, str]] = []
-    others: list[tuple[str, str, float, str]] = []
+    collected = _collected(files, METRICS[metric])
+    first: dict[tuple[str, str], int] = {}
+    contradictions = 0
+    for index, (given, output, target, _) in enumerate(collected):
+        before = first.setdefault((squeezed(given), squeezed(output)), index)
+        contradictions += np.float32(collected[before].target) != np.float32(target)
+    once = _as_pairs([collected[index] for index in sorted(first.values())])
+    every = sum(len(rows.inputs) for rows in files)
+    written = [output for rows in files for output in rows.outputs or () if output is not None]
+    counts = {
+        "rows": every,
+        "without_output": every - len(written),
+        "empty": sum(not output.strip() for output in written),
+        "duplicates": len(collected) - len(first),
+        "contradictions": int(contradictions),
+        "beyond_balance": 0,
+    }
+    wrong = np.flatnonzero(~once.correct)
+    if (not len(wrong) and not all_right) or len(wrong) == len(once):
+        file = files[0].record.source if len(files) == 1 else None
+        raise _one_sided(once, every, counts["empty"] + counts["without_output"] == every, file)
+    if balance:
+        most = max(1, int(balance * once.correct.sum()))
+        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[:most]
+        counts["beyond_balance"] = len(wrong) - len(drawn)
+        once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
+    return replace(once, counts=counts)
+
+
+def _check_truth(rows: TextRows, exact: bool) -> None:
+    """Raise `InputError` where rows do not tell what is right: by gold or ``correct``, of a metric by gold alone."""
+    equal, judged = rows.equal, rows.outputs is not None and (rows.correct >= 0).any()
+    if rows.golds is None and not (exact and judged):
+        what = "a column gold (or output and correct)" if exact else "a column gold"
+        raise rows.lacks(
+            what, "gold", why="judges learn from outputs that are known to be right or wrong; "
+        )
+    odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
+    if len(odd):
+        expected = "true, since the output equals gold"
+        remedy = "drop the column or correct the cell"
+        raise rows.error(int(odd[0]), expected, "false", remedy, "correct")
+    unknown = np.flatnonzero((equal < 0) & (rows.correct < 0) if exact else equal < 0)
+    if len(unknown):
+        output = None if rows.outputs is None else rows.outputs[unknown[0]]
+        expected = "a gold output, or whether the output is correct" if exact else "a gold output"
+        got = f"none (the output is {'null' if output is None else repr(output)[:40]})"
+        raise rows.error(int(unknown[0]), expected, got, "give it or drop the row", "gold")
+
+
+@final
+class _Pair(NamedTuple):
+    """An input and an output with what it is worth, 1 where it is right, and where it is from."""
+
+    given: str
+    output: str
+    target: float
+    origin: str
+
+
+def _collected(files: Sequence[TextRows], measure: _Metric | None) -> list[_Pair]:
+    """Gold pairs, then right outputs, then the others; where two rows judge one pair differently the better stays."""
+    golds: list[_Pair] = []
+    outputs: list[_Pair] = []
+    right = {
+        (squeezed(given), squeezed(gold))
+        for rows in files
+        for given, gold in zip(rows.inputs, rows.golds or (), strict=False)
+        if gold is not None
+    }
     for rows in files:
         none: list[str | None] = [None] * len(rows.inputs)
         cells = zip(
@@ -270,63 +309,41 @@ def pairs_of(
         )
         for given, output, gold, verdict in cells:
             if gold is not None:
-                golds.append((given, gold, 1.0, GOLD))
-            if output is not None and output.strip():
+                golds.append(_Pair(given, gold, 1.0, GOLD))
+            if output is None or not output.strip():
+                continue
+            if measure is None:
                 good = verdict == 1 or (squeezed(given), squeezed(output)) in right
-                target = (
-                    float(good) if measure is None else float(measure([output], [gold or ""])[0])
-                )
-                others.append((given, output, target, rows.short_name))
-    collected = golds + sorted(others, key=lambda pair: -pair[2])
-    first: dict[tuple[str, str], int] = {}
-    contradictions = 0
-    for index, (given, output, target, _) in enumerate(collected):
-        before = first.setdefault((squeezed(given), squeezed(output)), index)
-        contradictions += np.float32(collected[before][2]) != np.float32(target)
-    columns = list(zip(*(collected[index] for index in sorted(first.values())), strict=True)) or [
-        (),
-        (),
-        (),
-        (),
-    ]
-    targets = np.array(columns[2], dtype=np.float32)
-    once = Pairs(
-        list(columns[0]),
-        list(columns[1]),
+                target = float(good)
+            else:
+                target = float(measure([output], [gold or ""])[0])
+            outputs.append(_Pair(given, output, target, rows.short_name))
+    return golds + sorted(outputs, key=lambda pair: -pair.target)
+
+
+def _as_pairs(rows: Sequence[_Pair]) -> Pairs:
+    targets = np.array([pair.target for pair in rows], dtype=np.float32)
+    return Pairs(
+        [pair.given for pair in rows],
+        [pair.output for pair in rows],
         targets == 1,
-        np.array(columns[3], dtype=object),
+        np.array([pair.origin for pair in rows], dtype=object),
         {},
         targets,
     )
-    every = sum(len(rows.inputs) for rows in files)
-    written = [output for rows in files for output in rows.outputs or ()]
-    counts = {
-        "rows": every,
-        "without_output": every - sum(output is not None for output in written),
-        "empty": sum(output is not None and not output.strip() for output in written),
-        "duplicates": len(collected) - len(first),
-        "contradictions": int(contradictions),
-        "beyond_balance": 0,
-    }
-    wrong = np.flatnonzero(~once.correct)
-    if (not len(wrong) and not all_right) or len(wrong) == len(once):
-        where: dict[str, Any] = {"file": files[0].record.source if len(files) == 1 else None}
-        if counts["empty"] + counts["without_output"] == every:
-            got, remedy = f"none: all {every} are empty", "give what it wrote"
-            raise InputError("outputs of a model", got=got, remedy=remedy, column="output", **where)
-        if once.correct.all():
-            got = f"none: all {len(once)} pairs are right"
-            raise InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, **where)
-        got = f"none: all {len(once)} pairs are wrong"
-        remedy = "give the gold outputs as a column gold, or right outputs"
-        raise InputError("outputs that are right", got=got, remedy=remedy, **where)
-    if balance:
-        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[
-            : max(1, int(balance * once.correct.sum()))
-        ]
-        counts["beyond_balance"] = len(wrong) - len(drawn)
-        once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
-    return replace(once, counts=counts)
+
+
+def _one_sided(once: Pairs, rows: int, empty: bool, file: str | None) -> InputError:
+    """The error for pairs that are all right or all wrong, or none as all outputs are ``empty``."""
+    if empty:
+        got, remedy = f"none: all {rows} are empty", "give what it wrote"
+        return InputError("outputs of a model", got=got, remedy=remedy, column="output", file=file)
+    if once.correct.all():
+        got = f"none: all {len(once)} pairs are right"
+        return InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, file=file)
+    got = f"none: all {len(once)} pairs are wrong"
+    remedy = "give the gold outputs as a column gold, or right outputs"
+    return InputError("outputs that are right", got=got, remedy=remedy, file=file)
 
 
 def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...options import verb
+from ...predictions import Predictions
 from ...results.values import Record
 from ...results.view import Shown, View
 from ...runs import Kept, places_said, running
@@ -43,7 +44,7 @@ from ..model_options import TrainOptions
 from ..opening import Opener
 from .folder import HELD_OUT, SET_ON, finish, finished, noting_cuts, revived, training_home
 from .judged import trained_view
-from .pairs import Pairs, pairs_of, read_texts, split, squeezed
+from .pairs import Pairs, TextRows, pairs_of, read_texts, split, squeezed
 from .worth import (
     calibrated,
     judge_names,
@@ -135,8 +136,75 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    kind, exact, passes = options.kind, options.metric == "exact", options.pretraining
-    other = kind != "encoder"
+    _check_options(options)
+    pairs, out, metric, level, seed = (
+        options.pairs,
+        options.out,
+        options.metric,
+        options.level,
+        options.seed,
+    )
+    data = _read(options)
+    learnt, held_out = data.learnt, data.held_out
+    settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
+    if options.pretraining:
+        settings["pretraining"] = options.pretraining
+    path = Path(os.path.abspath(out))
+    texts = [[file.inputs, file.outputs, file.targets.tolist()] for file in (learnt, held_out)]
+    training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": texts})
+    result = TrainedJudges(
+        folder=Path(out),
+        judges=options.judges,
+        metric=metric,
+        settings=settings,
+        examples=data.examples,
+        dev={"from": data.origin, "learnt": len(learnt), **held_out.statistics()},
+        held_out={},
+        warnings=tuple(data.warnings),
+        level=level,
+        seed=seed,
+    )
+    done = finished(path, training)
+    if done is not None:
+        return replace(
+            result,
+            held_out=revived(done["held_out"]),
+            warnings=tuple(done["warnings"]),
+            thresholds=done.get("thresholds"),
+            kept=True,
+        )
+    load_torch()  # its absence is told before a folder is made
+    run = {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}
+    with running(Kept(training_home(path), run), passing=True) as kept:
+        with _threads(options), noting_cuts(training_home(path)) as cuts:
+            panel = _panel(learnt, held_out, kept, options)
+        with _threads(options), noting_cuts(None):
+            progress = _part(options.progress, 1 - _HELD, 1.0)
+            measured, record = worth(
+                panel, held_out, metric=metric, level=level, seed=seed, progress=progress
+            )
+            warnings = [*data.warnings, *cuts, *no_better_than_a_coin(measured)]
+            thresholds, records = None, {HELD_OUT: record}
+            if data.away is not None and data.away.outputs is not None and metric == "exact":
+                try:
+                    thresholds, records[SET_ON] = _thresholds(panel, data.away, level)
+                except InputError as error:
+                    warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
+        result = replace(result, held_out=measured, warnings=tuple(warnings), thresholds=thresholds)
+        about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
+        finish(
+            path,
+            panel,
+            about,
+            lambda folder: [write_predictions(r, folder / name) for name, r in records.items()],
+        )
+    return result
+
+
+def _check_options(options: TrainOptions) -> None:
+    """Raise `UsageError` for options that make no sense, or not together."""
+    kind, passes, other = options.kind, options.pretraining, options.kind != "encoder"
+    exact = options.metric == "exact"
     task_engine(options.engine, options.workers)
     kinds = f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}"
     for wrong, words in (
@@ -166,106 +234,73 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     ):
         if wrong:
             raise UsageError(words)
-    pairs, out, metric, level, seed = (
-        options.pairs,
-        options.out,
-        options.metric,
-        options.level,
-        options.seed,
-    )
-    opener = Opener(options.mapping)
-    how: dict[str, Any] = {"metric": metric, "balance": options.balance, "seed": seed}
+
+
+@final
+class _Data(NamedTuple):
+    """Pairs to learn from and held-out ones, counts of all that were read, where held-out ones are from, the rows of
+    their file if they have one, and warnings.
+    """
+
+    learnt: Pairs
+    held_out: Pairs
+    examples: Mapping[str, Any]
+    origin: str
+    away: TextRows | None
+    warnings: list[str]
+
+
+def _read(options: TrainOptions) -> _Data:
+    """The pairs of all files; held out is a file of its own, or a tenth of the inputs."""
+    pairs, warnings, opener = options.pairs, list[str](), Opener(options.mapping)
+    made = partial(pairs_of, metric=options.metric, balance=options.balance, seed=options.seed)
     given = list(pairs) if isinstance(pairs, list | tuple) else [pairs]
     files = [read_texts(file, opener, options.mapping, needs=_NEEDS) for file in given]
     if not files:
         raise UsageError("give at least one file of pairs")
-    away = (
-        None
-        if options.dev is None
-        else read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
-    )
+    away = None
+    if options.dev is not None:
+        away = read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
     opener.check()
-    alone = (
-        options.kind == "likelihood" and away is not None
-    )  # it learns from right pairs, and others say its worth
-    learnt = pairs_of(files, all_right=alone, **how)
-    examples, origin, warnings = learnt.statistics(), "a tenth of the inputs", []
+    # it learns from right pairs, and others say its worth
+    learnt = made(files, all_right=options.kind == "likelihood" and away is not None)
+    examples = learnt.statistics()
     if learnt.counts["contradictions"]:
         count = learnt.counts["contradictions"]
         warnings.append(
             f"{count} pairs are judged differently by two rows; the better verdict is taken"
         )
     if away is None:
-        learnt, held_out = split(learnt, seed)
-    else:
-        held_out, origin = pairs_of([away], **how), away.name
-        both = {squeezed(file) for file in learnt.inputs} & {
-            squeezed(file) for file in held_out.inputs
-        }
-        if both:
-            text = f"{len(both)} inputs are in both the pairs and {origin}"
-            warnings.append(
-                f"{text}: the measured quality of the judges may be flattered; hold out other inputs"
-            )
-    settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
-    if options.pretraining:
-        settings["pretraining"] = options.pretraining
-    path = Path(os.path.abspath(out))
-    data = [[file.inputs, file.outputs, file.targets.tolist()] for file in (learnt, held_out)]
-    training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": data})
-    common: dict[str, Any] = {
-        "folder": Path(out),
-        "judges": options.judges,
-        "metric": metric,
-        "settings": settings,
-    }
-    common |= {"dev": {"from": origin, "learnt": len(learnt), **held_out.statistics()}}
-    common |= {"examples": examples, "level": level, "seed": seed}
-    done = finished(path, training)
-    if done is not None:
-        common |= {"thresholds": done.get("thresholds"), "warnings": tuple(done["warnings"])}
-        return TrainedJudges(**common, held_out=revived(done["held_out"]), kept=True)
-    load_torch()  # its absence is told before a folder is made
-    run = {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}
-    with running(Kept(training_home(path), run), passing=True) as kept:
-        with _threads(options), noting_cuts(training_home(path)) as cuts:
-            panel = _panel(learnt, held_out, kept, options)
-        with _threads(options), noting_cuts(None):
-            progress = _part(options.progress, 1 - _HELD, 1.0)
-            measured, record = worth(
-                panel, held_out, metric=metric, level=level, seed=seed, progress=progress
-            )
-            warnings += [*cuts, *no_better_than_a_coin(measured)]
-            thresholds, records = None, {HELD_OUT: record}
-            try:
-                if away is not None and away.outputs is not None and metric == "exact":
-                    given = [row for row, output in enumerate(away.outputs) if output is not None]
-                    p, names = np.zeros((len(panel), len(away.outputs))), judge_names(panel.members)
-                    texts = (
-                        [away.inputs[row] for row in given],
-                        [away.outputs[row] or "" for row in given],
-                    )
-                    p[:, given] = shortest(panel.probabilities(*texts))
-                    truth = np.full(len(away.outputs), -1, dtype=np.int8)
-                    truth[given] = labelled(away)[given]
-                    thresholds = calibrated(
-                        p, replace(away, correct=truth, golds=None), level
-                    ).to_dict(names)
-                    rows = replace(away.record, correct=truth, columns={}, _cache={})
-                    records[SET_ON] = with_probabilities(rows, p, names)
-            except InputError as error:
-                warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
-        result = TrainedJudges(
-            **common, held_out=measured, warnings=tuple(warnings), thresholds=thresholds
+        return _Data(
+            *split(learnt, options.seed), examples, "a tenth of the inputs", None, warnings
         )
-        about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
-        finish(
-            path,
-            panel,
-            about,
-            lambda folder: [write_predictions(r, folder / name) for name, r in records.items()],
+    held_out = made([away])
+    both = set(map(squeezed, learnt.inputs)) & set(map(squeezed, held_out.inputs))
+    if both:
+        text = f"{len(both)} inputs are in both the pairs and {away.name}"
+        warnings.append(
+            f"{text}: the measured quality of the judges may be flattered; hold out other inputs"
         )
-    return result
+    return _Data(learnt, held_out, examples, away.name, away, warnings)
+
+
+def _thresholds(
+    panel: Panel, away: TextRows, level: float
+) -> tuple[Mapping[str, Any], Predictions]:
+    """From which P(Correct) each judge accepts, set on the outputs of a file; and these, judged."""
+    outputs, names = away.outputs or [], judge_names(panel.members)
+    given = [row for row, output in enumerate(outputs) if output is not None]
+    p = np.zeros((len(panel), len(outputs)))
+    p[:, given] = shortest(
+        panel.probabilities(
+            [away.inputs[row] for row in given], [outputs[row] or "" for row in given]
+        )
+    )
+    truth = np.full(len(outputs), -1, dtype=np.int8)
+    truth[given] = labelled(away)[given]
+    thresholds = calibrated(p, replace(away, correct=truth, golds=None), level).to_dict(names)
+    rows = replace(away.record, correct=truth, columns={}, _cache={})
+    return thresholds, with_probabilities(rows, p, names)
 
 
 def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) -> Panel:
@@ -290,17 +325,14 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
         how = PretrainingOptions(
             max_length=options.max_length, training=plan, device=options.device
         )
-        more: dict[str, Any] = {
-            "checkpoint": state / "pretraining",
-            "progress": _part(options.progress, 0.0, first),
-        }
         start = pretrain(
             given,
             written,
             state / "pretrained",
             config=options.config or SMALL,
             options=how,
-            **more,
+            checkpoint=state / "pretraining",
+            progress=_part(options.progress, 0.0, first),
         )
         make = partial(_untrained, sent, str(start))
     seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
@@ -362,12 +394,11 @@ def _threads(options: TrainOptions) -> AbstractContextManager[None]:
 
 def _untrained(options: TrainOptions, start: str | None, seed: int) -> Discriminator:
     """The untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
-    more: dict[str, Any] = {"max_length": options.max_length, "device": options.device}
+    longest, device = options.max_length, options.device
 
     def judge(how: Any, source: str | None) -> Any:
-        sizes = dict(options.config or {}) if source is None else None
+        sizes = None if source is not None else dict(options.config or {})
         if options.kind == "likelihood":
-            longest = options.max_length
             return LikelihoodDiscriminator(
                 EncoderDecoder(
                     source,
@@ -375,25 +406,38 @@ def _untrained(options: TrainOptions, start: str | None, seed: int) -> Discrimin
                     tokens="pieces",
                     max_output_length=longest,
                     training=how,
-                    **more,
+                    max_length=longest,
+                    device=device,
                 )
             )
         if options.kind == "encoder-decoder":
             return GenerativeDiscriminator(
-                source, config=sizes, tokens="pieces", training=how, **more
+                source,
+                config=sizes,
+                tokens="pieces",
+                training=how,
+                max_length=longest,
+                device=device,
             )
-        sizes = dict(options.config or SMALL) if source is None else None
+        sizes = None if source is not None else dict(options.config or SMALL)
         if options.metric != "exact":
-            return RegressionDiscriminator(source, config=sizes, training=how, **more)
+            return RegressionDiscriminator(
+                source, config=sizes, training=how, max_length=longest, device=device
+            )
         verdict = options.head or ("tokens" if options.source is None else "mark")
-        return ClassifierDiscriminator(source, config=sizes, head=verdict, training=how, **more)
+        return ClassifierDiscriminator(
+            source, config=sizes, head=verdict, training=how, max_length=longest, device=device
+        )
 
     usual = judge(None, options.source)
-    plan = {
-        "epochs": options.epochs,
-        "batch_size": options.batch_size,
-        "learning_rate": options.learning_rate,
-    }
-    given = {name: value for name, value in plan.items() if value is not None}
-    how = replace(getattr(usual, "training", None) or usual.model.training, seed=seed, **given)
+    plan = getattr(usual, "training", None) or usual.model.training
+    how = replace(
+        plan,
+        seed=seed,
+        epochs=plan.epochs if options.epochs is None else options.epochs,
+        batch_size=plan.batch_size if options.batch_size is None else options.batch_size,
+        learning_rate=(
+            plan.learning_rate if options.learning_rate is None else options.learning_rate
+        ),
+    )
     return judge(how, start or options.source)  # type: ignore[no-any-return]

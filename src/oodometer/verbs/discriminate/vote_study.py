@@ -220,7 +220,6 @@ def _baselines(
     seed: int,
 ) -> tuple[list[StudyRow], list[Skipped]]:
     """The rows from confidence, and those that could not be made; ``recalls``: of the judges' upper and lower bound."""
-    options: dict[str, Any] = {"level": level, "seed": seed}
     try:
         scores = natural_confidence(labelled)(labelled)
     except NotApplicable as error:
@@ -233,7 +232,10 @@ def _baselines(
     measures = _measured(discrimination(accepted, of_verdict, level)[0])
     most, mean = (
         method.fit(labelled).estimate(labelled).interval
-        for method in (MaxProb(gamma=gamma, **options), AverageConfidence(**options))
+        for method in (
+            MaxProb(gamma=gamma, level=level, seed=seed),
+            AverageConfidence(level=level, seed=seed),
+        )
     )
     rows = [StudyRow("max-prob", most, _error(labelled.verdicts, accepted_rows, level), measures)]
     rows.append(StudyRow("ac", mean, _error(labelled.verdicts, scores, level)))
@@ -243,7 +245,7 @@ def _baselines(
         )
     else:
         try:  # its threshold comes from the reference
-            atc = AverageThresholdedConfidence(**options)
+            atc = AverageThresholdedConfidence(level=level, seed=seed)
             estimate = atc.fit(
                 as_source(reference, axes=as_source(labelled).axes).read(_READ)
             ).estimate(labelled)

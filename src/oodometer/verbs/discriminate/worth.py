@@ -174,10 +174,7 @@ def worth(
     p = panel.probabilities(pairs.inputs, pairs.outputs, progress=progress)
     names = judge_names(panel.members)
     base = {"pairs": len(pairs), "inputs": len(set(pairs.inputs)), "assumes": ASSUMES}
-    texts: dict[str, Any] = {
-        "input": np.array(pairs.inputs, object),
-        "output": np.array(pairs.outputs, object),
-    }
+    inputs, outputs = np.array(pairs.inputs, object), np.array(pairs.outputs, object)
     columns: dict[str, Any] = {"origin": pairs.origin}
     if metric != "exact":
         column = metric.replace("-", "_")
@@ -185,7 +182,7 @@ def worth(
             column: pairs.targets,
             **{f"{column}_{n}": s for n, s in zip(names, p, strict=True)},
         }
-        record = Predictions.from_arrays(**texts, columns=columns)
+        record = Predictions.from_arrays(input=inputs, output=outputs, columns=columns)
         return {
             **base,
             "metric": metric,
@@ -193,7 +190,8 @@ def worth(
         }, record
     votes = (p >= 0.5).astype(np.int8)
     record = Predictions.from_arrays(
-        **texts,
+        input=inputs,
+        output=outputs,
         votes=votes,
         correct=pairs.correct.astype(np.int8),
         columns=columns,

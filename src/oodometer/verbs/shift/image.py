@@ -367,21 +367,11 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
         )
     )
     engine = task_engine(options.engine, options.workers)
-    folder, layout = Path(options.data).is_dir(), options.layout
-    if (
-        layout is not None
-        and Path(options.data).exists()
-        and folder is not (layout == "imagenet-c")
-    ):
-        other = (
-            "a folder, which needs --layout imagenet-c"
-            if folder
-            else "a file, which needs --layout cifar-10-c"
-        )
-        raise UsageError(f"{options.data} is {other}; write that, or leave --layout out")
-    if layout == "cifar-10-c":
+    folder = Path(options.data).is_dir()
+    _check_layout(options, folder)
+    if options.layout == "cifar-10-c":
         copies = tuple((shift, tuple(sorted({*numbers}))) for shift in shifts)
-        if any(own != shift.severities for shift, own in copies):
+        if any(severities != shift.severities for shift, severities in copies):
             raise UsageError(
                 "a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout"
             )
@@ -408,6 +398,17 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
     of_array = job.examples.arrays[job.examples.input][0] if isinstance(job, _ArrayJob) else None
     look = decode_image(image_files(job.paths(0)[0])[0]) if of_array is None else of_array
     return Shifting(*about, skipped=skipped, notes=notes_on(shifts, [look], options.preset))
+
+
+def _check_layout(options: ShiftOptions, folder: bool) -> None:
+    """Raise `UsageError` for a layout of the other form than the data, a folder or a file."""
+    layout = options.layout
+    if layout is None or folder is (layout == "imagenet-c") or not Path(options.data).exists():
+        return
+    form = "a file, which needs --layout cifar-10-c"
+    if folder:
+        form = "a folder, which needs --layout imagenet-c"
+    raise UsageError(f"{options.data} is {form}; write that, or leave --layout out")
 
 
 def notes_on(shifts: Sequence[Any], images: Sequence[Array], preset: str | None) -> tuple[str, ...]:

@@ -1,0 +1,156 @@
+"""What a log or a table can be asked, each question with its command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from ..results.reading import Question
+from ..store.columns import as_options
+from .guessing import opened_raw
+from .read_content import Content, files_in, plain_name
+
+SURE = {
+    "probabilities",
+    "logits",
+    "confidence",
+    "candidate_scores",
+    "token_logprobs",
+    "votes",
+    "members",
+}
+"""Fields that tell how sure a model is."""
+_BESIDE = 10  # files that are looked at
+_NEEDS = {
+    "OTHER": "another run of the same questions",
+    "TARGET": "the same model's answers to other data",
+    "REFERENCE": "labelled answers of the same model",
+}
+
+
+def questions_of(content: Content, files: Sequence[str]) -> tuple[Question, ...]:
+    """What a content can be asked, as it lies in these files, or, where none was written, in its own."""
+    needed = {
+        theirs: ours for theirs, ours in content.renamed.items() if ours not in ("input", "output")
+    }
+    options, first = shlex.split(as_options(needed)), list(content.questions)
+    if content.of_models:
+        if not files:
+            folder = f"{plain_name(Path(str(content.file)).stem)}-models/"
+            words = ("read", content.about.log, "--out", folder)
+            first, files, options = (
+                [_question("A file for each model", *words)],
+                files_in(folder, content.parts),
+                [],
+            )
+        file, others = files[0], list(files[1:])
+    else:
+        file = str(content.file)
+        others = _alike_beside(Path(file))
+    asking = _Asking(content, file, files, others, options)
+    rest = [*asking.how_good(), *asking.of_judges(), *asking.of_confidence()]
+    if not first and not rest:
+        rest = list(asking.of_numbers())
+    return (*first, *rest, *asking.of_texts())
+
+
+def _question(asks: str, *words: str) -> Question:
+    """A question with the words of its command."""
+    needs = next((f"{word}: {_NEEDS[word]}" for word in words if word in _NEEDS), "")
+    return Question(asks, shlex.join(["oodometer", *words]), needs)
+
+
+def _alike_beside(path: Path) -> list[str]:
+    """Files beside this one with the same columns, which may be other runs."""
+    beside = sorted(path.parent.glob(f"*{path.suffix}"))[:_BESIDE] if path.is_file() else ()
+    return [
+        str(other) for other in beside if other.name != path.name and _head(other) == _head(path)
+    ]
+
+
+def _head(path: Path) -> Any:
+    """The columns of a table, as far as its first line tells them."""
+    if path.suffix not in (".csv", ".jsonl"):
+        return getattr(opened_raw(str(path)), "columns", None)
+    with path.open("rb") as stream, suppress(ValueError):
+        line = stream.readline(1 << 16)
+        return {*json.loads(line)} if path.suffix == ".jsonl" else line
+    return None
+
+
+@final
+@dataclass(frozen=True)
+class _Asking:
+    """A content with the file that commands name, all files, others of the same columns, and options of renamings."""
+
+    content: Content
+    file: str
+    files: Sequence[str]
+    others: Sequence[str]
+    options: Sequence[str]
+
+    @property
+    def _fields(self) -> set[str]:
+        record = self.content.record
+        return set() if record is None else {*record.fields}
+
+    def how_good(self) -> Iterator[Question]:
+        """Questions about the number, where the truth is known."""
+        content, file, options = self.content, self.file, self.options
+        if not content.truth:
+            return
+        one_file = len(self.files) < 2
+        all_files = [file] if content.of_models or not self.files else self.files
+        yield _question("How good is it?", "evaluate", *all_files, *options)
+        if content.groups and not content.of_models and one_file:
+            yield _question("By task", "evaluate", file, *options, "--by", "group")
+        repeated = content.ids is not None and content.ids["most"] > 1
+        if content.clusters and not repeated and (one_file or content.of_models):
+            cluster = ("--cluster", content.clusters[0])
+            yield _question("If rows depend", "evaluate", file, *options, *cluster)
+        other = self.others[:1] or ["OTHER"]
+        yield _question("Is another better?", "compare", file, *other, *options)
+        if self.others and content.truth == "accuracy" and not options:
+            yield _question("Which is the best?", "rank", file, *self.others[:4])
+
+    def of_judges(self) -> Iterator[Question]:
+        """Whether a judge is right, where people's labels stand beside its verdicts."""
+        about = self.content.about
+        if about.human and about.judges:
+            words = ("--judge", about.judges[0], "--labels", about.human)
+            yield _question("Is the judge right?", "audit", self.file, *words)
+
+    def of_confidence(self) -> Iterator[Question]:
+        """How good the model is on other data, or on these, where it says how sure it is."""
+        if self._fields & SURE and self.content.truth == "accuracy":
+            words = (self.file, "TARGET", *self.options)
+            yield _question("How good elsewhere?", "estimate", *words)
+        elif self._fields & SURE and not self.content.truth:
+            words = ("REFERENCE", self.file, *self.options)
+            yield _question("How good is it?", "estimate", *words)
+
+    def of_numbers(self) -> Iterator[Question]:
+        """Whether a column of numbers is the score, where nothing else is known."""
+        content = self.content
+        if content.truth or content.about.human:
+            return
+        numbers = [
+            name
+            for name, cells in content.columns.items()
+            if name not in content.taken and "number" in cells.kind
+        ]
+        for name in numbers[:2]:
+            words = (self.file, *self.options, "--map", f"{name}=score")
+            yield _question(f"If {name} is the score", "evaluate", *words)
+
+    def of_texts(self) -> Iterator[Question]:
+        """Whether errors can be spotted by those who read the texts."""
+        if {"input", "output"} <= self._fields and self.content.truth == "accuracy":
+            everything = shlex.split(as_options({**self.content.renamed}))
+            words = ("train", self.file, *everything, "--out", "judges")
+            yield _question("Can errors be spotted?", "discriminate", *words)
