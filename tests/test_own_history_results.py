@@ -1,4 +1,4 @@
-"""Own history on models through time: the committed tables are those of the committed cases."""
+"""Own history on models through time and on groups: the committed tables are those of the committed cases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ sys.path.insert(
 )  # benchmarks is no part of the package
 
 from benchmarks.kit import RESULTS
-from benchmarks.temporal import own_history
+from benchmarks.temporal import groups, own_history
 
 
 @pytest.fixture(scope="module")
@@ -32,3 +32,9 @@ def test_scores_are_those_of_the_formula_of_today(committed: Any) -> None:
     (kept,) = (row for row in committed["sources"] if row["source"] == "bikes")
     cases = [case for case in committed["cases"] if case["source"] == "bikes"]
     assert own_history.scored(cases) == [kept]
+
+
+def test_tables_of_groups_are_those_of_the_answers() -> None:
+    path = RESULTS / "own_history_groups.json"
+    page = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert groups.page(json.loads(path.read_text(encoding="utf-8"))) == page
