@@ -89,7 +89,7 @@ def reading_of(signs: ShiftSigns, estimates: Sequence[Estimate], prior: NaturalS
     """The reading of a period, in the same way for all: without what only whole targets are asked."""
     by_name = {e.method: e.value for e in estimates}
     apart = abs(by_name["cbpe"] - by_name["doc"]) if {"cbpe", "doc"} <= {*by_name} else None
-    signs = replace(signs, separation=None, explained=False, apart=apart)
+    signs = replace(signs, separation=None, explained=False, apart=apart, disagreement=None)
     low, high = prior.interval(signs, 0.9)
     values = {PUBLIC: prior.centre(signs), REFERENCE: signs.source}
     inputs = under_covariate_shift(estimates)

@@ -61,7 +61,7 @@ from ..passes.folding import Execution, enter_phase
 from ..passes.metrics import COUNTS, MetricPlan, predicted_of
 from ..passes.plan import EstimationPlan, State, checked_estimate
 from ..passes.reference import has_column
-from ..passes.slicing import WHOLE, TimeChunks, column_of, in_natural_order, rows_by_value
+from ..passes.slicing import MISSING, WHOLE, TimeChunks, column_of, in_natural_order, rows_by_value
 from ..registry import FAILURES, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
 from ..results.alarms import Alarms, FailWhen, Fall
@@ -660,11 +660,12 @@ class Interpreter:
         record, by = reference.record, plan.by
         if by is None or reference.by != by or not has_column(record, by):
             return []
-        names, places = rows_by_value(column_of(record, by))
+        named = zip(*rows_by_value(column_of(record, by)), strict=True)
+        places = {str(name): rows for name, rows in named if name != MISSING}
         return groups_left_out(
             record,
-            [str(name) for name in names],
             [*places],
+            [*places.values()],
             self.prior,
             options.methods,
             options.level,
