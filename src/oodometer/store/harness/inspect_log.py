@@ -245,7 +245,7 @@ class _Sample:
         attached = mapping(sample.get("attachments"))
         choice = _first_choice(sample["output"])
         self.output = _content(mapping(choice.get("message")).get("content"), attached)
-        entry = mapping(entries.get(self.scorer))
+        entry = mapping(entries.get(self.scorer or ""))
         answer = _text(entry.get("answer"))
         self.answer = answer or ""
         self.is_limited = bool(sample.get("limit"))
