@@ -107,7 +107,7 @@ class InPlace:
         if any(isinstance(value, Ragged) for value in _arrays(batch).values()):
             return None
 
-        def room(value: Array, axis: int = 0) -> Array:
+        def room(value: Array, axis: int = 0) -> Any:
             return np.empty(
                 (*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype
             )
@@ -459,7 +459,7 @@ def _with_order(record: Predictions, axes: Axes) -> Predictions:
     return replace(record, names=names, _cache={}, **_reordered(record, orders))
 
 
-def _reordered(record: Predictions, orders: Mapping[str, Order]) -> dict[str, Array]:
+def _reordered(record: Predictions, orders: Mapping[str, Order]) -> dict[str, Any]:
     """The fields that have one of these axes, in the order given."""
     return {
         field: np.take(getattr(record, field), orders[axis], axis=at)
@@ -497,14 +497,14 @@ def _with_classes(
         record,
         classes=wanted,
         _cache={},
-        **{name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in listed},
+        **_reordered(record, {"class": order}),
         **_recoded(record, own, wanted, axes.others),
     )
 
 
 def _recoded(
     record: Predictions, own: ClassNames, wanted: ClassNames, others: bool
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """The fields that hold classes, as positions among other ones; ``others``: labels may be of none of these."""
     where = {str(name): i for i, name in enumerate(wanted)}
     lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
