@@ -153,20 +153,7 @@ def order_along(
     field = _FIELD[axis]
     front = FIELDS[field].prefix or ""
     if own is not None and names is not None:
-        where = {name: i for i, name in enumerate(own)}
-        absent = [front + name for name in names if name not in where]
-        more = [front + name for name in own if name not in set(names)]
-        if absent or more:
-            faults = [f"no {shown(absent, 6)}"] * bool(absent) + [f"{shown(more, 6)} more"] * bool(
-                more
-            )
-            expected, got = (
-                f"the reference's {len(names)} columns {front}<name>",
-                " and ".join(faults),
-            )
-            remedy = "they are matched by name: use the same names in every file"
-            raise InputError(expected, got=got, file=file, remedy=remedy)
-        order = tuple(where[name] for name in names)
+        order = _order_by_name(own, names, front, file)
         return (None if order == tuple(range(len(order))) else order), names
     fault = partial(InputError, file=file, column=field)
     if size != length:
@@ -181,6 +168,22 @@ def order_along(
         f"write columns {front}<name> in every file",
     )
     raise fault(expected, got=got, remedy=remedy)
+
+
+def _order_by_name(
+    own: tuple[str, ...], names: tuple[str, ...], front: str, file: str | None
+) -> Order:
+    """Positions in ``own`` of these names; `InputError` where both differ, with ``front`` before each."""
+    where = {name: i for i, name in enumerate(own)}
+    absent = [front + name for name in names if name not in where]
+    more = [front + name for name in own if name not in set(names)]
+    faults = [f"no {shown(absent, 6)}"] if absent else []
+    faults += [f"{shown(more, 6)} more"] if more else []
+    if faults:
+        expected = f"the reference's {len(names)} columns {front}<name>"
+        remedy = "they are matched by name: use the same names in every file"
+        raise InputError(expected, got=" and ".join(faults), file=file, remedy=remedy)
+    return tuple(where[name] for name in names)
 
 
 def only_counts(own: ClassNames, classes: ClassNames) -> bool:

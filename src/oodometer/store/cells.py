@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -252,14 +252,20 @@ def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
         value = one_form(value)
     if not text or not isinstance(value, str) or value in names:
         return value
-    bare = value.strip()
-    if bare not in names and bare.lower() in UNKNOWN:
+    return _written_class(value.strip(), names)
+
+
+def _written_class(bare: str, names: frozenset[str]) -> str | None:
+    """The class that a text without blanks around it says, None for unknown."""
+    if bare in names:
+        return bare
+    if bare.lower() in UNKNOWN:
         return None
-    if bare not in names and bare.lower() in ("true", "false"):
+    if bare.lower() in ("true", "false"):
         truth = class_of_truth(bare.lower() == "true", names)
         return truth if truth in names else bare
     whole = _WHOLE.fullmatch(bare)
-    return whole[1] if whole and bare not in names else bare
+    return whole[1] if whole else bare
 
 
 def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
@@ -297,55 +303,13 @@ def field(
     others: bool = False,
 ) -> Any:
     """One field's array; rows in errors count from the batch's start. ``others``: labels may be of unknown classes."""
-    label = feed.field if feed.kind == "class" and not feed.wide else ""
-
-    def classes_of(array: Any, column: str, per_row: int) -> Coded:
-        further = others and label == "label"
-        noted: dict[str, int] = {}
-        if pt.is_integer(array.type) and not array.null_count and not further:
-            values: Any = numbers_of(array)
-        else:
-            values = dictionary(array, column, text, frozenset(map(str, classes or ())), per_row)
-        if label == "label" and isinstance(values, Coded):
-            values, noted = label_codes(values, classes or (), further)
-        try:
-            return Coded(encode(values, classes or (), column, label), classes or (), noted)
-        except InputError as error:
-            if error.row is not None:
-                error.row = (error.row - 1) // per_row + 1
-            raise error.at() from None
-
-    def flat(array: Any, column: str, per_row: int = 1) -> Any:
-        match feed.kind:
-            case "number" | "numbers" | "nested":
-                return number_cells(array, column, per_row, FIELDS[feed.field].unknown)
-            case "class" | "classes":
-                return classes_of(array, column, per_row)
-            case "truth" | "truths":
-                return truth_cells(array, column, per_row)
-            case "ragged":
-                return ragged_lists(array, column)
-            case "text":  # strings as objects, null as None
-                array = plain(array, coded=False)
-                numeric = (
-                    pt.is_integer(array.type)
-                    or pt.is_floating(array.type)
-                    or pt.is_boolean(array.type)
-                )
-                return object_cells(array.cast(pa.string()) if numeric else array)
-        return array
-
+    reading = _Reading(feed, classes, text, others)
     arrays = [plain(batch.column(name)) for name in feed.columns]
-    for at, array in enumerate(
-        arrays if FIELDS[feed.field].truths else ()
-    ):  # true counts as 1: black and white
-        if pt.is_boolean(getattr(array.type, "value_type", array.type)):
-            arrays[at] = array.cast(
-                pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8())
-            )
+    if FIELDS[feed.field].truths:  # true counts as 1: black and white
+        arrays = [_truths_as_numbers(array) for array in arrays]
     array, column = arrays[0], feed.columns[0]
     if feed.wide:
-        cells = [flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
+        cells = [reading.flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
         if feed.positive is not None:
             return both_classes(cells[0], feed.field, column, feed.positive)
         if feed.kind == "class":
@@ -356,15 +320,75 @@ def field(
         values, size = flat_list(
             inner, column, None if classes is None else len(classes), max(models, 1)
         )
-        cells = flat(values, column, max(models * size, 1))
+        cells = reading.flat(values, column, max(models * size, 1))
         return cells.reshape(len(array), models, size).transpose(1, 0, 2)
     if feed.kind not in ("numbers", "classes", "truths"):
-        return flat(array, column)
+        return reading.flat(array, column)
     values, size = flat_list(array, column, width)
-    cells, shape = flat(values, column, max(size, 1)), (len(array), size)
+    cells, shape = reading.flat(values, column, max(size, 1)), (len(array), size)
     if isinstance(cells, Coded):
         return Coded(cells.codes.reshape(shape).T, cells.values)
     return cells.reshape(shape) if feed.kind == "numbers" else cells.reshape(shape).T
+
+
+class _Reading(NamedTuple):
+    """How the flat cells of a field are read; ``others``: labels may be of unknown classes."""
+
+    feed: Feed
+    classes: ClassNames | None
+    text: bool
+    others: bool
+
+    def flat(self, array: Any, column: str, per_row: int = 1) -> Any:
+        """The array of cells without lists, so many of which are of one row."""
+        match self.feed.kind:
+            case "number" | "numbers" | "nested":
+                return number_cells(array, column, per_row, FIELDS[self.feed.field].unknown)
+            case "class" | "classes":
+                return self._classes_of(array, column, per_row)
+            case "truth" | "truths":
+                return truth_cells(array, column, per_row)
+            case "ragged":
+                return ragged_lists(array, column)
+            case "text":
+                return _texts(array)
+        return array
+
+    def _classes_of(self, array: Any, column: str, per_row: int) -> Coded:
+        """Classes as positions among those that are known."""
+        label = self.feed.field if self.feed.kind == "class" and not self.feed.wide else ""
+        known, further = self.classes or (), self.others and label == "label"
+        noted: dict[str, int] = {}
+        if pt.is_integer(array.type) and not array.null_count and not further:
+            values: Any = numbers_of(array)
+        else:
+            values = dictionary(array, column, self.text, frozenset(map(str, known)), per_row)
+        if label == "label" and isinstance(values, Coded):
+            values, noted = label_codes(values, known, further)
+        try:
+            return Coded(encode(values, known, column, label), known, noted)
+        except InputError as error:
+            if error.row is not None:
+                error.row = (error.row - 1) // per_row + 1
+            raise error.at() from None
+
+
+def _texts(array: Any) -> Array:
+    """Strings as objects, null as None; numbers and truth values are written out."""
+    array = plain(array, coded=False)
+    is_number = pt.is_integer(array.type) or pt.is_floating(array.type)
+    return object_cells(
+        array.cast(pa.string()) if is_number or pt.is_boolean(array.type) else array
+    )
+
+
+def _truths_as_numbers(array: Any) -> Any:
+    """Truth values, alone or in lists, as 1 and 0; anything else as it is."""
+    if pt.is_boolean(array.type):
+        return array.cast(pa.uint8())
+    if pt.is_boolean(getattr(array.type, "value_type", array.type)):
+        return array.cast(pa.large_list(pa.uint8()))
+    return array
 
 
 def seen(column: Any, feed: Feed, name: str, text: bool) -> Coded:
@@ -498,30 +522,9 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
     """The columns that a layout uses as one table."""
     columns: dict[str, Any] = {}
     rows: tuple[str, int] | None = None
-    same = "give rows of the same length"
     for name, kind in layout.kinds(layout.feeds.values()).items():
         value = arrays[name]
-        if kind == "ragged":
-            ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
-            columns[name] = pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
-        else:
-            listed = isinstance(value, (list, tuple)) and len(value) > 0
-            if listed and hasattr(value[0], "__len__") and not isinstance(value[0], str):
-                first = len(value[0])
-                for row, cell in enumerate(value, start=1):
-                    if not hasattr(cell, "__len__") or len(cell) != first:
-                        got, expected = repr(cell), f"{first} entries in every list"
-                        got = f"{len(cell)}" if hasattr(cell, "__len__") else got
-                        raise InputError(expected, got=got, row=row, column=name, remedy=same)
-            try:
-                columns[name] = column_of(as_numpy(value), kind, name)
-            except InputError as error:
-                error.column = error.column or name
-                raise error.at() from None
-            except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-                raise InputError(
-                    "an array", got=str(error)[:120], column=name, remedy=same
-                ) from None
+        columns[name] = _column(value, kind, name)
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
             expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"
@@ -532,3 +535,35 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
                 column=name,
             )
     return pa.table(columns)
+
+
+def _column(value: Any, kind: Kind, name: str) -> Any:
+    """An array, or lists, as a column with one cell a sample."""
+    if kind == "ragged":
+        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
+        return pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
+    if isinstance(value, (list, tuple)):
+        _refuse_uneven(value, name)
+    try:
+        return column_of(as_numpy(value), kind, name)
+    except InputError as error:
+        error.column = error.column or name
+        raise error.at() from None
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        got = str(error)[:120]
+        raise InputError("an array", got=got, column=name, remedy=_SAME) from None
+
+
+_SAME = "give rows of the same length"
+
+
+def _refuse_uneven(rows: Sequence[Any], column: str) -> None:
+    """Raise `InputError` for the first row that has not as many entries as the first one."""
+    if not rows or not hasattr(rows[0], "__len__") or isinstance(rows[0], str):
+        return
+    first = len(rows[0])
+    for row, cell in enumerate(rows, start=1):
+        if not hasattr(cell, "__len__") or len(cell) != first:
+            got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
+            expected = f"{first} entries in every list"
+            raise InputError(expected, got=got, row=row, column=column, remedy=_SAME)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -172,85 +172,11 @@ class Layout:
         file: str | None = None,
     ) -> Layout:
         """Read the meaning of column names; ``mapping`` renames theirs to ours first."""
-        mapping = mapping or {}  # blanks around names are forgiven; each must occur once
-        repeated = _repeated(columns)
-        unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
-        index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
-        unknown = next(
-            (
-                theirs
-                for theirs in mapping
-                if theirs not in columns and theirs not in index.values()
-            ),
-            None,
-        )
-        if unknown is not None and repeated is None:  # turned round, mistyped, or not there at all
-            ours_of = mapping[unknown]
-            message = f"{_in(file)}there is no column {unknown} to rename to {ours_of}"
-            if ours_of in columns and (unknown in FIELDS or unknown.startswith(tuple(WIDE))):
-                message += f"; did you mean --map {ours_of}={unknown} (theirs=ours)?"
-                raise UnknownColumnError(unknown, message, ours_of)
-            raise unknown_column(unknown, message, columns)
-        names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
-        renamed = (
-            {*mapping.values()} & FIELDS.keys()
-        )  # what was renamed to a field is it, and the file's own column of its name is not
-        ours = [
-            names[c]
-            if c in names
-            else c.strip()
-            if c.strip() in FIELDS and c.strip() not in renamed
-            else f"{_THEIRS}{c}"
-            if c.strip() in renamed
-            else c.lstrip()
-            for c in columns
-        ]
-        ours = list(map(one_form, ours))
-        repeated = _repeated(ours) if repeated is None else repeated
-        if repeated is not None:
-            got, remedy = f"{repeated} twice", "rename or drop one of them"
-            raise InputError(
-                "distinct column names", got=got, remedy=remedy, file=file, column=repeated
-            )
-        feeds: dict[str, Feed] = {}
-        wide: dict[str, list[tuple[str, str]]] = {}
-        for raw, name in zip(columns, ours, strict=True):
-            prefix = next((p for p in WIDE if name.startswith(p)), None)
-            if name in FIELDS:
-                feeds[name] = Feed(name, FIELDS[name].kind, (raw,))
-            elif prefix is not None:
-                wide.setdefault(prefix, []).append((raw, name.removeprefix(prefix)))
-        for prefix, pairs in wide.items():
-            field = WIDE[prefix]
-            if field in feeds:
-                expected = f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>"
-                remedy = "drop the one that is not meant"
-                raise InputError(expected, got="both", file=file, remedy=remedy, column=pairs[0][0])
-            counts = {suffix: raw for raw, suffix in pairs}
-            wanted = [
-                str(i) for i in range(len(pairs))
-            ]  # those that count from 0 are put into order, as lists are
-            if not FIELDS[field].of_classes and counts.keys() == set(wanted):
-                pairs = [(counts[suffix], suffix) for suffix in wanted]
-            raws, suffixes = zip(*pairs, strict=True)
-            feeds[field] = Feed(field, FIELDS[field].cell, raws, suffixes)
-        if (
-            "score" in feeds
-            and "score" not in mapping.values()
-            and not {"correct", "metric"} & {*ours}
-        ):
-            answers = {
-                name for name in feeds if FIELDS[name].cell not in ("text", "time", "any")
-            } - {
-                "score",
-                "features",
-            }
-            if answers or any(
-                usual_field(c) not in (None, "time", "correct") for c in ours if c != "score"
-            ):
-                del feeds[
-                    "score"
-                ]  # beside answers it may be a probability or an input, but what `read` wrote
+        mapping = mapping or {}
+        ours = _our_names(columns, mapping, file)
+        feeds = _feeds(columns, ours, file)
+        if "score" in feeds and not _is_graded(feeds, ours, mapping):
+            del feeds["score"]
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -357,8 +283,13 @@ class Layout:
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
         """Feeds of the fields that are wanted (None: all but those read on request), with stand-ins for absent ones."""
         if fields is None:
-            usual = tuple(feed for name, feed in self.feeds.items() if not FIELDS[name].on_request)
-            return usual or tuple(feed for name, feed in self.feeds.items() if name == "score")
+            wanted = {name for name in self.feeds if not FIELDS[name].on_request} or {"score"}
+        else:
+            wanted = self._with_stand_ins(fields)
+        return tuple(feed for name, feed in self.feeds.items() if name in wanted)
+
+    def _with_stand_ins(self, fields: Iterable[str]) -> set[str]:
+        """Fields, and those that give the absent ones."""
         wanted = dict.fromkeys(fields)
         unknown = [name for name in wanted if name not in FIELDS]
         if unknown:
@@ -366,9 +297,8 @@ class Layout:
                 f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}"
             )
         waiting = list(wanted)
-        while (
-            waiting
-        ):  # an absent prediction is the argmax of probabilities, and these the softmax of logits
+        # an absent prediction is the argmax of probabilities, and these the softmax of logits
+        while waiting:
             name = waiting.pop()
             if name not in self.feeds:
                 more = [
@@ -376,14 +306,13 @@ class Layout:
                 ]
                 wanted |= dict.fromkeys(more)
                 waiting += more
-        above = (
-            self.positions
-        )  # labels are positions among these scores, and what they give comes from them
-        if above is not None and any(
-            FIELDS[n].cell == "class" or n in FIELDS[above].gives for n in wanted
-        ):
-            wanted |= dict.fromkeys((above, *FIELDS[above].gives))
-        return tuple(feed for name, feed in self.feeds.items() if name in wanted)
+        above = self.positions
+        if above is not None:
+            # labels are positions among these scores, and what they give comes from them
+            given = FIELDS[above].gives
+            if any(FIELDS[name].cell == "class" or name in given for name in wanted):
+                wanted |= dict.fromkeys((above, *given))
+        return {*wanted}
 
     def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:
         """Columns to read and what their cells hold."""
@@ -415,11 +344,91 @@ class Layout:
         return error.at()
 
 
+def _our_names(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:
+    """The names of columns after renaming; blanks around names are forgiven, each must occur once."""
+    repeated = _repeated(columns)
+    unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
+    index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
+    known = {*columns, *index.values()}
+    unknown = next((theirs for theirs in mapping if theirs not in known), None)
+    if unknown is not None and repeated is None:
+        raise _unknown_renaming(unknown, mapping[unknown], columns, file)
+    names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
+    renamed = {*mapping.values()} & FIELDS.keys()
+    ours = [one_form(names[c] if c in names else _plain_name(c, renamed)) for c in columns]
+    repeated = _repeated(ours) if repeated is None else repeated
+    if repeated is not None:
+        got, remedy = f"{repeated} twice", "rename or drop one of them"
+        raise InputError(
+            "distinct column names", got=got, remedy=remedy, file=file, column=repeated
+        )
+    return ours
+
+
+def _plain_name(column: str, renamed: Collection[str]) -> str:
+    """The name of a column that was not renamed: not that of a field to which another one was."""
+    bare = column.strip()
+    if bare in renamed:
+        return f"{_THEIRS}{column}"
+    return bare if bare in FIELDS else column.lstrip()
+
+
 def _repeated(names: Sequence[str]) -> str | None:
     """The first name that comes a second time."""
     if len(set(names)) == len(names):
         return None
     return next(name for i, name in enumerate(names) if name in names[:i])
+
+
+def _unknown_renaming(
+    theirs: str, ours: str, columns: Sequence[str], file: str | None
+) -> UnknownColumnError:
+    """The error for a renaming of no column: turned round, mistyped, or not there at all."""
+    message = f"{_in(file)}there is no column {theirs} to rename to {ours}"
+    if ours in columns and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+        message += f"; did you mean --map {ours}={theirs} (theirs=ours)?"
+        return UnknownColumnError(theirs, message, ours)
+    return unknown_column(theirs, message, columns)
+
+
+def _feeds(columns: Sequence[str], ours: Sequence[str], file: str | None) -> dict[str, Feed]:
+    """The fields that columns feed by their names, alone or as one of several wide ones."""
+    feeds: dict[str, Feed] = {}
+    wide: dict[str, dict[str, str]] = {}
+    for raw, name in zip(columns, ours, strict=True):
+        prefix = next((p for p in WIDE if name.startswith(p)), None)
+        if name in FIELDS:
+            feeds[name] = Feed(name, FIELDS[name].kind, (raw,))
+        elif prefix is not None:
+            wide.setdefault(prefix, {})[name.removeprefix(prefix)] = raw
+    for prefix, raws in wide.items():
+        field = WIDE[prefix]
+        if field in feeds:
+            raise InputError(
+                f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>",
+                got="both",
+                file=file,
+                remedy="drop the one that is not meant",
+                column=next(iter(raws.values())),
+            )
+        # those that count from 0 are put into order, as lists are
+        order = tuple(map(str, range(len(raws))))
+        if FIELDS[field].of_classes or raws.keys() != set(order):
+            order = tuple(raws)
+        feeds[field] = Feed(field, FIELDS[field].cell, tuple(raws[name] for name in order), order)
+    return feeds
+
+
+def _is_graded(feeds: Collection[str], ours: Sequence[str], mapping: Mapping[str, str]) -> bool:
+    """Whether `score` tells how good an answer is: beside answers it may be a probability or an input, but not where a
+    user, or `read`, says what it is.
+    """
+    if "score" in mapping.values() or {"correct", "metric"} & {*ours}:
+        return True
+    answers = {name for name in feeds if FIELDS[name].cell not in ("text", "time", "any")}
+    return answers <= {"score", "features"} and all(
+        usual_field(name) in (None, "time", "correct") for name in ours if name != "score"
+    )
 
 
 def unknown_column(

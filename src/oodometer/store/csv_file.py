@@ -96,37 +96,9 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
             lines = csv.reader(bounded(), delimiter=reader.delimiter)
             for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
-                if any(
-                    "\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell
-                ):
-                    return fault(
-                        "text in UTF-8",
-                        got="other bytes",
-                        row=row or None,
-                        remedy="save the file as UTF-8",
-                    )
-                if number == 0:
-                    continue
-                if len(cells) != len(reader.columns):
-                    expected = f"{len(reader.columns)} cells, as in the header line"
-                    remedy = "quote cells that hold the delimiter, or complete the line"
-                    return fault(expected, got=f"{len(cells)}", row=row, remedy=remedy)
-                for position, name in numeric:
-                    bare, got = cells[position].strip(), repr(cells[position][:60])
-                    if name in reader.truths:
-                        if bare.lower() not in ("", "true", "false", "1", "0"):
-                            expected, remedy = (
-                                "true or false, as in row 1",
-                                "write 1 and 0 in every row",
-                            )
-                            return fault(expected, got=got, row=row, column=name, remedy=remedy)
-                    elif not _NUMBER.fullmatch(bare.translate(_SWAPPED) if reader.comma else bare):
-                        remedy = "correct the cell or drop the row"
-                        if bare.endswith("%"):
-                            remedy = "write 70% as 0.7"
-                        elif "," in bare:
-                            remedy = "write decimal points, not commas"
-                        return fault("a number", got=got, remedy=remedy, row=row, column=name)
+                found = _row_fault(cells, row, reader, numeric)
+                if found is not None:
+                    return found.at(file=reader.file)
     except InputError as error:
         error.row = row + 1
         return error.at()
@@ -135,6 +107,36 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
         return fault("CSV text", got=str(error), row=row + 1, remedy=remedy)
     finally:
         csv.field_size_limit(before)
+    return None
+
+
+def _row_fault(
+    cells: Sequence[str], row: int, reader: CsvReader, numeric: Sequence[tuple[int, str]]
+) -> InputError | None:
+    """What is wrong with a row, the first of which is the header line; ``numeric`` are places and names of numbers."""
+    if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
+        remedy = "save the file as UTF-8"
+        return InputError("text in UTF-8", got="other bytes", row=row or None, remedy=remedy)
+    if row and len(cells) != len(reader.columns):
+        expected = f"{len(reader.columns)} cells, as in the header line"
+        remedy = "quote cells that hold the delimiter, or complete the line"
+        return InputError(expected, got=f"{len(cells)}", row=row, remedy=remedy)
+    for position, name in numeric if row else ():
+        bare = cells[position].strip()
+        if name in reader.truths:
+            if bare.lower() in ("", "true", "false", "1", "0"):
+                continue
+            expected, remedy = "true or false, as in row 1", "write 1 and 0 in every row"
+        else:
+            if _NUMBER.fullmatch(bare.translate(_SWAPPED) if reader.comma else bare):
+                continue
+            expected, remedy = "a number", "correct the cell or drop the row"
+            if bare.endswith("%"):
+                remedy = "write 70% as 0.7"
+            elif "," in bare:
+                remedy = "write decimal points, not commas"
+        got = repr(cells[position][:60])
+        return InputError(expected, got=got, row=row, column=name, remedy=remedy)
     return None
 
 
@@ -190,30 +192,8 @@ class CsvReader(TextReader):
     def open(path: str) -> CsvReader:
         """Read the header line and find out the delimiter and the decimal sign."""
         fault, header = partial(InputError, file=path), "a header line with column names"
-        with translated(path, "csv"), opened(path, head=True) as stream:
-            head = stream.read(_HEAD)
-            data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
-            most = most_row()
-            while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most:
-                data = stream.read(_HEAD)
-                filled = data.rstrip(b"\r\n")
-                blank = len(data) - len(filled) + (0 if filled else blank)
-            if blank > most:
-                got = f"more than {most >> 20} MB of blank lines"
-                raise fault("rows", got=got, remedy="check what wrote the file")
-        try:
-            text = head.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            if error.start < len(head) - 4:  # else a character that the end of the block cut
-                got, row = (
-                    f"byte {head[error.start]:#04x}",
-                    head[: error.start].count(b"\n") or None,
-                )
-                raise fault(
-                    "text in UTF-8", got=got, row=row, remedy="save the file as UTF-8"
-                ) from None
-            text = head[: error.start].decode("utf-8-sig")
-        text = text.lstrip("\r\n")
+        head = _head_of(path)
+        text = _decoded(head, path).lstrip("\r\n")
         first = re.split(r"[\r\n]", text, maxsplit=1)[0]
         if len(first) == len(text) and len(head) == _HEAD:
             raise fault(
@@ -230,31 +210,19 @@ class CsvReader(TextReader):
             raise fault(header, got=str(error)) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
         body = text.partition("\n")[2]
-        comma = delimiter != "," and (
-            _COMMA.search(body) is not None and _POINT.search(body) is None
+        has_point = delimiter != "," and _POINT.search(body) is not None
+        comma = delimiter != "," and not has_point and _COMMA.search(body) is not None
+        truths, odd = _first_cells(names, lines)
+        return CsvReader(
+            file=path,
+            columns=tuple(names),
+            delimiter=delimiter,
+            comma=comma,
+            block=max(_HEAD, min(_BLOCK, most_row()), 8 * len(first)),
+            truths=truths,
+            steady=comma or delimiter == "," or has_point,
+            odd=odd,
         )
-        truths: tuple[str, ...] = ()
-        odd: dict[str, None] = {}
-        with suppress(csv.Error):  # told by the pass that reads all rows
-            for number, row in enumerate(islice(filter(None, lines), _LOOKED_AT)):
-                cells = [(name, cell) for name, cell in zip(names, row, strict=False) if cell]
-                if number == 0:
-                    truths = tuple(
-                        name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name)
-                    )
-                odd |= dict.fromkeys(
-                    name for name, cell in cells if cell[-1:] in _LAST and odd_cell(cell, name)
-                )
-        steady = comma or delimiter == "," or _POINT.search(body) is not None
-        about: dict[str, Any] = {
-            "delimiter": delimiter,
-            "comma": comma,
-            "truths": truths,
-            "steady": steady,
-        }
-        about["odd"] = tuple(odd)
-        block = max(_HEAD, min(_BLOCK, most), 8 * len(first))
-        return CsvReader(file=path, columns=tuple(names), block=block, **about)
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""
@@ -331,32 +299,13 @@ class CsvReader(TextReader):
 
     def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
         block, done, reader = self.block, 0, self
-        # Of one column a blank line is an empty cell, but those before the first line and behind the last are no rows.
+        # Of one column blank lines before the first line and behind the last are no rows.
         single = len(self.columns) == 1
         while True:
             with opened_natively(self.file, self.start, self.end, trimmed=single) as stream:
                 skip = done
-                names = list(self.columns) if self.start else None
-                options = {
-                    "read_options": pacsv.ReadOptions(
-                        block_size=block, use_threads=False, column_names=names
-                    ),
-                    "parse_options": pacsv.ParseOptions(
-                        delimiter=self.delimiter,
-                        newlines_in_values=True,
-                        ignore_empty_lines=not single,
-                    ),
-                    "convert_options": pacsv.ConvertOptions(
-                        column_types=types,
-                        include_columns=list(types),
-                        decimal_point="," if reader.comma else ".",
-                        null_values=[""],
-                        strings_can_be_null=True,
-                        quoted_strings_can_be_null=False,
-                    ),
-                }
                 try:
-                    for batch in pacsv.open_csv(stream, **options):
+                    for batch in reader._parsed(stream, types, block):
                         fresh = batch.slice(min(skip, batch.num_rows))
                         skip -= batch.num_rows - fresh.num_rows
                         done += fresh.num_rows
@@ -380,6 +329,31 @@ class CsvReader(TextReader):
                             error if fault is None else fault.at(row_offset=-self.before)
                         ) from None
 
+    def _parsed(self, stream: Any, types: Mapping[str, Any], block: int) -> Iterator[Any]:
+        """The record batches of a stream; of one column a blank line is an empty cell."""
+        names = list(self.columns) if self.start else None
+        return iter(
+            pacsv.open_csv(
+                stream,
+                read_options=pacsv.ReadOptions(
+                    block_size=block, use_threads=False, column_names=names
+                ),
+                parse_options=pacsv.ParseOptions(
+                    delimiter=self.delimiter,
+                    newlines_in_values=True,
+                    ignore_empty_lines=len(self.columns) > 1,
+                ),
+                convert_options=pacsv.ConvertOptions(
+                    column_types=types,
+                    include_columns=list(types),
+                    decimal_point="," if self.comma else ".",
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        )
+
     def _type(self, name: str, kind: Kind) -> Any:
         if kind == "number":
             return pa.bool_() if name in self.truths else pa.float64()
@@ -390,6 +364,53 @@ class CsvReader(TextReader):
         if name not in self.loose:
             self.loose[name] = pa.type_for_alias(self.type_of(name))
         return self.loose[name]
+
+
+def _head_of(path: str) -> bytes:
+    """The first block of a file; `InputError` where nothing but blank lines comes for too long."""
+    with translated(path, "csv"), opened(path, head=True) as stream:
+        head: bytes = stream.read(_HEAD)
+        data, blank, most = head, len(head) - len(head.rstrip(b"\r\n")), most_row()
+        while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most:
+            data = stream.read(_HEAD)
+            filled = data.rstrip(b"\r\n")
+            blank = len(data) - len(filled) + (0 if filled else blank)
+        if blank > most:
+            got = f"more than {most >> 20} MB of blank lines"
+            raise InputError("rows", got=got, remedy="check what wrote the file", file=path)
+    return head
+
+
+def _decoded(head: bytes, path: str) -> str:
+    """The text of a block, without a character that its end cut."""
+    try:
+        return head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.start >= len(head) - 4:
+            return head[: error.start].decode("utf-8-sig")
+        raise InputError(
+            "text in UTF-8",
+            got=f"byte {head[error.start]:#04x}",
+            row=head[: error.start].count(b"\n") or None,
+            file=path,
+            remedy="save the file as UTF-8",
+        ) from None
+
+
+def _first_cells(
+    names: Sequence[str], lines: Iterator[list[str]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of indicators, which say true or false in the first row, and those whose cells may be nested."""
+    truths: list[str] = []
+    odd: dict[str, None] = {}
+    with suppress(csv.Error):  # told by the pass that reads all rows
+        for number, row in enumerate(islice(filter(None, lines), _LOOKED_AT)):
+            for name, cell in zip(names, row, strict=False):
+                if number == 0 and cell.strip() in _TRUTHS and says_truth(name):
+                    truths.append(name)
+                if cell[-1:] in _LAST and odd_cell(cell, name):
+                    odd[name] = None
+    return tuple(truths), tuple(odd)
 
 
 def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -81,27 +81,29 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
         with suppress(pa.ArrowInvalid):
             out = numbers_of(array.cast(pa.float64(), safe=False), np.nan)
     if out is None:  # written in another way, or some cell is no number
-        codes, values = distinct_cells(array, column)
-        table = np.full(len(values) + 1, np.nan)
-        for code, value in enumerate(values):
-            bare = value.strip()
-            number = (
-                np.nan
-                if bare.lower() in _ABSENT
-                else as_number(bare.replace(",", ".") if comma else bare)
-            )
-            if number is None:
-                row = first_true(codes == code) + 1
-                raise NotANumber(
-                    _NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY
-                )
-            table[code] = number
-        out = table[codes]
+        out = _written_numbers(array, column, comma)
     if np.isinf(out).any():
         row, remedy = first_true(np.isinf(out)), "leave the cell empty where unknown"
         raise InputError(
             "a finite number", got=f"{out[row]}", row=row + 1, column=column, remedy=remedy
         )
+    return out
+
+
+def _written_numbers(array: Any, column: str, comma: bool) -> Array:
+    """Texts as numbers, NaN where they say that there is none; `NotANumber` for another one."""
+    codes, values = distinct_cells(array, column)
+    table = np.full(len(values) + 1, np.nan)
+    for code, value in enumerate(values):
+        bare = value.strip()
+        if bare.lower() in _ABSENT:
+            continue
+        number = as_number(bare.replace(",", ".") if comma else bare)
+        if number is None:
+            row = first_true(codes == code) + 1
+            raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY)
+        table[code] = number
+    out: Array = table[codes]
     return out
 
 
@@ -162,47 +164,71 @@ class ColumnEncoding:
         scaled[~valid] = 0
         return np.column_stack([scaled, ~valid]).astype(np.float32)
 
+    @property
+    def _expected(self) -> str:
+        if self.values == "truth":
+            return "true or false, as in the reference"
+        if self.values == "integer":
+            return "a whole number, as in the reference"
+        examples = ", ".join(map(repr, self.user.labels[:2]))
+        return f"categories such as {examples}, as in the reference"
+
+    def _refuses(self, name: str) -> bool:
+        """Whether a cell is no truth value, or no number, where all cells of the reference were."""
+        if self.values == "truth":
+            return name not in (*TRUTHS, "0", "1")
+        return self.values == "integer" and as_number(name) is None
+
+    def _fault(self, got: str, at: int) -> InputError:
+        return InputError(
+            self._expected, got=got, row=at + 1, column=self.user.name, remedy=_REMEDY
+        )
+
     def codes(self, array: Any, text: bool) -> Array:
         """The category of each cell: place among the labels, behind these "other" and then "missing"."""
-        user, array, labels = (
-            self.user,
-            plain(array),
-            {label: i for i, label in enumerate(self.user.labels)},
-        )
-        expected = (
-            f"categories such as {', '.join(map(repr, user.labels[:2]))}, as in the reference"
-        )
-        if self.values in ("truth", "integer"):
-            expected = f"{'true or false' if self.values == 'truth' else 'a whole number'}, as in the reference"
-        if not text and self.values == "name":
-            kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
-            texts = pt.is_string(kind) or pt.is_large_string(kind) or pt.is_null(kind)
-            if not texts and array.null_count < len(array):
-                raise wrong_type(array, user.name, expected, _REMEDY)
+        user, array = self.user, plain(array)
+        labels = {label: i for i, label in enumerate(user.labels)}
+        if not text and self.values == "name" and not _holds_texts(array):
+            raise wrong_type(array, user.name, self._expected, _REMEDY)
         codes, values = distinct_cells(array, user.name)
         names = [category_name(value, text or self.values != "name") for value in values]
         table = np.full(len(values) + 1, len(labels) + 1)  # code -1, an empty cell, picks the last
-        for code, own in enumerate(names):
-            if own is not None:
-                wrong = self.values == "truth" and own not in (*TRUTHS, "0", "1")
-                wrong |= self.values == "integer" and as_number(own) is None
-                if (
-                    wrong
-                ):  # a cell where the reference had truth values or whole numbers must be one
-                    row = first_true(codes == code) + 1
-                    raise InputError(
-                        expected, got=repr(own[:60]), row=row, column=user.name, remedy=_REMEDY
-                    )
-                truth = self.values == "truth" and own in ("0", "1")
-                table[code] = labels.get(TRUTHS[own == "1"] if truth else own, len(labels))
-        seen = [own for own in names if own is not None] if text and self.values == "name" else []
-        of_numbers = all(own not in labels and as_number(own) is not None for own in seen)
-        if seen and of_numbers and not any(as_number(label) is not None for label in labels):
-            # numbers alone where the reference had names: another column under this name
-            row = first_true(codes >= 0) + 1
-            raise InputError(expected, got=seen[0], row=row, column=user.name, remedy=_REMEDY)
+        for code, name in enumerate(names):
+            if name is None:
+                continue
+            if self._refuses(name):
+                raise self._fault(repr(name[:60]), first_true(codes == code))
+            is_digit = self.values == "truth" and name in ("0", "1")
+            table[code] = labels.get(TRUTHS[name == "1"] if is_digit else name, len(labels))
+        if text and self.values == "name":
+            seen = [name for name in names if name is not None]
+            if seen and _are_numbers(seen, labels):
+                raise self._fault(seen[0], first_true(codes >= 0))
         out: Array = table[codes]
         return out
+
+
+def _holds_texts(array: Any) -> bool:
+    """Whether a column is one of texts, or empty."""
+    kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
+    is_text: bool = pt.is_string(kind) or pt.is_large_string(kind) or pt.is_null(kind)
+    return is_text or bool(array.null_count == len(array))
+
+
+def _are_numbers(names: Sequence[str], labels: Collection[str]) -> bool:
+    """Whether cells are numbers alone where the reference had names: another column under its name."""
+    return all(name not in labels and as_number(name) is not None for name in names) and not any(
+        as_number(label) is not None for label in labels
+    )
+
+
+def _user_facts(column: Mapping[str, Any]) -> dict[str, Any]:
+    """What `FeatureEncoding.to_dict` says of a user's column, its lists as tuples again."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in column.items()
+        if name != "values"
+    }
 
 
 @dataclass(frozen=True)
@@ -260,13 +286,10 @@ class FeatureEncoding:
     @staticmethod
     def from_dict(given: Mapping[str, Any]) -> FeatureEncoding:
         """The encoding that `to_dict` gave."""
-        columns = []
-        for column in given["columns"]:
-            own: dict[str, Any] = {
-                key: tuple(v) if isinstance(v, list) else v for key, v in column.items()
-            }
-            values = own.pop("values")
-            columns.append(ColumnEncoding(UserColumn(**own), values))
+        columns = [
+            ColumnEncoding(UserColumn(**_user_facts(column)), column["values"])
+            for column in given["columns"]
+        ]
         return FeatureEncoding(tuple(columns), dict(given["left_out"]))
 
     def without(self, left_out: Mapping[str, str]) -> FeatureEncoding:

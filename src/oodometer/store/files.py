@@ -162,24 +162,14 @@ class Stamp:
 
 def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
-    name, head = str(path), b""
-    fault, remote = partial(InputError, file=name), is_remote(name)
+    name = str(path)
+    remote = is_remote(name)
+    fault = partial(InputError, file=name)
     try:
-        if remote:
-            stamp, mode = Stamp.of(name), stat.S_IFREG
-            if stamp.size:
-                with open_remote(name) as file:
-                    head = bytes(file.read(4096))
-        else:
-            about = os.stat(path)
-            stamp, mode = Stamp(about.st_size, about.st_mtime_ns), about.st_mode
-            if stat.S_ISREG(mode):
-                with Path(path).open("rb") as file:
-                    head = file.read(4096)
+        head, stamp, mode = _remote_head(name) if remote else _local_head(path)
     except FileNotFoundError:
-        raise fault(
-            "a file", got="no such file", remedy=f"check the {'URL' if remote else 'path'}"
-        ) from None
+        remedy = f"check the {'URL' if remote else 'path'}"
+        raise fault("a file", got="no such file", remedy=remedy) from None
     except OodometerError:  # which says already what an object store answered
         raise
     except PermissionError:
@@ -200,24 +190,48 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     form = format_of(Path(split_query(name)[0] if remote else path), given)
     if not head:
         raise fault("predictions", got="an empty file", remedy="check what wrote it")
+    if (odd := _odd_start(head, form)) is not None:
+        raise odd.at(file=name)
+    return form, stamp
+
+
+def _remote_head(name: str) -> tuple[bytes, Stamp, int]:
+    """The first bytes of an object, its stamp and the mode of a file."""
+    stamp, head = Stamp.of(name), b""
+    if stamp.size:
+        with open_remote(name) as file:
+            head = bytes(file.read(4096))
+    return head, stamp, stat.S_IFREG
+
+
+def _local_head(path: str | Path) -> tuple[bytes, Stamp, int]:
+    """The first bytes of a file, its stamp and its mode; of what is no regular file no bytes."""
+    about, head = os.stat(path), b""
+    if stat.S_ISREG(about.st_mode):
+        with Path(path).open("rb") as file:
+            head = file.read(4096)
+    return head, Stamp(about.st_size, about.st_mtime_ns), about.st_mode
+
+
+def _odd_start(head: bytes, form: str) -> InputError | None:
+    """The error for a file that does not begin as its format does."""
     seen = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if seen == form or (seen in _PACKED.values() and form in _TEXT):
-        return form, stamp
+        return None
     if seen is not None:
         remedy = "rename the file to what it is" if seen in FORMATS else "unpack or convert it"
         remedy = "pickle is never read" if seen == "pickle" else remedy
-        raise fault(f"{form} (by its ending)", got=f"{seen} (by its first bytes)", remedy=remedy)
+        got = f"{seen} (by its first bytes)"
+        return InputError(f"{form} (by its ending)", got=got, remedy=remedy)
     if form in _TEXT and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise fault("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8")
+        return InputError("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8")
+    remedy = "check what the file is"
     if form in _TEXT and b"\0" in head:
-        raise fault(f"{form} text", got="binary data", remedy="check what the file is")
+        return InputError(f"{form} text", got="binary data", remedy=remedy)
     if form in ("parquet", "npz"):
-        raise fault(
-            f"{form} (by its ending)",
-            got="other bytes at the start",
-            remedy="check what the file is",
-        )
-    return form, stamp
+        got = "other bytes at the start"
+        return InputError(f"{form} (by its ending)", got=got, remedy=remedy)
+    return None
 
 
 def packing(path: str) -> str:

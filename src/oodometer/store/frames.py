@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..arrays import Ragged, as_cells, as_numpy, index_of
+from ..arrays import Array, Ragged, as_cells, as_numpy, index_of
 from ..classes import named_classes
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
@@ -108,38 +108,45 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         return _of_arrays(data, mapping)
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return MemoryReader(data if isinstance(data, pa.Table) else pa.Table.from_batches([data]))
-    if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
-        if not hasattr(data, "__getitem__"):
-            raise UsageError(
-                "a streamed data set can be read only once; write it to a Parquet file and name that"
-            )
-        table = data.with_format("arrow")[:]
-        for name, feature in dict(data.features).items():
-            names = getattr(feature, "names", None)
-            wide = any(c.startswith(("prob_", "logit_")) for c in table.column_names)
-            if names and wide and name in table.column_names:
-                # Classes stored as positions, with their names apart: name them, as the wide columns do. -1 is unknown.
-                labels = [
-                    None if c is None or c < 0 else names[c] for c in table.column(name).to_pylist()
-                ]
-                table = table.set_column(table.column_names.index(name), name, pa.array(labels))
-        return MemoryReader(table)
-    if hasattr(data, "reindex") and hasattr(
-        data, "to_frame"
-    ):  # a pandas Series: labels, unless its name says more
+    if hasattr(data, "with_format") and hasattr(data, "features"):
+        return MemoryReader(_of_data_set(data))
+    if hasattr(data, "reindex"):
+        data = _one_level(data)
+    return MemoryReader(_of_frame(data), index=_index_column(getattr(data, "index", None)))
+
+
+def _one_level(data: Any) -> Any:
+    """A frame of pandas with one level of column names; a Series is one of labels, unless its name says more."""
+    if hasattr(data, "to_frame"):
         named = data.name in FIELDS
-        if (
-            named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all()
-        ):  # fractions are no classes
+        # fractions are no classes
+        if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():
             data = data.to_frame(data.name if named else "label")
-    if (
-        hasattr(data, "reindex") and getattr(getattr(data, "columns", None), "nlevels", 1) > 1
-    ):  # pandas alone
+    if getattr(getattr(data, "columns", None), "nlevels", 1) > 1:
         remedy = (
             "give it one: frame.columns = ['_'.join(map(str, names)) for names in frame.columns]"
         )
         raise UsageError(f"the frame has several levels of column names; {remedy}")
-    return MemoryReader(_of_frame(data), index=_index_column(getattr(data, "index", None)))
+    return data
+
+
+def _of_data_set(data: Any) -> Any:
+    """A Hugging Face data set as a table, its classes by their names where wide columns name them."""
+    if not hasattr(data, "__getitem__"):
+        raise UsageError(
+            "a streamed data set can be read only once; write it to a Parquet file and name that"
+        )
+    table = data.with_format("arrow")[:]
+    if not any(name.startswith(("prob_", "logit_")) for name in table.column_names):
+        return table
+    for name, feature in dict(data.features).items():
+        names = getattr(feature, "names", None)
+        if names and name in table.column_names:
+            # Classes are stored as positions, with their names apart; -1 is unknown.
+            codes = table.column(name).to_pylist()
+            labels = [None if code is None or code < 0 else names[code] for code in codes]
+            table = table.set_column(table.column_names.index(name), name, pa.array(labels))
+    return table
 
 
 def _index_column(index: Any) -> str | None:
@@ -171,20 +178,14 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     table = table_of(arrays, layout) if used else None
     columns = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
     rows = None if table is None else table.num_rows
-    for name, value in (
-        index_of(arrays) | arrays
-    ).items():  # further columns, to slice by; others are left out
-        if name not in used and not isinstance(value, Ragged):
-            array = as_numpy(value)
-            rows = len(array) if rows is None and array.ndim == 1 else rows
-            if array.ndim == 1 and len(array) == rows:
-                try:
-                    columns[name] = pa.array(array if array.dtype.kind == "M" else array.tolist())
-                except UnicodeEncodeError as error:  # half of a pair of surrogates
-                    got, remedy = str(error)[:120], "replace it"
-                    raise InputError(
-                        "text that UTF-8 can hold", got=got, column=name, remedy=remedy
-                    ) from None
+    # further columns, to slice by; others are left out
+    for name, value in (index_of(arrays) | arrays).items():
+        if name in used or isinstance(value, Ragged):
+            continue
+        array = as_numpy(value)
+        rows = len(array) if rows is None and array.ndim == 1 else rows
+        if array.ndim == 1 and len(array) == rows:
+            columns[name] = _further_column(array, name)
     for name, cells in nested.items():
         rows = len(cells) if rows is None else rows
         if len(cells) != rows:
@@ -201,6 +202,14 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     return MemoryReader(
         table, None if classes is None else named_classes(classes), names, _index_column(index)
     )
+
+
+def _further_column(array: Array, name: str) -> Any:
+    try:
+        return pa.array(array if array.dtype.kind == "M" else array.tolist())
+    except UnicodeEncodeError as error:  # half of a pair of surrogates
+        got, remedy = str(error)[:120], "replace it"
+        raise InputError("text that UTF-8 can hold", got=got, column=name, remedy=remedy) from None
 
 
 def _is_nested(value: Any) -> bool:
@@ -295,23 +304,21 @@ def _of_frame(data: Any) -> Any:
                 table = table.append_column(name, pa.array(index[name]))
         return table
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = str(error)
-        named = re.search(r"failed for column (.+?) with type", reason)
-        column = named[1] if named else None
-        cells = frame[column].to_list() if column is not None and column in frame.columns else []
-        full = [
-            (row, cell) for row, cell in enumerate(cells, 1) if cell is not None and cell == cell
-        ]
-        for row, cell in full:
-            if type(cell) is not type(full[0][1]):
-                got, remedy = f"{full[0][1]!r} and {cell!r}", "make them one type"
-                raise InputError(
-                    "cells of one type", got=got, row=row, column=column, remedy=remedy
-                ) from None
-        expected = "a frame of numbers, strings and lists"
-        raise InputError(
-            expected, got=reason[:160], column=column, remedy="convert the column"
-        ) from None
+        raise _odd_frame(frame, str(error)) from None
+
+
+def _odd_frame(frame: Any, reason: str) -> InputError:
+    """The error for a frame that Arrow does not hold, for this reason: its first cell of another type."""
+    named = re.search(r"failed for column (.+?) with type", reason)
+    column = named[1] if named else None
+    cells = frame[column].to_list() if column is not None and column in frame.columns else []
+    full = [(row, cell) for row, cell in enumerate(cells, 1) if cell is not None and cell == cell]
+    for row, cell in full:
+        if type(cell) is not type(full[0][1]):
+            got, remedy = f"{full[0][1]!r} and {cell!r}", "make them one type"
+            return InputError("cells of one type", got=got, row=row, column=column, remedy=remedy)
+    expected = "a frame of numbers, strings and lists"
+    return InputError(expected, got=reason[:160], column=column, remedy="convert the column")
 
 
 def without_spool_name(message: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any, Self
@@ -61,66 +61,14 @@ class JsonlReader(TextReader):
     @staticmethod
     def open(path: str) -> JsonlReader:
         """Read the first lines for the keys and the types of their values."""
-        first: dict[str, Any] = {}
-        for _, block in _blocks(path, _HEAD):
-            if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-                remedy = "write JSONL, for example with jq -c '.[]'"
-                raise InputError(
-                    "one JSON object a line", got="a JSON array", file=path, remedy=remedy
-                )
-            for key, value in (cell for row in _objects(block, path, 0) for cell in row.items()):
-                if first.get(key) is None:
-                    first[key] = value
-            if first:
-                break
+        first = _first_values(path)
         if not first:
             raise InputError(
                 "at least one row", got="none", remedy="check what wrote it", file=path
             )
-        # columns of a predictions file that come first after the first block, and their first values
-        names = first.keys()
-        counts = {prefix: sum(name.startswith(prefix) for name in names) for prefix in WIDE}
-        absent = [name + '"' for name in FIELDS if name not in names]
-        absent += [prefix for prefix, count in counts.items() if not count]
-        new = re.compile(f'"(?:{"|".join(absent)})'.encode())
-        named = re.compile(
-            f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode()
-        )
-        tokens = {
-            json.dumps(name, ensure_ascii=ascii).encode()
-            for name in names
-            for ascii in (True, False)
-        }
-        single = [
-            token + b":"
-            for token in tokens
-            if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))
-        ]
-        late: dict[str, Any] = {}
-        for _, block in _blocks(path, _BLOCK):
-            rows = block.count(b"\n") + (not block.endswith(b"\n"))
-            wide = [
-                (block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n
-            ]
-            steady = all(there == wanted for there, wanted in wide)
-            if (
-                steady and len(single) <= _FEW and b'" :' not in block
-            ):  # quicker: is every colon one of a known name?
-                known_colons = sum(map(block.count, single)) + sum(there for there, _ in wide)
-                if block.count(b'":') == known_colons:
-                    continue
-            if steady and new.search(block) is None:
-                continue
-            for line in block.split(b"\n"):
-                if not tokens.issuperset(named.findall(line)):
-                    for row in _objects(line, path, 0):
-                        for name in row.keys() - set(names):
-                            if late.get(name) is None and named.fullmatch(
-                                json.dumps(name).encode()
-                            ):
-                                late[name] = row[name]
-        types = {name: _type_of(value) for name, value in (first | late).items()}
-        odd = tuple(name for name, value in (first | late).items() if odd_cell(value, name))
+        values = first | _late_values(path, first)
+        types = {name: _type_of(value) for name, value in values.items()}
+        odd = tuple(name for name, value in values.items() if odd_cell(value, name))
         return JsonlReader(file=path, columns=tuple(types), types=types, odd=odd)
 
     def type_of(self, column: str) -> str:
@@ -150,10 +98,7 @@ class JsonlReader(TextReader):
 
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
-        tokens = {
-            name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)}
-            for name in names
-        }
+        tokens = {name: _written(name) for name in names}
         late: dict[str, Any] = {}
         for _, block in _blocks(self.file, _BLOCK):
             for name in [
@@ -197,6 +142,79 @@ class JsonlReader(TextReader):
         if self.types[name] == "bool" and says_truth(name):
             return pa.bool_()
         return _FIXED[kind] if kind in _FIXED else _arrow(self.types[name])
+
+
+def _first_values(path: str) -> dict[str, Any]:
+    """The names in the first lines, and the first value of each."""
+    first: dict[str, Any] = {}
+    for _, block in _blocks(path, _HEAD):
+        if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            remedy = "write JSONL, for example with jq -c '.[]'"
+            raise InputError("one JSON object a line", got="a JSON array", file=path, remedy=remedy)
+        for row in _objects(block, path, 0):
+            for name, value in row.items():
+                if first.get(name) is None:
+                    first[name] = value
+        if first:
+            break
+    return first
+
+
+def _late_values(path: str, names: Collection[str]) -> dict[str, Any]:
+    """Columns of a predictions file that come first after the first block, and the first value of each."""
+    search, late = _NewNames(names), dict[str, Any]()
+    for _, block in _blocks(path, _BLOCK):
+        if search.rules_out(block):
+            continue
+        for line in filter(search.may_be_in, block.split(b"\n")):
+            for row in _objects(line, path, 0):
+                for name in row.keys() - {*names}:
+                    if late.get(name) is None and search.counts(name):
+                        late[name] = row[name]
+    return late
+
+
+class _NewNames:
+    """Finds columns of a predictions file beside those that are known, without parsing what has none."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        known = {prefix: sum(name.startswith(prefix) for name in names) for prefix in WIDE}
+        absent = [name + '"' for name in FIELDS if name not in names]
+        absent += [prefix for prefix, count in known.items() if not count]
+        self._absent = re.compile(f'"(?:{"|".join(absent)})'.encode())
+        self._named = re.compile(
+            f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode()
+        )
+        self._tokens = {token for name in names for token in _written(name)}
+        prefixes = tuple(f'"{prefix}'.encode() for prefix in WIDE)
+        self._single = [token + b":" for token in self._tokens if not token.startswith(prefixes)]
+        self._wide = {f'"{prefix}'.encode(): count for prefix, count in known.items() if count}
+
+    def rules_out(self, block: bytes) -> bool:
+        """Whether a block has no new column, as far as counting tells."""
+        rows = block.count(b"\n") + (not block.endswith(b"\n"))
+        found = {prefix: block.count(prefix) for prefix in self._wide}
+        if any(found[prefix] != count * rows for prefix, count in self._wide.items()):
+            return False
+        if len(self._single) <= _FEW and b'" :' not in block:
+            # quicker: is every colon one of a known name?
+            known = sum(map(block.count, self._single)) + sum(found.values())
+            if block.count(b'":') == known:
+                return True
+        return self._absent.search(block) is None
+
+    def may_be_in(self, line: bytes) -> bool:
+        """Whether a line has the name of a new column, or a text that looks like one."""
+        return not self._tokens.issuperset(self._named.findall(line))
+
+    def counts(self, name: str) -> bool:
+        """Whether a name is that of a column of a predictions file."""
+        return self._named.fullmatch(json.dumps(name).encode()) is not None
+
+
+def _written(name: str) -> set[bytes]:
+    """How a name may be written in JSON."""
+    return {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)}
 
 
 def _blocks(
@@ -271,62 +289,68 @@ def _carefully(
         cells = [row.get(name) for row in rows]
         # integers, whole floats or strings may come together in some; the decoder judges
         wanted = None if kind in ("class", "truth", "any", "raw") else schema[name]
-        numeric = (
-            kind in _FIXED and wanted != pa.bool_()
-        )  # true and false would be taken for 1 and 0
-        try:
-            truths = set(
-                map(holds_truth if numeric else lambda cell: isinstance(cell, bool), cells)
-            )
-            if True in truths and (
-                numeric or len({isinstance(c, bool) for c in cells if c is not None}) > 1
-            ):
-                raise ValueError
-            columns[name] = column = pa.array(cells, wanted)
-            if kind == "any" and column.null_count < len(column):
-                if _sort(str(column.type)) == _sort(str(schema[name])):
-                    continue
-                wanted = schema[name]  # of the rows before
-                raise ValueError
-        except MemoryError:
-            raise
-        except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            seen: Any = wanted
-            for row, cell in enumerate(cells, start=done + 1):
-                try:
-                    if holds_truth(cell) and (
-                        numeric or not (seen is None or pa.types.is_boolean(seen))
-                    ):
-                        raise ValueError
-                    got = pa.array([cell], seen)
-                except (pa.ArrowException, ValueError, TypeError, OverflowError):
-                    expected = _EXPECTED.get(kind, "values of one type")
-                    remedy = (
-                        "write it as a string"
-                        if kind == "text"
-                        else "make every cell of the column one type"
-                    )
-                    if isinstance(cell, str) and _HALF.search(cell):
-                        expected, remedy = (
-                            "text that UTF-8 can hold",
-                            "write both halves of the pair, or U+FFFD (\\ufffd)",
-                        )
-                    fault = InputError(
-                        expected,
-                        got=repr(cell)[:60],
-                        file=file,
-                        row=row,
-                        column=name,
-                        remedy=remedy,
-                    )
-                    raise fault from None
-                if seen is None and cell is not None:
-                    fractions = any(isinstance(c, float) for c in cells) and not any(
-                        map(holds_truth, cells)
-                    )
-                    seen = pa.float64() if pa.types.is_integer(got.type) and fractions else got.type
-            columns[name] = pa.array([None if c is None else str(c) for c in cells])
+        # true and false would be taken for 1 and 0
+        numeric = kind in _FIXED and wanted != pa.bool_()
+        column = _array(cells, wanted, numeric)
+        is_inferred = kind == "any" and column is not None and column.null_count < len(column)
+        if is_inferred and _sort(str(column.type)) != _sort(str(schema[name])):
+            column, wanted = None, schema[name]  # of the rows before
+        if column is None:
+            fault = partial(InputError, file=file, column=name)
+            _refuse_odd_cell(cells, wanted, kind, numeric, done, fault)
+            column = pa.array([None if cell is None else str(cell) for cell in cells])
+        columns[name] = column
     return pa.table(columns)
+
+
+_UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError)
+
+
+def _array(cells: Sequence[Any], wanted: Any, numeric: bool) -> Any:
+    """The cells of a column as an array; None where they do not fit, or truth values stand among others."""
+    if numeric:
+        is_mixed = any(map(holds_truth, cells))
+    else:
+        is_mixed = len({isinstance(cell, bool) for cell in cells if cell is not None}) > 1
+    if is_mixed:
+        return None
+    try:
+        return pa.array(cells, wanted)
+    except MemoryError:
+        raise
+    except _UNFIT:
+        return None
+
+
+def _refuse_odd_cell(
+    cells: Sequence[Any],
+    wanted: Any,
+    kind: Kind,
+    numeric: bool,
+    done: int,
+    fault: Callable[..., InputError],
+) -> None:
+    """Raise the error for the first cell that is not of the type that is wanted, or that the cells before have."""
+    for row, cell in enumerate(cells, start=done + 1):
+        try:
+            is_known = wanted is not None and not pa.types.is_boolean(wanted)
+            if (numeric or is_known) and holds_truth(cell):
+                raise ValueError
+            got = pa.array([cell], wanted)
+        except _UNFIT:
+            expected = _EXPECTED.get(kind, "values of one type")
+            remedy = "make every cell of the column one type"
+            if kind == "text":
+                remedy = "write it as a string"
+            if isinstance(cell, str) and _HALF.search(cell):
+                expected = "text that UTF-8 can hold"
+                remedy = "write both halves of the pair, or U+FFFD (\\ufffd)"
+            raise fault(expected, got=repr(cell)[:60], row=row, remedy=remedy) from None
+        if wanted is None and cell is not None:
+            wanted = got.type
+            is_mixed = any(isinstance(other, float) for other in cells)
+            if pa.types.is_integer(wanted) and is_mixed and not any(map(holds_truth, cells)):
+                wanted = pa.float64()
 
 
 def _sort(name: str) -> str:

@@ -152,12 +152,7 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
     kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
     if pt.is_temporal(kind):
         raise _Unfit("times")
-    if (
-        pt.is_nested(kind)
-        or pt.is_binary(kind)
-        or pt.is_large_binary(kind)
-        or pt.is_fixed_size_binary(kind)
-    ):
+    if pt.is_nested(kind) or any(test(kind) for test in _BYTES):
         raise _Unfit("lists or bytes")
     if not text and (pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)):
         return _of_numbers(raw_numbers(array, name, False), name, every)
@@ -176,15 +171,23 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
     if {*filled} <= {*TRUTHS}:
         return _of_names(codes, names, name, "truth", every)
     rows = int((codes >= 0).sum())
-    words = sum(one.count(" ") + 1 for one in filled) / len(filled)
-    many = len(filled) > _MANY * rows and words >= _SENTENCE
-    if many or (words >= _LONG_SENTENCE and len(filled) > _IDENTIFIER_ROWS):
+    if _are_sentences(filled, rows):
         return _of_text(array, name, text)
     if len(filled) > _ALL_DIFFERENT * rows and rows >= _IDENTIFIER_ROWS:
         if every:
             raise _Unfit("an identifier (nearly all values differ)")
         return _of_text(array, name, text)
     return _of_names(codes, names, name, "name", every)
+
+
+_BYTES = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary)
+
+
+def _are_sentences(distinct: Sequence[str], rows: int) -> bool:
+    """Whether texts are so long, and so many of them differ, that they are no names."""
+    words = sum(text.count(" ") + 1 for text in distinct) / len(distinct)
+    many = len(distinct) > _MANY * rows and words >= _SENTENCE
+    return many or (words >= _LONG_SENTENCE and len(distinct) > _IDENTIFIER_ROWS)
 
 
 def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..errors import InputError
@@ -33,38 +33,41 @@ def files_of(path: str) -> list[str] | None:
     file. Hidden names (``_`` and ``.``) are left out, in a folder what has no known ending too.
     """
     if is_remote(path):
-        bare, mark, query = split_query(
-            path
-        )  # only * is magic, a question mark begins what is said of the store
-        parts = bare.split("/")
-        magic = next((i for i, part in enumerate(parts) if "*" in part), None)
-        if magic is None:
-            if not bare.endswith("/") and look_at(path) is not None:
-                return None
-            files = [file for file in _below(list_remote(path), bare) if _ending(file)]
-        else:
-            base = "/".join(parts[:magic])
-            pattern = [re.sub(r"([?[])", r"[\1]", part) for part in parts]
-            files = _below(list_remote(f"{base}{mark}{query}"), base)
-            files = [file for file in files if _matches(_bare(file).split("/"), pattern)]
-        return _one_format(files, path)
+        files = _remote_files(path)
+        return None if files is None else _one_format(files, path)
     if os.path.isdir(path):
         return _one_format([file for file in read_once(_below_folder(path)) if _ending(file)], path)
     if os.path.exists(path) or not has_magic(path):
         return None
     folders = path.split(os.sep)
     magic = next(i for i, name in enumerate(folders) if has_magic(name))
-    root = os.sep.join(folders[:magic]) or ("/" if magic else ".")
+    root, pattern = os.sep.join(folders[:magic]), folders[magic:]
     if "**" in folders:  # not `glob`, which follows a link to where it lies again and again
-        pattern = folders[magic:]
+        start = root or ("/" if magic else ".")
         files = [
             file
-            for file in _below_folder(root)
-            if _matches(os.path.relpath(file, root).split(os.sep), pattern)
+            for file in _below_folder(start)
+            if _matches(os.path.relpath(file, start).split(os.sep), pattern)
         ]
     else:
-        files = sorted(filter(os.path.isfile, _below(glob(path), os.sep.join(folders[:magic]))))
+        files = sorted(filter(os.path.isfile, _below(glob(path), root)))
     return _one_format(read_once(files), path)
+
+
+def _remote_files(path: str) -> list[str] | None:
+    """The files of a folder of an object store, or those that a pattern matches; None for a single file."""
+    # only * is magic, a question mark begins what is said of the store
+    bare, mark, query = split_query(path)
+    parts = bare.split("/")
+    magic = next((i for i, part in enumerate(parts) if "*" in part), None)
+    if magic is not None:
+        base = "/".join(parts[:magic])
+        pattern = [re.sub(r"([?[])", r"[\1]", part) for part in parts]
+        files = _below(list_remote(f"{base}{mark}{query}"), base)
+        return [file for file in files if _matches(_bare(file).split("/"), pattern)]
+    if not bare.endswith("/") and look_at(path) is not None:
+        return None
+    return [file for file in _below(list_remote(path), bare) if _ending(file)]
 
 
 def _below_folder(root: str) -> list[str]:
@@ -193,6 +196,20 @@ _AT_ONCE = (
 _FEW = 8
 
 
+class _File(NamedTuple):
+    """A file that was opened, what its folders say, and the columns of both."""
+
+    reader: Reader
+    stamp: Stamp
+    folders: Mapping[str, Any]
+    columns: Mapping[str, Any]
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """The names along each axis that the file states."""
+        return {"classes": self.reader.classes, **self.reader.stated_names}
+
+
 def open_files(
     paths: Sequence[str],
     name: str,
@@ -203,81 +220,101 @@ def open_files(
     """Files as one: ``name`` of them all, a piece for each that has rows, the columns of all, with the folders'
     ``name=value``. Files whose folders say that ``where`` holds of no row are not opened.
     """
-    # what the folders of each file say; whole numbers where all say one
-    folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]
-    for name_of in list(folders[0]):
-        values = [folder.get(name_of) for folder in folders]
-        if all(
-            value is not None and value.isdecimal() and str(int(value)) == value for value in values
-        ):
-            for folder in folders:
-                folder[name_of] = int(folder[name_of])
-    left = [i for i, values in enumerate(folders) if may_match(where, values)]
-    settled = {condition.column for condition in where}.intersection(
-        *(set(values) for values in folders)
-    )
-    opened: list[tuple[Reader, Stamp]] = []
-    with suppress(
-        *(() if left else (InputError,))
-    ):  # where none is left, the first may have a column of its own
-        some = [paths[i] for i in left or [0]]
-        opened = _in_threads(opener, some) if len(some) > _FEW else list(map(opener, some))
-    if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
-        left, opened = (
-            list(range(len(paths))),
-            _in_threads(opener, paths),
-        )  # what a file says itself counts
-    if not left:
+    files = _opened(paths, opener, where)
+    if not files:
         raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
-    _warn_of_two(opened, [folders[i] for i in left])
-    # every file has the columns that count: a missing class or label would otherwise become a hole
-    columns = [
-        dict.fromkeys((*reader.columns, *folders[i]))
-        for i, (reader, _) in zip(left, opened, strict=True)
-    ]
-    first = opened[0][0]
-    named: dict[str, Any] = {"classes": first.classes, **first.stated_names}
-    for (reader, _), own_columns in zip(opened[1:], columns[1:], strict=True):
-        for lacking, here, other, there in (
-            (reader, own_columns, first, columns[0]),
-            (first, columns[0], reader, own_columns),
-        ):
-            missing = [
-                c
-                for c in there
-                if c not in here and (c in FIELDS or c in asked or c.startswith(tuple(WIDE)))
-            ]
-            if missing:
-                expected = f"the columns of the other files, such as {other.file}"
-                got = f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else "")
-                remedy = "write all files with the same columns, or name those that have them by a pattern"
-                raise InputError(
-                    expected, got=got, column=missing[0], file=lacking.file, remedy=remedy
-                )
-        if reader.comma != first.comma:
-            expected, remedy = f"numbers written as in {first.file}", "write all files in one way"
-            raise InputError(expected, got="another decimal sign", file=reader.file, remedy=remedy)
-        own: dict[str, Any] = {"classes": reader.classes, **reader.stated_names}
-        for what in ["classes", *sorted({*named, *own} - {"classes"})]:
-            wanted, got = (
-                ", ".join(map(str, (all_of.get(what) or ("none",))[:12])) for all_of in (named, own)
-            )
-            if wanted != got:
-                expected = f"the names of {what} as in {first.file} ({wanted})"
-                remedy = "write all files with the same names in the same order"
-                raise InputError(expected, got=got, file=reader.file, remedy=remedy)
+    _warn_of_two(files)
+    first = files[0]
+    for file in files[1:]:
+        # every file has the columns that count: a missing class or label would otherwise become a hole
+        _check_columns(file, first, asked)
+        _check_columns(first, file, asked)
+        _check_cells_and_names(file, first)
     pieces = [
         Piece(
-            reader,
-            {name: value for name, value in folders[i].items() if name not in reader.columns},
-            stamp=stamp,
+            file.reader,
+            {name: file.folders[name] for name in file.folders if name not in file.reader.columns},
+            stamp=file.stamp,
         )
-        for i, (reader, stamp) in zip(left, opened, strict=True)
-        if reader.rows != 0
+        for file in files
+        if file.reader.rows != 0
     ]
     if not pieces:
         raise no_rows(name)
-    return name, pieces, tuple(c for c in columns[0] if all(c in own for own in columns))
+    columns = [name for name in first.columns if all(name in file.columns for file in files)]
+    return name, pieces, tuple(columns)
+
+
+def _opened(
+    paths: Sequence[str],
+    opener: Callable[[str], tuple[Reader, Stamp]],
+    where: Sequence[Condition],
+) -> list[_File]:
+    """The files whose folders do not say that ``where`` holds of no row; all, where files say themselves what their
+    folders say.
+    """
+    folders = _folder_values(paths)
+    left = [i for i, values in enumerate(folders) if may_match(where, values)]
+    settled = {condition.column for condition in where}.intersection(*folders)
+    opened: list[tuple[Reader, Stamp]] = []
+    # where none is left, the first may have a column of its own
+    with suppress(*(() if left else (InputError,))):
+        chosen = [paths[i] for i in left or [0]]
+        opened = _in_threads(opener, chosen) if len(chosen) > _FEW else list(map(opener, chosen))
+    if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
+        left, opened = list(range(len(paths))), _in_threads(opener, paths)
+    if not left:
+        return []
+    return [
+        _File(reader, stamp, folders[i], dict.fromkeys((*reader.columns, *folders[i])))
+        for i, (reader, stamp) in zip(left, opened, strict=True)
+    ]
+
+
+def _folder_values(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """What the folders of each file say; whole numbers where all say one."""
+    folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]
+    for name in folders[0]:
+        values = [folder.get(name) for folder in folders]
+        if all(value and value.isdecimal() and str(int(value)) == value for value in values):
+            for folder in folders:
+                folder[name] = int(folder[name])
+    return folders
+
+
+def _check_columns(file: _File, other: _File, asked: Collection[str]) -> None:
+    """Raise `InputError` where a file lacks a column of another one that counts."""
+    missing = [
+        name
+        for name in other.columns
+        if name not in file.columns
+        and (name in FIELDS or name in asked or name.startswith(tuple(WIDE)))
+    ]
+    if missing:
+        raise InputError(
+            f"the columns of the other files, such as {other.reader.file}",
+            got=f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else ""),
+            column=missing[0],
+            file=file.reader.file,
+            remedy="write all files with the same columns, or name those that have them by a pattern",
+        )
+
+
+def _check_cells_and_names(file: _File, first: _File) -> None:
+    """Raise `InputError` where a file writes numbers in another way than the first, or names another axis."""
+    reader, example = file.reader, first.reader.file
+    if reader.comma != first.reader.comma:
+        expected, remedy = f"numbers written as in {example}", "write all files in one way"
+        raise InputError(expected, got="another decimal sign", file=reader.file, remedy=remedy)
+    for axis in ["classes", *sorted({*first.axes, *file.axes} - {"classes"})]:
+        wanted, got = (
+            ", ".join(map(str, (axes.get(axis) or ("none",))[:12]))
+            for axes in (first.axes, file.axes)
+        )
+        if wanted != got:
+            expected = f"the names of {axis} as in {example} ({wanted})"
+            remedy = "write all files with the same names in the same order"
+            raise InputError(expected, got=got, file=reader.file, remedy=remedy)
 
 
 def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -285,16 +322,13 @@ def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return list(pool.map(work, items))
 
 
-def _warn_of_two(
-    opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]
-) -> None:
+def _warn_of_two(files: Sequence[_File]) -> None:
     """A warning that names the first file with a column that says another thing than its folder of the same name."""
-    files = zip(opened, folders, strict=True)
     both = [
-        (reader, name, v)
-        for (reader, _), own in files
-        for name, v in own.items()
-        if name in reader.columns
+        (file.reader, name, value)
+        for file in files
+        for name, value in file.folders.items()
+        if name in file.reader.columns
     ]
 
     def other(entry: tuple[Reader, str, Any]) -> str | None:

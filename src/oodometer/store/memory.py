@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..classes import NewClassError, encode_positions, one_form
+from ..classes import ClassNames, NewClassError, encode_positions, one_form
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..kernels import Top
@@ -24,6 +24,7 @@ from .base import (
     PART_ROWS,
     Axes,
     Each,
+    Order,
     Part,
     Source,
     check_kind,
@@ -106,21 +107,25 @@ class InPlace:
         if any(isinstance(value, Ragged) for value in _arrays(batch).values()):
             return None
 
-        def room(value: Array, axis: int = 0) -> Array:
+        def room(value: Array, axis: int = 0) -> Any:
             return np.empty(
                 (*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype
             )
 
-        fields: dict[str, Any] = {
-            name: room(getattr(batch, name), FIELDS[name].sample) for name in batch.fields
-        }
         cache: dict[str, Any] = {}
         if "top" in batch._cache:
             cache["top"] = Top(*map(room, batch._cache["top"]))
         if "verdicts" in batch._cache:
             cache["verdicts"] = room(batch._cache["verdicts"])
         columns = {name: room(value) for name, value in batch.columns.items()}
-        return replace(batch, rows=rows, first_row=0, columns=columns, _cache=cache, **fields)
+        return replace(
+            batch,
+            rows=rows,
+            first_row=0,
+            columns=columns,
+            _cache=cache,
+            **{name: room(getattr(batch, name), FIELDS[name].sample) for name in batch.fields},
+        )
 
 
 def _arrays(record: Predictions) -> dict[str, Any]:
@@ -428,60 +433,103 @@ class RecordSource(Source):
 
 def realigned(record: Predictions, axes: Axes) -> Predictions:
     """The record with its axes in the order of others, matched by name."""
-    changes: dict[str, Any] = {}
-    names = dict(record.names)
-    for axis, size in _sizes(record).items():
-        order, own = order_along(axis, names.get(axis), size, False, axes, record.source)
-        names |= {} if own is None else {axis: own}
-        for field in record.fields:
-            if order is not None and axis in FIELDS[field].axes:
-                changes[field] = np.take(
-                    getattr(record, field), order, axis=FIELDS[field].axes.index(axis)
-                )
-    if changes or names != record.names:
-        record = replace(record, names=names, _cache={}, **changes)
+    record = _with_order(record, axes)
     if not record.has_classes:
         check_kind(True, axes, None, record.source)
     if axes.positions and record.classes is not None:
-        mixed = next(iter(_of_classes(record)), None)
-        if mixed is not None:
-            check_kind(False, axes, mixed, record.source)
-        lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
-        return replace(
-            record,
-            classes=None,
-            _cache={},
-            **{n: lookup[codes] for n, codes in _coded(record).items()},
-        )
-    own_classes, classes = record.classes, axes.classes
-    if classes is None or own_classes is None or own_classes == classes:
+        return _with_positions(record, record.classes, axes)
+    own, wanted = record.classes, axes.classes
+    if own is None or wanted is None or own == wanted:
         return record
+    return _with_classes(record, own, wanted, axes)
+
+
+def _with_order(record: Predictions, axes: Axes) -> Predictions:
+    """The record with its models, views, judges and features in the order of others."""
+    orders: dict[str, Order] = {}
+    names = dict(record.names)
+    for axis, size in _sizes(record).items():
+        order, found = order_along(axis, names.get(axis), size, False, axes, record.source)
+        if found is not None:
+            names[axis] = found
+        if order is not None:
+            orders[axis] = order
+    if not orders and names == record.names:
+        return record
+    return replace(record, names=names, _cache={}, **_reordered(record, orders))
+
+
+def _reordered(record: Predictions, orders: Mapping[str, Order]) -> dict[str, Any]:
+    """The fields that have one of these axes, in the order given."""
+    return {
+        field: np.take(getattr(record, field), orders[axis], axis=at)
+        for field in record.fields
+        for at, axis in enumerate(FIELDS[field].axes)
+        if axis in orders
+    }
+
+
+def _with_positions(record: Predictions, classes: ClassNames, axes: Axes) -> Predictions:
+    """The record with labels that are positions, which its classes count."""
+    mixed = next(iter(_of_classes(record)), None)
+    if mixed is not None:
+        check_kind(False, axes, mixed, record.source)
+    lookup = np.append(encode_positions(classes, "label"), np.int32(-1))
+    return replace(
+        record,
+        classes=None,
+        _cache={},
+        **{name: lookup[codes] for name, codes in _coded(record).items()},
+    )
+
+
+def _with_classes(
+    record: Predictions, own: ClassNames, wanted: ClassNames, axes: Axes
+) -> Predictions:
+    """The record with other class names, or another order of them."""
     listed = _of_classes(record)
-    changes = {}
-    if listed and len(own_classes) == len(classes) and only_counts(own_classes, classes):
-        own_classes = listed_classes(len(classes), axes, record.source, listed[0])
-    if listed:
-        order = order_of(own_classes, classes, record.source)
-        if order == tuple(range(len(order))):
-            return replace(record, classes=classes)
-        changes = {name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in listed}
-    where = {str(name): i for i, name in enumerate(classes)}
-    lookup = np.array([where.get(str(name), -2) for name in own_classes] + [-1], dtype=np.int32)
+    if listed and len(own) == len(wanted) and only_counts(own, wanted):
+        own = listed_classes(len(wanted), axes, record.source, listed[0])
+    order = order_of(own, wanted, record.source) if listed else ()
+    if listed and order == tuple(range(len(order))):
+        return replace(record, classes=wanted)
+    return replace(
+        record,
+        classes=wanted,
+        _cache={},
+        **_reordered(record, {"class": order}),
+        **_recoded(record, own, wanted, axes.others),
+    )
+
+
+def _recoded(
+    record: Predictions, own: ClassNames, wanted: ClassNames, others: bool
+) -> dict[str, Any]:
+    """The fields that hold classes, as positions among other ones; ``others``: labels may be of none of these."""
+    where = {str(name): i for i, name in enumerate(wanted)}
+    lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
+    out = {}
     for name, codes in _coded(record).items():
-        changes[name] = np.where(codes < -1, -2, lookup[np.maximum(codes, -1)])
-        if (changes[name] == -2).any() and not (axes.others and name == "label"):
-            at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)
-            expected, got = f"one of the {len(classes)} known classes", repr(own_classes[codes[at]])
-            remedy = (
-                "give every class probabilities, those of classes that the model does not know 0"
-            )
-            fault = partial(
-                InputError if name != "prediction" else NewClassError,
-                file=record.source,
-                column=name,
-            )
-            raise fault(expected, got=got, remedy=remedy, row=record.first_row + int(at[-1]) + 1)
-    return replace(record, classes=classes, _cache={}, **changes)
+        out[name] = np.where(codes < -1, -2, lookup[np.maximum(codes, -1)])
+        if (out[name] == -2).any() and not (others and name == "label"):
+            raise _unknown_class(record, name, out[name], own, len(wanted))
+    return out
+
+
+def _unknown_class(
+    record: Predictions, name: str, codes: Array, own: ClassNames, known: int
+) -> InputError:
+    """The error for the first cell whose class, -2, is none of those that are known."""
+    at = np.unravel_index(int(np.argmax(codes == -2)), codes.shape)
+    fault = NewClassError if name == "prediction" else InputError
+    return fault(
+        f"one of the {known} known classes",
+        got=repr(own[getattr(record, name)[at]]),
+        remedy="give every class probabilities, those of classes that the model does not know 0",
+        file=record.source,
+        column=name,
+        row=record.first_row + int(at[-1]) + 1,
+    )
 
 
 def _sizes(record: Predictions) -> dict[str, int]:
@@ -544,16 +592,16 @@ class _Beside(_Change):
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
         rows = self.record.slice(batch.first_row, batch.first_row + len(batch))
         columns = {**batch.columns, **{name: rows.columns[name] for name in self.columns}}
-        changes: dict[str, Any] = {name: getattr(rows, name) for name in self.replaced}
-        lasting = (
-            ("top", "noted", "argmax")
-            if "confidence" in changes
-            else ()
-            if changes
-            else (*batch._cache,)
+        if "confidence" in self.replaced:
+            lasting: Iterable[str] = ("top", "noted", "argmax")
+        else:
+            lasting = () if self.replaced else batch._cache
+        return replace(
+            batch,
+            columns=columns,
+            _cache={name: batch._cache[name] for name in lasting if name in batch._cache},
+            **{name: getattr(rows, name) for name in self.replaced},
         )
-        cache = {name: own for name, own in batch._cache.items() if name in lasting}
-        return replace(batch, columns=columns, _cache=cache, **changes)
 
     def aligned(self, axes: Axes | None) -> _Beside:
         """The truth by the names of the classes."""

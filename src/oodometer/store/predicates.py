@@ -46,49 +46,59 @@ def matches(
         return _compared(verdicts == 1, condition) & ~np.isnan(verdicts)
     if kind == "class" and text:
         coded = dictionary(array, column, text)
-        return _classes([None if v is None else str(v) for v in coded.values], condition, text)[
-            coded.codes
-        ]
+        names = [None if value is None else str(value) for value in coded.values]
+        return _classes(names, condition, text)[coded.codes]
     if pt.is_dictionary(array.type) and (
         array.dictionary.null_count or not pt.is_string(array.type.value_type)
     ):
         array = array.dictionary_decode()
-    if text and pt.is_string(array.type) and kind == "number":
-        written_as = pa.float64()
-    if (
-        text
-        and pt.is_string(array.type)
-        and written_as is not None
-        and not pt.is_string(written_as)
-    ):
-        if comma:
-            import pyarrow.compute as pc
-
-            array = pc.replace_substring(array, ",", ".")
-        array = array.cast(written_as)
+    if text and pt.is_string(array.type):
+        array = _read_as(array, pa.float64() if kind == "number" else written_as, comma)
     if pt.is_null(array.type):
         return np.zeros(len(array), dtype=bool)
     if pt.is_timestamp(array.type) or pt.is_date(array.type):
         return _compared(time_cells(array, column, condition.times), condition)
     if pt.is_dictionary(array.type) or pt.is_string(array.type) or pt.is_large_string(array.type):
-        codes, distinct = coded_cells(array)
-        if kind == "class":
-            return _classes(distinct.to_pylist(), condition, text)[codes]
-        try:
-            return np.append(_texts(distinct, condition), False)[codes]
-        except InputError as error:
-            error.row = None if error.row is None else first_true(codes == error.row - 1) + 1
-            raise error.at() from None
+        return _of_texts(array, condition, text)
+    return _of_numbers(array, condition)
+
+
+def _read_as(array: Any, kind: Any, comma: bool) -> Any:
+    """Written cells as those of a type; as they are where it is none or that of texts."""
+    if kind is None or pt.is_string(kind):
+        return array
+    if comma:
+        import pyarrow.compute as pc
+
+        array = pc.replace_substring(array, ",", ".")
+    return array.cast(kind)
+
+
+def _of_texts(array: Any, condition: Condition, text: bool) -> Array:
+    """Where a condition is true of texts, each distinct one of which is compared once."""
+    codes, distinct = coded_cells(array)
+    if condition.kind == "class":
+        return _classes(distinct.to_pylist(), condition, text)[codes]
+    try:
+        return np.append(_texts(distinct, condition), False)[codes]
+    except InputError as error:
+        error.row = None if error.row is None else first_true(codes == error.row - 1) + 1
+        raise error.at() from None
+
+
+def _of_numbers(array: Any, condition: Condition) -> Array:
+    """Where a condition is true of numbers or truth values."""
     if pt.is_decimal(array.type) or pt.is_float16(array.type):
         array = array.cast(pa.float64())
-    if not (pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type)):
+    is_truth = pt.is_boolean(array.type)
+    if not (pt.is_integer(array.type) or pt.is_floating(array.type) or is_truth):
         refused = f"cells of type {array.type}, which {condition.text!r} cannot be asked of"
-        raise UsageError(f"the column {column} holds {refused}")
+        raise UsageError(f"the column {condition.column} holds {refused}")
     valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
-    if pt.is_boolean(array.type):
-        cells = numbers_of(array.cast(pa.uint8()), 0)
-        return _compared(cells if kind == "number" else cells > 0, condition) & valid
-    return _compared(numbers_of(array, 0), condition) & valid
+    cells = numbers_of(array.cast(pa.uint8()) if is_truth else array, 0)
+    if is_truth and condition.kind != "number":
+        cells = cells > 0
+    return _compared(cells, condition) & valid
 
 
 def _compared(cells: Array, condition: Condition) -> Array:

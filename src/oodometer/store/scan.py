@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -129,11 +129,8 @@ class TextReader(Reader):
     @classmethod
     def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
         """The reader that opening the file would give."""
-        own: Any = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in facts.items()
-        }
-        return cls(file=path, **own)
+        lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
+        return cls(file=path, **{**facts, **lists})
 
     @abstractmethod
     def index(self) -> TextIndex:
@@ -208,10 +205,6 @@ class Piece:
         """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more), and where in the
         file each row is. Where no condition can hold nothing is read. Errors name the file and the row in it.
         """
-        import pyarrow as pa
-
-        from .cells import column_of, lone_cell
-
         where, values, reader = self.where, self.values, self.reader
         read = {**{condition.column: condition.kind or "any" for condition in where}, **kinds}
         own = self._raw_kinds({name: kind for name, kind in read.items() if name not in values})
@@ -219,39 +212,35 @@ class Piece:
             at = self.in_file + before
             done = 0
             try:
-                for batch in part.tables(own, max(rows, _FEWEST * bool(where))):
-                    count = batch.num_rows
-                    if self.unfolded:
-                        batch = self._unfolded(
-                            batch, [name for name in read if name not in values], done
-                        )
-                    if values:
-                        same = {
-                            name: pa.repeat(lone_cell(values[name])[0], count)
-                            for name in read
-                            if name in values
-                        }
-                        columns = [
-                            same[name] if name in same else batch.column(name) for name in read
-                        ]
-                        batch = pa.record_batch(columns, names=list(read))
-                    if not where:
-                        yield batch, range(at + done, at + done + count)
+                for raw in part.tables(own, max(rows, _FEWEST * bool(where))):
+                    batch = self._completed(raw, read, done)
+                    if where:
+                        for places in self._matching(batch, done, rows):
+                            yield _picked(batch, kinds, places), places + (at + done)
                     else:
-                        matching = self._matching(batch, done)
-                        for start in range(0, len(matching), rows):
-                            some = matching[start : start + rows]
-                            columns = [batch.column(name) for name in kinds]
-                            if len(some) < count:
-                                columns = [
-                                    cells.take(column_of(some, "number", "rows"))
-                                    for cells in columns
-                                ]
-                            yield pa.record_batch(columns, names=list(kinds)), some + (at + done)
-                    done += count
+                        yield batch, range(at + done, at + done + raw.num_rows)
+                    done += raw.num_rows
             except InputError as error:
                 raise error.at(file=self.file, row_offset=at) from None
         self.verify()
+
+    def _completed(self, batch: Any, read: Collection[str], done: int) -> Any:
+        """A batch with the columns that nested answers give, and those that the names of folders say."""
+        if self.unfolded:
+            batch = self._unfolded(batch, [name for name in read if name not in self.values], done)
+        if not self.values:
+            return batch
+        import pyarrow as pa
+
+        from .cells import lone_cell
+
+        columns = [
+            pa.repeat(lone_cell(self.values[name])[0], batch.num_rows)
+            if name in self.values
+            else batch.column(name)
+            for name in read
+        ]
+        return pa.record_batch(columns, names=list(read))
 
     def _raw_kinds(self, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
         """The columns that the file itself has, for those that are asked for."""
@@ -271,8 +260,8 @@ class Piece:
         except InputError as error:
             raise error.at(row_offset=done) from None
 
-    def _matching(self, batch: Any, done: int) -> Array:
-        """The places in a batch of the rows that all conditions hold of."""
+    def _matching(self, batch: Any, done: int, rows: int) -> list[Array]:
+        """The places in a batch of the rows that all conditions hold of, at most ``rows`` together."""
         from .predicates import matches
 
         reader, out = self.reader, np.ones(batch.num_rows, dtype=bool)
@@ -295,7 +284,8 @@ class Piece:
             raise error.at(row_offset=done) from None
         except UsageError as error:
             raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
-        return np.flatnonzero(out)
+        places = np.flatnonzero(out)
+        return [places[start : start + rows] for start in range(0, len(places), rows)]
 
     @contextmanager
     def located(self, places: Places) -> Iterator[None]:
@@ -319,6 +309,26 @@ class Piece:
         return sum(len(places) for _, places in self.tables(kinds, BATCH_ROWS))
 
 
+def _picked(batch: Any, names: Iterable[str], places: Array) -> Any:
+    """Rows of a batch, with these columns."""
+    import pyarrow as pa
+
+    from .cells import column_of
+
+    columns = [batch.column(name) for name in names]
+    if len(places) < batch.num_rows:
+        rows = column_of(places, "number", "rows")
+        columns = [cells.take(rows) for cells in columns]
+    return pa.record_batch(columns, names=list(names))
+
+
+class Decoded(NamedTuple):
+    """Fields and further columns, as `Predictions.from_arrays` takes them."""
+
+    fields: dict[str, Any]
+    columns: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Plan:
     """How columns become fields: the layout, the classes to encode by, the widths of lists; ``orders`` bring list
@@ -337,43 +347,44 @@ class Plan:
     others: bool = False
     times: TimeFormat = IN_UTC
 
-    def decoded(self, batch: Any, feeds: Iterable[Feed], reader: Reader) -> dict[str, Any]:
-        """Arguments of `Predictions.from_arrays`."""
+    def decoded(self, batch: Any, feeds: Iterable[Feed], reader: Reader) -> Decoded:
+        """The fields and further columns of a batch."""
         from . import cells as decode
         from .times import any_cells, time_cells
 
         arrays: dict[str, Any] = {}
         columns: dict[str, Any] = {}
         for feed in feeds:
+            name = feed.columns[0]
             if feed.kind == "raw" and self.encoding is not None:
                 given = zip(self.encoding.users, feed.columns, strict=True)
                 cells = {user.name: batch.column(column) for user, column in given}
                 arrays[feed.field] = self.encoding.encode(cells, reader.text, reader.comma)
                 columns = self.encoding.slices(arrays[feed.field])
-                continue
-            if feed.kind in ("time", "any"):
-                cells, name = batch.column(feed.columns[0]), feed.columns[0]
-                timed, by = feed.kind == "time", self.times
-                arrays[feed.field] = (
-                    time_cells(cells, name, by) if timed else any_cells(cells, name, by.zone)
+            elif feed.kind == "time":
+                arrays[feed.field] = time_cells(batch.column(name), name, self.times)
+            elif feed.kind == "any":
+                arrays[feed.field] = any_cells(batch.column(name), name, self.times.zone)
+            elif self.positions and FIELDS[feed.field].cell == "class":
+                arrays[feed.field] = self._in_order(
+                    decode.positions(batch, feed, reader.text), feed
                 )
-                continue
-            if self.positions and FIELDS[feed.field].cell == "class":
-                values: Any = decode.positions(batch, feed, reader.text)
             else:
                 width = self.widths.get(feed.field)
-                values = decode.field(batch, feed, self.classes, reader.text, width, self.others)
-            for at, axis in enumerate(
-                FIELDS[feed.field].axes if self.orders and not feed.wide else ()
-            ):
-                if axis in self.orders and isinstance(values, Coded):
-                    values = Coded(np.take(values.codes, self.orders[axis], axis=at), values.values)
-                elif axis in self.orders:
-                    values = np.take(values, self.orders[axis], axis=at)
-            arrays[feed.field] = values
+                cells = decode.field(batch, feed, self.classes, reader.text, width, self.others)
+                arrays[feed.field] = self._in_order(cells, feed)
         for name, column in self.layout.extra.items():
             columns[name] = any_cells(batch.column(column), column, self.times.zone)
-        return {**arrays, "columns": columns}
+        return Decoded(arrays, columns)
+
+    def _in_order(self, values: Any, feed: Feed) -> Any:
+        """A field's array with its axes in the orders of the plan."""
+        for at, axis in enumerate(() if feed.wide else FIELDS[feed.field].axes):
+            if axis in self.orders and isinstance(values, Coded):
+                values = Coded(np.take(values.codes, self.orders[axis], axis=at), values.values)
+            elif axis in self.orders:
+                values = np.take(values, self.orders[axis], axis=at)
+        return values
 
 
 @dataclass(frozen=True)
@@ -394,48 +405,20 @@ class FilePart(Part):
         self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS
     ) -> Iterator[Predictions]:
         """Read, decode and check batch after batch; rows in errors count from the file's start."""
-        plan, layout = self.plan, self.plan.layout
-        wanted = None if fields is None else tuple(fields)
-        feeds = layout.select(wanted)
-        if not feeds:
-            expected = f"one of the fields {', '.join(wanted or ())}"
-            remedy = "add the column, or rename one with --map theirs=ours"
-            file = self.pieces[0].file
-            raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
-        kinds, axes = layout.kinds(feeds), {AXES.get(feed.field) for feed in feeds}
-        names = {axis: own for axis, own in plan.named.items() if axis in axes}
-        cells = sum(
-            len(feed.columns) if feed.wide else plan.widths.get(feed.field, 1) for feed in feeds
+        feeds = self._feeds(None if fields is None else tuple(fields))
+        widths = (
+            len(feed.columns) if feed.wide else self.plan.widths.get(feed.field, 1)
+            for feed in feeds
         )
-        rows = max(1, min(rows, max(1024, MOST_CELLS // max(cells, 1))))
+        rows = max(1, min(rows, max(1024, MOST_CELLS // max(sum(widths), 1))))
         done = self.first_row
         for piece in self.pieces:
-            first, file, source = done, piece.file, self.name
+            first, source = done, self.name
             if self.where:  # errors that come later count the rows that are left
                 source = f"{self.name or piece.reader.form} where {said(self.where)}"
             piece.verify()
             try:
-                for batch, places in piece.tables(kinds, rows):
-                    if not batch.num_rows:
-                        continue
-                    with piece.located(places):
-                        arrays = plan.decoded(batch, feeds, piece.reader)
-                    before = (
-                        piece.in_file + done - first
-                    )  # the first rows of a file tell logits from probabilities
-                    try:
-                        record = Predictions.from_arrays(
-                            classes=plan.classes,
-                            names=names,
-                            source=file,
-                            first_row=before,
-                            positions=plan.positions,
-                            **arrays,
-                        )
-                    except InputError as error:
-                        if error.row is not None:
-                            error.row = int(places[error.row - before - 1]) + 1
-                        raise layout.placed(error) from None
+                for record in self._records(piece, feeds, rows):
                     yield replace(record, source=source, first_row=done)
                     done += record.rows
             except OodometerError:
@@ -444,9 +427,49 @@ class FilePart(Part):
             if piece.rows not in (None, done - first):
                 expected = f"{piece.rows} rows, as they were counted before"
                 remedy = "check what wrote it, and report it to oodometer: the file is not read"
-                raise InputError(expected, got=f"{done - first}", file=file, remedy=remedy)
+                got = f"{done - first}"
+                raise InputError(expected, got=got, file=piece.file, remedy=remedy)
         if not done:
             raise none_left(self.where, self.name) if self.where else no_rows(self.name)
+
+    def _feeds(self, wanted: tuple[str, ...] | None) -> tuple[Feed, ...]:
+        """The feeds of the fields that are wanted; `InputError` where there is none."""
+        layout = self.plan.layout
+        feeds = layout.select(wanted)
+        if not feeds:
+            expected = f"one of the fields {', '.join(wanted or ())}"
+            remedy = "add the column, or rename one with --map theirs=ours"
+            file = self.pieces[0].file
+            raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
+        return feeds
+
+    def _records(self, piece: Piece, feeds: Sequence[Feed], rows: int) -> Iterator[Predictions]:
+        """The rows of a piece as checked records, whose rows count from the file's start."""
+        plan = self.plan
+        kinds, axes = plan.layout.kinds(feeds), {AXES.get(feed.field) for feed in feeds}
+        names = {axis: own for axis, own in plan.named.items() if axis in axes}
+        before = piece.in_file  # the first rows of a file tell logits from probabilities
+        for batch, places in piece.tables(kinds, rows):
+            if not batch.num_rows:
+                continue
+            with piece.located(places):
+                decoded = plan.decoded(batch, feeds, piece.reader)
+            try:
+                record = Predictions.from_arrays(
+                    classes=plan.classes,
+                    names=names,
+                    columns=decoded.columns,
+                    source=piece.file,
+                    first_row=before,
+                    positions=plan.positions,
+                    **decoded.fields,
+                )
+            except InputError as error:
+                if error.row is not None:
+                    error.row = int(places[error.row - before - 1]) + 1
+                raise plan.layout.placed(error) from None
+            yield record
+            before += record.rows
 
     def identity(self) -> str | None:
         """The files as they are, the rows in them, and how their columns are understood."""

@@ -113,6 +113,19 @@ def _rows_of(pieces: Sequence[Piece]) -> int | None:
     return None if None in rows else sum(n for n in rows if n is not None)
 
 
+def _unfolded(
+    pieces: Sequence[Piece],
+    columns: tuple[str, ...],
+    mapping: Mapping[str, str],
+    kept: tuple[str, ...],
+) -> tuple[Sequence[Piece], tuple[str, ...], Mapping[str, str]]:
+    """Pieces, columns and renamings with the columns that nested answers give."""
+    from .nested import unfold
+
+    columns, mapping, unfolded = unfold(pieces[0].reader, columns, mapping, kept)
+    return [replace(piece, unfolded=unfolded) for piece in pieces], columns, mapping
+
+
 class ReaderSource(Source):
     """Files of the same columns, one after another, or a table in memory, called ``path`` together; classes are settled
     when they are first needed.
@@ -128,48 +141,27 @@ class ReaderSource(Source):
         times: TimeFormat = IN_UTC,
     ) -> None:
         path, pieces, columns = opened
-        self.path, self._wanted, extra = path, wanted, tuple(extra)
-        if pieces and pieces[0].reader.odd:
-            from .nested import unfold
-
-            kept = (*extra, *(condition.column for condition in where))
-            try:
-                columns, mapping, unfolded = unfold(pieces[0].reader, columns, mapping or {}, kept)
-            except InputError as error:
-                raise error.at(file=path) from None
-            pieces = [replace(piece, unfolded=unfolded) for piece in pieces]
-        self.layout = layout = Layout.parse(columns, mapping, extra, path)
+        self.path, self._wanted, self._times, extra = path, wanted, times, tuple(extra)
         try:
+            if pieces and pieces[0].reader.odd:
+                kept = (*extra, *(condition.column for condition in where))
+                pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, kept)
+            self.layout = layout = Layout.parse(columns, mapping, extra, path)
             pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
         except InputError as error:
             raise error.at(file=path) from None
-        self._rows = _rows_of(pieces)
-        if self._rows == 0:
+        if _rows_of(pieces) == 0:
             raise no_rows(path)
-        self._times, self.pieces = times, tuple(pieces)
+        self.pieces = tuple(pieces)
         if where:
-            from .predicates import may_match
-
-            self.where = tuple(
-                replace(c, times=self._time_format(c.column)) if c.kind == "time" else c
-                for c in bound(where, layout, path)
-            )
-            left = [piece for piece in pieces if may_match(self.where, piece.values)]
-            pieces = [
-                replace(p, where=tuple(c for c in self.where if c.column not in p.values))
-                for p in left
-            ]
-            if not pieces:
-                raise none_left(self.where, path)
-            self._rows = _rows_of(pieces)
+            self._leave_out(bound(where, layout, path))
+        self._rows = _rows_of(self.pieces)
         if (own := layout.wide_classes) is not None:
             layout.aligned(
                 own if wanted is None or wanted.classes is None else wanted.classes, path
             )
-        self.pieces = tuple(pieces)
-        self.first = pieces[
-            0
-        ].reader  # what is the same in all files stands in the reader of the first
+        # what is the same in all files stands in the reader of the first
+        self.first = self.pieces[0].reader
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma
         self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
         self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
@@ -179,6 +171,21 @@ class ReaderSource(Source):
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
         if not layout.feeds:
             raise layout.nothing_known(path, self)
+
+    def _leave_out(self, where: Iterable[Condition]) -> None:
+        """Leave out rows of which not all conditions hold, and files whose folders say that none does."""
+        from .predicates import may_match
+
+        self.where = tuple(
+            replace(c, times=self._time_format(c.column)) if c.kind == "time" else c for c in where
+        )
+        self.pieces = tuple(
+            replace(piece, where=tuple(c for c in self.where if c.column not in piece.values))
+            for piece in self.pieces
+            if may_match(self.where, piece.values)
+        )
+        if not self.pieces:
+            raise none_left(self.where, self.path)
 
     fields = property(lambda self: self.layout.fields)
     classes = property(lambda self: self._plan.classes)
@@ -402,74 +409,88 @@ class ReaderSource(Source):
         layout, wanted, times = self.layout, self._wanted or Axes(), self._times
         if "time" in layout.feeds:
             times = self._time_format(layout.feeds["time"].columns[0])
-        widths = self._widths() | (
-            {} if self.encoding is None else {"features": self.encoding.width}
-        )
+        widths = self._widths()
+        if self.encoding is not None:
+            widths["features"] = self.encoding.width
         inner = widths.pop("classes", None)
-        listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
-        width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
         orders: dict[str, Order] = {}
-        stated = self.first.classes if self.first.binding else None
-        if layout.positions is not None:
-            check_kind(True, wanted, layout.feeds[layout.positions].columns[0], self.path)
-            refuse_classes_beside_positions([layout.positions], stated, self.path)
-        elif wanted.positions:
-            of_classes = [
-                feed.columns[0] for name, feed in layout.feeds.items() if FIELDS[name].of_classes
-            ]
-            if of_classes or stated is not None:
-                check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
-        if (
-            layout.positions is not None or wanted.positions
-        ):  # then there are no classes, here and there
-            layout, named = self._settle_axes(layout, widths, orders)
-            return Plan(
-                layout,
-                None,
-                widths,
-                orders,
-                named,
-                positions=True,
-                encoding=self.encoding,
-                times=times,
-            )
-        own, classes = self._own_classes(width), wanted.classes
-        if classes is None:
-            classes = own if own is not None or width is None else tuple(range(width))
-        if (
-            classes is None and (lone := layout.lone_class) is not None
-        ):  # 0 and 1, else this one and the other one seen
-            seen = (0, 1) if lone in (0, 1) else self._seen_classes() or ()
-            classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
-            if len(classes) != 2:
-                column = next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone)
-                expected, got = (
-                    f"two classes, {lone!r} and another one",
-                    ", ".join(map(repr, classes[:6])),
-                )
-                raise InputError(
-                    expected, got=got, column=column, remedy="name both, --classes a,b"
-                )
-            classes = tuple(sorted(classes, key=str))
-        if classes is None:
-            classes = self._seen_classes()
-        elif width is not None:
-            column = layout.feeds[listed[0]].columns[0]
-            if width != len(classes):
-                expected = f"lists of {len(classes)} entries, one a class"
-                remedy = "use the same classes in the reference and the target"
-                raise InputError(
-                    expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy
-                )
-            if own is None or only_counts(own, classes):
-                own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
-            order = order_of(own, classes, self.path)
-            orders |= {} if order == tuple(range(width)) else {"class": order}
-        if classes is not None:
-            layout = layout.aligned(classes, self.path)
+        classes = None
+        # where labels are positions, here or there, there are no classes
+        positions = layout.positions is not None or wanted.positions
+        if positions:
+            self._check_positions(wanted)
+        else:
+            listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
+            width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
+            own = self._own_classes(width)
+            classes = self._classes(own, width)
+            if classes is not None and width is not None:
+                order = self._order_of_lists(own, classes, width, layout.feeds[listed[0]])
+                orders |= {} if order == tuple(range(width)) else {"class": order}
+            if classes is not None:
+                layout = layout.aligned(classes, self.path)
         layout, named = self._settle_axes(layout, widths, orders)
-        more: Any = {"encoding": self.encoding, "others": wanted.others, "times": times}
-        return Plan(layout, classes, widths, orders, named, **more)
+        return Plan(
+            layout=layout,
+            classes=classes,
+            widths=widths,
+            orders=orders,
+            named=named,
+            positions=positions,
+            encoding=self.encoding,
+            others=wanted.others and not positions,
+            times=times,
+        )
+
+    def _check_positions(self, wanted: Axes) -> None:
+        """Labels are positions among candidates both here and in what is wanted, and no classes are named."""
+        feeds, stated = self.layout.feeds, self.first.classes if self.first.binding else None
+        if (scores := self.layout.positions) is not None:
+            check_kind(True, wanted, feeds[scores].columns[0], self.path)
+            refuse_classes_beside_positions([scores], stated, self.path)
+            return
+        of_classes = [feed.columns[0] for name, feed in feeds.items() if FIELDS[name].of_classes]
+        if of_classes or stated is not None:
+            check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
+
+    def _classes(self, own: ClassNames | None, width: int | None) -> ClassNames | None:
+        """The classes that are wanted, else those that the data name, count in lists, or hold."""
+        if self._wanted is not None and self._wanted.classes is not None:
+            return self._wanted.classes
+        if own is not None:
+            return own
+        if width is not None:
+            return tuple(range(width))
+        lone = self.layout.lone_class
+        return self._seen_classes() if lone is None else self._two_classes(lone)
+
+    def _two_classes(self, lone: int | str) -> ClassNames:
+        """The class that the one column of a binary model is about, and the other one: 0 and 1, or what is seen."""
+        seen = (0, 1) if lone in (0, 1) else self._seen_classes() or ()
+        classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
+        if len(classes) != 2:
+            raise InputError(
+                f"two classes, {lone!r} and another one",
+                got=", ".join(map(repr, classes[:6])),
+                column=next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone),
+                remedy="name both, --classes a,b",
+            )
+        return tuple(sorted(classes, key=str))
+
+    def _order_of_lists(
+        self, own: ClassNames | None, classes: ClassNames, width: int, feed: Feed
+    ) -> Order:
+        """The order that brings lists, whose classes the data may name, into line with the classes."""
+        column, wanted = feed.columns[0], replace(self._wanted or Axes(), classes=classes)
+        if width != len(classes):
+            expected = f"lists of {len(classes)} entries, one a class"
+            remedy = "use the same classes in the reference and the target"
+            raise InputError(
+                expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy
+            )
+        if own is None or only_counts(own, classes):
+            own = listed_classes(width, wanted, self.path, column)
+        return order_of(own, classes, self.path)
 
     def _widths(self) -> dict[str, int]:
         """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
@@ -603,9 +624,9 @@ class ReaderSource(Source):
         feeds, named = dict(layout.feeds), {}
         for name, axis in AXES.items():
             feed = feeds.get(name)
-            size = None if feed is None else len(feed.columns) if feed.wide else widths.get(name)
-            if feed is None or size is None:
+            if feed is None or not (feed.wide or name in widths):
                 continue
+            size = len(feed.columns) if feed.wide else widths[name]
             own = feed.names if feed.wide else self.first.stated_names.get(axis)
             if feed.kind == "raw" and self.encoding is not None:
                 own = self.encoding.names
@@ -860,13 +881,14 @@ def as_source(
         data = spooled_stdin()
     paths = data if isinstance(data, (list, tuple)) and data else [data]
     if all(isinstance(path, (str, os.PathLike)) for path in paths):
-        about: Any = {
-            "mapping": mapping,
-            "extra_columns": extra_columns,
-            "where": where,
-            "timezone": timezone,
-        }
-        return open_predictions(data, axes=wanted, **about)
+        return open_predictions(
+            data,
+            mapping=mapping,
+            extra_columns=extra_columns,
+            axes=wanted,
+            where=where,
+            timezone=timezone,
+        )
     from . import frames
 
     if frames.is_cluster_frame(data):

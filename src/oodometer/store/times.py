@@ -278,80 +278,87 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
     array = _text(array)
     if pt.is_null(array.type) or array.null_count == len(array):
         return np.full(len(array), "NaT", dtype="datetime64[us]")
-    format = settled(format, [array]) if _is_text(array) and not format.form else format
-    valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
-
-    def fault(bad: Array, expected: str, remedy: str = _REMEDY) -> InputError:
-        at = first_true(bad)
-        return InputError(
-            expected, got=repr(array[at].as_py()), row=at + 1, column=column, remedy=remedy
-        )
-
-    form = format.form
     if not _is_text(array):
-        if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
-            raise wrong_type(array, column, "timestamps", _REMEDY)
-        array = array.cast(pa.timestamp("us")) if pt.is_date(array.type) else array
-        cells = numbers_of(array.cast(pa.int64()), _NO_TIME)
-        if (unit := array.type.unit) != "us":
-            made = cells // 1000 if unit == "ns" else cells * {"s": 1_000_000, "ms": 1000}[unit]
-            cells = np.where(cells == _NO_TIME, _NO_TIME, made)
-        offsets = np.full(len(cells), _NO_TIME if array.type.tz is None else 0)
-        return _clock_times(cells.view("datetime64[us]"), offsets, format, column, array)
-    import pyarrow.compute as pc
-
-    if form == "?":
+        return _typed_times(array, column, format)
+    format = format if format.form else settled(format, [array])
+    valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
+    if format.form == "?":
         digits = str(array[first_true(valid)]).isdecimal()
-        raise fault(valid, f"a timestamp{_DIGITS if digits else ''}")
-    if form == "either":
+        raise _fault(array, valid, column, f"a timestamp{_DIGITS if digits else ''}")
+    if format.form == "either":
         expected = "a day above 12 in some row, which tells days from months"
         remedy = f"say which stands first: --map {column}=time:day/month or --map {column}=time:month/day"
-        raise fault(valid, expected, remedy)
-    if form in _EPOCHS:
-        few, most = _EPOCHS[form]
-        right = pc.match_substring_regex(
-            pc.fill_null(array, ""), rf"^\d{{{few},{most}}}(?:\.\d*)?$"
-        )
-        if (bad := valid & (numbers_of(right.cast(pa.uint8())) == 0)).any():
-            raise fault(
-                bad, f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before"
-            )
-        whole, parts = (
-            pc.replace_substring_regex(pc.fill_null(array, "0"), p, "")
-            for p in (r"\..*", r"^\d+\.?")
-        )
-        out, places = numbers_of(whole.cast(pa.int64())), {"s": 6, "ms": 3}.get(form, 0)
-        out = out * 10**places if form != "ns" else out // 1000
-        if places:
-            parts = pc.utf8_slice_codeunits(pc.utf8_rpad(parts, places, "0"), 0, places)
-            out = out + numbers_of(parts.cast(pa.int64()))
-        return np.where(valid, out, _NO_TIME).view("datetime64[us]")
-    if form in ("iso", "typed"):
+        raise _fault(array, valid, column, expected, remedy)
+    if format.form in _EPOCHS:
+        return _times_since_1970(array, valid, column, format.form)
+    if format.form in ("iso", "typed"):
         kind = pa.timestamp("us", tz="UTC") if format.zoned else pa.timestamp("us")
-        with suppress(
-            pa.ArrowInvalid
-        ):  # else in letters that Arrow does not read, or some cell is none
+        # else in letters that Arrow does not read, or some cell is none
+        with suppress(pa.ArrowInvalid):
             array.slice(first_true(valid), 1).cast(kind)  # that of many fails slowly
             return time_cells(array.cast(kind), column, format)
-        form = "iso"
+        format = replace(format, form="iso")
+    return _written_times(array, valid, column, format)
+
+
+def _fault(array: Any, bad: Array, column: str, expected: str, remedy: str = _REMEDY) -> InputError:
+    """The error for the first bad cell."""
+    at = first_true(bad)
+    return InputError(
+        expected, got=repr(array[at].as_py()), row=at + 1, column=column, remedy=remedy
+    )
+
+
+def _typed_times(array: Any, column: str, format: TimeFormat) -> Array:
+    """Timestamps and days of Arrow as instants."""
+    if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
+        raise wrong_type(array, column, "timestamps", _REMEDY)
+    array = array.cast(pa.timestamp("us")) if pt.is_date(array.type) else array
+    cells = numbers_of(array.cast(pa.int64()), _NO_TIME)
+    if (unit := array.type.unit) != "us":
+        made = cells // 1000 if unit == "ns" else cells * {"s": 1_000_000, "ms": 1000}[unit]
+        cells = np.where(cells == _NO_TIME, _NO_TIME, made)
+    offsets = np.full(len(cells), _NO_TIME if array.type.tz is None else 0)
+    return _clock_times(cells.view("datetime64[us]"), offsets, format, column, array)
+
+
+def _times_since_1970(array: Any, valid: Array, column: str, form: str) -> Array:
+    """Numbers of seconds, or of parts of one, as instants."""
+    import pyarrow.compute as pc
+
+    few, most = _EPOCHS[form]
+    right = pc.match_substring_regex(pc.fill_null(array, ""), rf"^\d{{{few},{most}}}(?:\.\d*)?$")
+    if (bad := valid & (numbers_of(right.cast(pa.uint8())) == 0)).any():
+        expected = f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before"
+        raise _fault(array, bad, column, expected)
+    full = pc.fill_null(array, "0")
+    whole, parts = (pc.replace_substring_regex(full, p, "") for p in (r"\..*", r"^\d+\.?"))
+    out, places = numbers_of(whole.cast(pa.int64())), {"s": 6, "ms": 3}.get(form, 0)
+    out = out * 10**places if form != "ns" else out // 1000
+    if places:
+        parts = pc.utf8_slice_codeunits(pc.utf8_rpad(parts, places, "0"), 0, places)
+        out = out + numbers_of(parts.cast(pa.int64()))
+    return np.where(valid, out, _NO_TIME).view("datetime64[us]")
+
+
+def _written_times(array: Any, valid: Array, column: str, format: TimeFormat) -> Array:
+    """Texts of one form as instants; `InputError` for one that is no time, or has a zone where others have none."""
+    form = format.form
     times, offsets, right = _parsed(array, form)
     if (bad := valid & ~right).any():
-        raise fault(
-            bad, f"a timestamp such as {_EXAMPLES[form]}" if form in _EXAMPLES else "a timestamp"
-        )
-    own = offsets != _NO_TIME
-    if not format.zone and format.order != "UTC" and (bad := valid & (own != format.zoned)).any():
+        example = f" such as {_EXAMPLES[form]}" if form in _EXAMPLES else ""
+        raise _fault(array, bad, column, f"a timestamp{example}")
+    is_zoned = offsets != _NO_TIME
+    is_open = not format.zone and format.order != "UTC"
+    if is_open and (bad := valid & (is_zoned != format.zoned)).any():
+        with_or_without = "with" if format.zoned else "without"
+        expected = f"a timestamp {with_or_without} a zone, as in the rows before"
         remedy = (
             f"write all of them so; if those without are of UTC, say so: --map {column}=time:UTC"
         )
-        raise fault(
-            bad,
-            f"a timestamp with{'' if format.zoned else 'out'} a zone, as in the rows before",
-            remedy,
-        )
-    return _clock_times(
-        np.where(valid, times, _NO_TIME).view("datetime64[us]"), offsets, format, column, array
-    )
+        raise _fault(array, bad, column, expected, remedy)
+    wall = np.where(valid, times, _NO_TIME).view("datetime64[us]")
+    return _clock_times(wall, offsets, format, column, array)
 
 
 def _clock_times(wall: Array, offsets: Array, format: TimeFormat, column: str, array: Any) -> Array:

@@ -98,94 +98,119 @@ def parse_where(
     1.
     """
     texts = [given] if isinstance(given, str) else list(given or ())
-    return tuple(replace(c, times=times) for text in texts for c in _parsed(text))
+    return tuple(replace(c, times=times) for text in texts for c in _Parser(text).conditions())
 
 
-def _parsed(text: str) -> list[Condition]:
-    """The conditions of one text, from left to right."""
-    tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup]
-    at = 0
+class _Parser:
+    """Reads the conditions of one text from left to right."""
 
-    def refused(meant: str) -> UsageError:
-        here = "the end"
-        if at < len(tokens):
-            here = f"{tokens[at].group().strip()!r} at character {tokens[at].start(tokens[at].lastgroup or 0) + 1}"
-        return UsageError(
-            f"expected a condition {_EXAMPLES}, got {text!r}: {here} is not understood; {meant}"
-        )
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+        self._tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup]
 
-    def word(*words: str) -> bool:
-        return (
-            at < len(tokens) and (tokens[at]["word"] or tokens[at]["mark"] or "").lower() in words
-        )
+    def conditions(self) -> list[Condition]:
+        """All conditions of the text."""
+        out = self._condition()
+        while self._at < len(self._tokens):
+            if not self._takes("and"):
+                raise self._refused(self._joined())
+            out += self._condition()
+        return out
 
-    def value() -> Value:
-        nonlocal at
-        kind = tokens[at].lastgroup if at < len(tokens) else None
-        if kind not in ("single", "double", "date", "word") or word("and", "or", "not", "in"):
-            raise refused(
+    def _condition(self) -> list[Condition]:
+        """A name, a sign and its values; of "not in" a condition for each value."""
+        first = self._at
+        column = self._column()
+        unlike = self._takes("not")
+        if self._takes("in"):
+            sign, values = "is_in", self._listed()
+        else:
+            sign, values = self._sign(is_allowed=not unlike), [self._value()]
+        start, end = self._tokens[first].start(), self._tokens[self._at - 1].end()
+        written = " ".join(self._text[start:end].split())
+        if unlike:
+            return [Condition(column, "not_equal", (value,), written) for value in values]
+        return [Condition(column, sign, tuple(values), written)]
+
+    def _column(self) -> str:
+        if self._kind() not in ("word", "double") or self._is("and", "or", "not"):
+            raise self._refused(
+                "the name of a column is expected, in double quotes where it is no single word"
+            )
+        token = self._next()
+        return token["word"] or token["double"][1:-1].replace('""', '"')
+
+    def _sign(self, *, is_allowed: bool) -> str:
+        sign = ""
+        if is_allowed and self._kind() == "sign":
+            sign = _SIGNS.get(self._tokens[self._at]["sign"], "")
+        if not sign:
+            raise self._refused(
+                "one of = != < <= > >= in is expected; a column of several words is put in double quotes"
+            )
+        self._at += 1
+        return sign
+
+    def _listed(self) -> list[Value]:
+        """Values in brackets."""
+        if not self._is("("):
+            raise self._refused('values are expected in brackets, "site in (a, b)"')
+        values: list[Value] = []
+        while not self._takes(")"):
+            if values and not self._is(","):
+                raise self._refused(
+                    "a comma or the closing bracket is expected; put texts of other signs in quotes"
+                )
+            self._at += 1
+            values.append(self._value())
+        return values
+
+    def _value(self) -> Value:
+        kind = self._kind()
+        if kind not in ("single", "double", "date", "word") or self._is("and", "or", "not", "in"):
+            raise self._refused(
                 "a value is expected: a number, a date such as 2026-11-01, a word, or a text in quotes"
             )
-        written, at = tokens[at][kind], at + 1
+        written = self._next()[kind]
         if kind in ("single", "double"):
             return Value(written[1:-1].replace(2 * written[0], written[0]), True)
         return Value(written)
 
-    out: list[Condition] = []
-    while True:
-        first = at
-        if (
-            at == len(tokens)
-            or tokens[at].lastgroup not in ("word", "double")
-            or word("and", "or", "not")
-        ):
-            raise refused(
-                "the name of a column is expected, in double quotes where it is no single word"
-            )
-        column = tokens[at]["word"] or tokens[at]["double"][1:-1].replace('""', '"')
-        at += 1
-        unlike = word("not")
-        at += unlike
-        if word("in"):
-            at += 1
-            if not word("("):
-                raise refused('values are expected in brackets, "site in (a, b)"')
-            values: list[Value] = []
-            while not word(")"):
-                if values and not word(","):
-                    raise refused(
-                        "a comma or the closing bracket is expected; put texts of other signs in quotes"
-                    )
-                at += 1
-                values.append(value())
-            at += 1
-            sign = "is_in"
-        else:
-            sign = _SIGNS.get("" if at == len(tokens) or unlike else tokens[at]["sign"] or "", "")
-            if not sign:
-                raise refused(
-                    "one of = != < <= > >= in is expected; a column of several words is put in double quotes"
-                )
-            at += 1
-            values = [value()]
-        written = " ".join(text[tokens[first].start() : tokens[at - 1].end()].split())
-        if unlike:
-            out += [Condition(column, "not_equal", (single,), written) for single in values]
-        else:
-            out.append(Condition(column, sign, tuple(values), written))
-        if at == len(tokens):
-            return out
-        if not word("and"):
-            several = (
-                "several values of one column are asked for by in (a, b)" if word("or") else None
-            )
-            joined = 'conditions are joined by "and", or by --where given again'
-            quotes = "a text of several words or other signs is put in quotes"
-            raise refused(
-                several
-                or (joined if tokens[at]["other"] in ("&", "&&", ";") else f"{joined}; {quotes}")
-            )
-        at += 1
+    def _kind(self) -> str | None:
+        """What comes next; None at the end."""
+        return self._tokens[self._at].lastgroup if self._at < len(self._tokens) else None
+
+    def _next(self) -> re.Match[str]:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _is(self, *words: str) -> bool:
+        """Whether one of these words or marks comes next."""
+        kind = self._kind()
+        return kind in ("word", "mark") and self._tokens[self._at][kind].lower() in words
+
+    def _takes(self, word: str) -> bool:
+        is_next = self._is(word)
+        self._at += is_next
+        return is_next
+
+    def _joined(self) -> str:
+        """How conditions are joined, where they are not."""
+        if self._is("or"):
+            return "several values of one column are asked for by in (a, b)"
+        joined = 'conditions are joined by "and", or by --where given again'
+        if self._tokens[self._at]["other"] in ("&", "&&", ";"):
+            return joined
+        return f"{joined}; a text of several words or other signs is put in quotes"
+
+    def _refused(self, meant: str) -> UsageError:
+        here = "the end"
+        if (kind := self._kind()) is not None:
+            token = self._tokens[self._at]
+            here = f"{token.group().strip()!r} at character {token.start(kind) + 1}"
+        return UsageError(
+            f"expected a condition {_EXAMPLES}, got {self._text!r}: {here} is not understood; {meant}"
+        )
 
 
 def said(where: Iterable[Condition]) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...fields import FIELDS
@@ -160,6 +160,60 @@ class NoMetric(InputError):
     """No metric of a log is a number for each row."""
 
 
+class _Listed(NamedTuple):
+    """What lists of a metric give: the number of each row, the mean, how they became numbers, whether they are pairs of
+    a truth and an answer.
+    """
+
+    scores: list[float]
+    mean: float
+    how: str
+    is_pairs: bool = False
+
+
+def _of_flags(name: str, raw: Sequence[Any]) -> _Listed | None:
+    """Lists of truths, as of the instructions of ifeval."""
+    entries = [entry for value in raw for entry in value]
+    if not all(isinstance(entry, bool) for entry in entries):
+        return None
+    mean = sum(entries) / len(entries)
+    how = f"{name} is a share of each row; the mean of all {len(entries)} entries is {mean:.4g}"
+    return _Listed([sum(value) / len(value) for value in raw], mean, how)
+
+
+def _of_pairs(name: str, raw: Sequence[Any]) -> _Listed | None:
+    """Pairs of the true class and the answer."""
+    if not all(len(value) == 2 and {*map(type, value)} <= {int, bool} for value in raw):
+        return None
+    scores = [float(truth == answer) for truth, answer in raw]
+    how = f"{name} is worked out over all rows; here a row is right where both of its pair agree"
+    return _Listed(scores, math.fsum(scores) / len(raw), how, is_pairs=True)
+
+
+def _of_logarithms(name: str, raw: Sequence[Any]) -> _Listed | None:
+    """Pairs of a log-likelihood and a length."""
+    if not all(len(value) == 2 and isinstance(value[0], float) and value[1] for value in raw):
+        return None
+    scores = [float(total / length) for total, length in raw]
+    how = f"{name} is worked out over all rows; a row has its log-likelihood by length, more is better"
+    return _Listed(scores, math.fsum(scores) / len(raw), how)
+
+
+def _of_spans(name: str, raw: Sequence[Any]) -> _Listed | None:
+    """Pairs of the true spans and those of the answer, as of named entities."""
+    is_form = "f1" in name and all(len(value) == 2 and isinstance(value[0], str) for value in raw)
+    counts = [_spans(truth, answer) for truth, answer in raw] if is_form else []
+    hits, total = sum(hits for hits, _ in counts), sum(total for _, total in counts)
+    if not total:
+        return None
+    mean = 2 * hits / total
+    how = f"{name} is that of the spans of each row; of the spans of all rows it is {mean:.4g}"
+    return _Listed([2 * hits / both if both else 1.0 for hits, both in counts], mean, how)
+
+
+_LISTS = (_of_flags, _of_pairs, _of_logarithms, _of_spans)
+
+
 class Metric:
     """One metric of a log: its number in each row.
 
@@ -178,31 +232,12 @@ class Metric:
         self.mean = math.fsum(known) / len(known) if known else math.nan
         if known or not raw or not all(isinstance(value, list) and value for value in raw):
             return
-        entries = [entry for value in raw for entry in value]
-        if all(isinstance(entry, bool) for entry in entries):  # as instructions of ifeval
-            self.scores = [sum(value) / len(value) for value in raw]
-            self.mean = sum(entries) / len(entries)
-            self.how = f"{name} is a share of each row; the mean of all {len(entries)} entries is {self.mean:.4g}"
-        elif all(
-            len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int)
-            for value in raw
-        ):
-            self.is_pairs, self.scores = True, [float(truth == answer) for truth, answer in raw]
-            self.mean = math.fsum(self.known) / len(raw)
-            self.how = f"{name} is worked out over all rows; here a row is right where both of its pair agree"
-        elif all(
-            len(value) == 2 and isinstance(value[0], float) and value[1] for value in raw
-        ):  # (logarithm, length)
-            self.scores = [float(total / length) for total, length in raw]
-            self.mean = math.fsum(self.known) / len(raw)
-            self.how = f"{name} is worked out over all rows; a row has its log-likelihood by length, more is better"
-        elif "f1" in name and all(len(value) == 2 and isinstance(value[0], str) for value in raw):
-            counts = [_spans(truth, answer) for truth, answer in raw]
-            hits, total = sum(hits for hits, _ in counts), sum(total for _, total in counts)
-            if total:  # as of named entities
-                self.scores = [2 * own_hits / own if own else 1.0 for own_hits, own in counts]
-                self.mean = 2 * hits / total
-                self.how = f"{name} is that of the spans of each row; of the spans of all rows it is {self.mean:.4g}"
+        for form in _LISTS:
+            listed = form(name, raw)
+            if listed is not None:
+                self.scores = [*listed.scores]
+                self.mean, self.how, self.is_pairs = listed.mean, listed.how, listed.is_pairs
+                return
 
     def __str__(self) -> str:
         return self.name if self.least is None else f"{self.name}>={self.least:g}"
@@ -339,26 +374,7 @@ def choose_metric(
     those that are worked out over all rows last. The others are named in a note.
     """
     if wanted is None:
-        ranked = sorted(
-            (metric for metric in metrics.values() if metric.known),
-            key=lambda metric: bool(metric.how),
-        )
-        main = next((metric for metric in ranked if metric.name not in lower), None)
-        if main is None:
-            by_hand = " or ".join(filter(None, (metric.option("") for metric in ranked)))
-            remedy = (
-                f"of these less is better; to read one all the same: {by_hand}"
-                if by_hand
-                else remedy
-            )
-            remedy = remedy or "run the task with a metric, or score the log first"
-            raise NoMetric(
-                "a metric that is a number for each row",
-                got=described(metrics),
-                file=file,
-                remedy=remedy,
-            )
-        return main
+        return _main_metric(metrics, file, lower, remedy)
     match = None if wanted in metrics else _AT_LEAST.fullmatch(wanted)
     name = wanted if match is None else match["name"]
     if name not in metrics:
@@ -374,6 +390,25 @@ def choose_metric(
                 "a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'"
             ) from None
     return metrics[name]
+
+
+def _main_metric(
+    metrics: Mapping[str, Metric], file: str, lower: Collection[str], remedy: str
+) -> Metric:
+    known = (metric for metric in metrics.values() if metric.known)
+    ranked = sorted(known, key=lambda metric: bool(metric.how))
+    for metric in ranked:
+        if metric.name not in lower:
+            return metric
+    by_hand = " or ".join(filter(None, (metric.option("") for metric in ranked)))
+    if by_hand:
+        remedy = f"of these less is better; to read one all the same: {by_hand}"
+    raise NoMetric(
+        "a metric that is a number for each row",
+        got=described(metrics),
+        file=file,
+        remedy=remedy or "run the task with a metric, or score the log first",
+    )
 
 
 class JsonStream:

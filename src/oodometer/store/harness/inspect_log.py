@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...errors import InputError
 from ..files import check_unpacked, opened, translated
 from .base import Answers, JsonStream, LogOptions, Metric, mapping
@@ -33,102 +35,120 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     """
     header, samples = _samples(file)
     about, results = mapping(header.get("eval")), mapping(header.get("results"))
-    out = Answers(
-        file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None
-    )
-    logged, wanted = list[_Sample](), options.choice(out.task)[0]
-    scorer = wanted and wanted.partition(">=")[0].strip().partition("/")[0]
-    for row, sample in enumerate(samples, 1):
-        logged.append(_Sample(sample, row, file, scorer, options.keep_input))
-        scorer = scorer or logged[-1].scorer
+    task, model = str(about.get("task") or "task"), about.get("model")
+    out = Answers(file, task, str(model) if model else None)
+    logged = _logged(samples, out, options)
     if not logged:
-        remedy = "run it again with samples logged"
-        raise InputError(
-            "a log with samples",
-            got=f"none (status {header.get('status')})",
-            file=file,
-            remedy=remedy,
-        )
+        got, remedy = f"none (status {header.get('status')})", "run it again with samples logged"
+        raise InputError("a log with samples", got=got, file=file, remedy=remedy)
     order = mapping(about.get("dataset")).get("sample_ids")
     order_in = {str(name): i for i, name in enumerate(order if isinstance(order, list) else [])}
     logged.sort(key=lambda sample: (sample.epoch, order_in.get(sample.id, len(order_in))))
-    epochs = len({sample.epoch for sample in logged})
+    _refuse_twice(logged, file)
+    repeated = len({sample.epoch for sample in logged}) > 1
+    out.skipped = [(sample.name(repeated), sample.why) for sample in logged if not sample.scores]
+    scored, metric, named = _graded(out, logged, mapping(results.get("headline")), options)
+    without = [sample for sample in logged if sample.scores and metric.name not in sample.scores]
+    out.skipped += [(sample.name(repeated), f"no score by {metric.name}") for sample in without]
+    # which scorer is meant is less clear than which metric
+    out.warnings, out.notes = out.warnings + out.notes, []
+    _take_answers(out, scored, options, repeated=repeated)
+    _take_probabilities(out, scored)
+    _hold(out, header, metric, scored, len(logged), named)
+    _warn(out, scored, results)
+    return out
+
+
+def _logged(samples: Iterator[Any], out: Answers, options: LogOptions) -> list[_Sample]:
+    """All samples, each with what the scorer that is wanted took for its answer, or the first one."""
+    logged, wanted = list[_Sample](), options.choice(out.task)[0]
+    scorer = wanted and wanted.partition(">=")[0].strip().partition("/")[0]
+    for row, sample in enumerate(samples, 1):
+        logged.append(_Sample(sample, row, out.file, scorer, options.keep_input))
+        scorer = scorer or logged[-1].scorer
+    return logged
+
+
+def _refuse_twice(logged: Sequence[_Sample], file: str) -> None:
     first: dict[tuple[str, int], int] = {}
     for sample in logged:
         row = first.setdefault((sample.id, sample.epoch), sample.row)
         if row != sample.row:
-            got = f"{sample.id} (epoch {sample.epoch}) as in row {row}"
             raise InputError(
                 "each sample once an epoch",
-                got=got,
+                got=f"{sample.id} (epoch {sample.epoch}) as in row {row}",
                 file=file,
                 row=sample.row,
                 remedy="keep one of them",
             )
+
+
+def _graded(
+    out: Answers, logged: Sequence[_Sample], headline: Mapping[str, Any], options: LogOptions
+) -> tuple[list[_Sample], Metric, bool]:
+    """The samples that have a score, the metric and whether it was named; ``headline`` is the score that comes first,
+    in later releases.
+    """
     scored = [sample for sample in logged if sample.scores]
-    out.skipped = [(sample.name(epochs > 1), sample.why) for sample in logged if not sample.scores]
     if not scored:
-        got = f"{len(logged)} samples without one, the first: {logged[0].why}"
         raise InputError(
             "a sample with a score",
-            got=got,
-            file=file,
+            got=f"{len(logged)} samples without one, the first: {logged[0].why}",
+            file=out.file,
             remedy="score the log first (inspect score)",
         )
-    headline = mapping(results.get("headline"))  # of later releases: the score that comes first
     main = (headline.get("score"), f"{headline.get('scorer')}/{headline.get('score')}")
     names = dict.fromkeys(name for sample in scored for name in sample.scores)
-    own, metric, named = out.graded(
-        scored, sorted(names, key=lambda name: name not in main), options
-    )
-    why = f"no score by {metric.name}"
-    out.skipped += [
-        (sample.name(epochs > 1), why) for sample in scored if metric.name not in sample.scores
-    ]
-    scored = own
-    out.warnings, out.notes = (
-        out.warnings + out.notes,
-        [],
-    )  # which scorer is meant is less clear than which metric
+    return out.graded(scored, sorted(names, key=lambda name: name not in main), options)
+
+
+def _take_answers(
+    out: Answers, scored: Sequence[_Sample], options: LogOptions, *, repeated: bool
+) -> None:
+    """Fill in what the model wrote, and what it was asked."""
     out.ids += [sample.id for sample in scored]
     out.columns["output"] = [sample.output for sample in scored]
-    if epochs > 1:
+    if repeated:
         out.columns["epoch"] = [sample.epoch for sample in scored]
-        if any(
-            sample.answer for sample in scored
-        ):  # what a scorer read off the text: by it repeats are compared
+        # what a scorer read off the text: by it repeats are compared
+        if any(sample.answer for sample in scored):
             out.columns["answer"] = [sample.answer for sample in scored]
     if options.keep_input:
         out.columns["input"] = [sample.input for sample in scored]
-    whole = [sample.letters for sample in scored if sample.letters is not None]
-    if len(whole) == len(scored):
-        out.columns["candidate_scores"] = [scores for scores, _, _ in whole]
-        out.columns["prediction"] = [position for _, position, _ in whole]
-        if all(right is not None for _, _, right in whole):
-            out.columns["label"] = [right for _, _, right in whole]
+
+
+def _take_probabilities(out: Answers, scored: Sequence[_Sample]) -> None:
+    """Fill in what the log-probabilities tell: scores of lettered options, and how sure the model was of its answer."""
+    letters = [sample.letters for sample in scored if sample.letters is not None]
+    if len(letters) == len(scored):
+        out.columns["candidate_scores"] = [scores for scores, _, _ in letters]
+        out.columns["prediction"] = [position for _, position, _ in letters]
+        if all(right is not None for _, _, right in letters):
+            out.columns["label"] = [right for _, _, right in letters]
     without = [sample for sample in scored if sample.logprobs is None]
     if not without:
         out.columns["token_logprobs"] = [sample.logprobs for sample in scored]
-        if len(whole) < len(scored):
+        if len(letters) < len(scored):
             out.columns["confidence"] = [sample.probability for sample in scored]
     elif len(without) < len(scored):
         lack = f"{len(without)} samples have no log-probabilities (the first: {without[0].id})"
         out.warnings.append(f"{out.task}: {lack}; those of the others are left out")
-    _hold(out, header, metric, scored, len(logged), named)
-    for what, count in (
-        (
-            "have no answer (N, or an empty text): they count as the scorer has it",
-            sum(one.is_empty for one in scored),
-        ),
-        ("ran into a limit", sum(one.is_limited for one in scored)),
-    ):
-        if count:
-            out.warnings.append(f"{out.task}: {count} of {len(scored)} samples {what}")
+
+
+def _warn(out: Answers, scored: Sequence[_Sample], results: Mapping[str, Any]) -> None:
+    """Warn of samples that have no answer, and of what was stopped."""
+    empty = sum(sample.is_empty for sample in scored)
+    limited = sum(sample.is_limited for sample in scored)
+    of = f"of {len(scored)} samples"
+    if empty:
+        text = "have no answer (N, or an empty text): they count as the scorer has it"
+        out.warnings.append(f"{out.task}: {empty} {of} {text}")
+    if limited:
+        out.warnings.append(f"{out.task}: {limited} {of} ran into a limit")
     if results.get("early_stopping"):
         out.warnings.append(
             f"{out.task}: samples were stopped early; the mean of the others may be off"
         )
-    return out
 
 
 def _hold(
@@ -140,21 +160,13 @@ def _hold(
     named: bool,
 ) -> None:
     """Hold the answers against what the header of the log says: the end of the run, the samples, the mean."""
-    about, results, status = (
-        mapping(header.get("eval")),
-        mapping(header.get("results")),
-        header.get("status"),
-    )
-    config, ids = mapping(about.get("config")), mapping(about.get("dataset")).get("sample_ids")
-    asked = results.get("total_samples")
-    if asked is None and isinstance(ids, list):
-        asked = len(ids) * (config.get("epochs") or 1)
+    results, status = mapping(header.get("results")), header.get("status")
+    config = mapping(mapping(header.get("eval")).get("config"))
+    asked = _asked(header)
     if status != "success":
-        of = (
-            f"{rows} of {asked} samples are in the log"
-            if isinstance(asked, int)
-            else "the log may lack samples"
-        )
+        of = "the log may lack samples"
+        if isinstance(asked, int):
+            of = f"{rows} of {asked} samples are in the log"
         out.warnings.append(f"{out.task}: the run ended with status {status}: {of}")
         asked = None
     reducers = config.get("epochs_reducer") or ["mean"]
@@ -163,33 +175,51 @@ def _hold(
         out.warnings.append(
             f"{out.task}: the log's own figures are {others} of epochs, not their mean"
         )
-    scorer, _, key = metric.name.partition("/")
-    figures: Mapping[str, Any] = {}
-    entries = results.get("scores")
-    for entry in map(mapping, entries if isinstance(entries, list) else []):
-        if entry.get("name") == (key or scorer) and entry.get("scorer") in (None, scorer):
-            figures = (
-                mapping(entry.get("metrics")) if entry.get("reducer") in (None, "mean") else figures
-            )
-    by_id: dict[str, list[float]] = {}
-    for sample, score in zip(scored, metric.scores, strict=True):
-        by_id.setdefault(sample.id, []).append(score or 0.0)
-    means = [math.fsum(own) / len(own) for own in by_id.values()]  # as inspect's: a mean of means
+    figures = _figures(results.get("scores"), metric.name)
     reported = mapping(figures.get("accuracy") or figures.get("mean"))
-    plain = (
-        metric.least is None
-        and "mean" in reducers
-        and not (reported.get("params") or reported.get("options"))
-    )
-    mean, spread = math.fsum(means) / len(means), mapping(figures.get("stderr"))
-    out.check("its header", mean, reported.get("value") if plain else None, rows, asked, named)
-    error, stated = math.sqrt(math.fsum((own - mean) ** 2 for own in means)), spread.get("value")
-    error /= math.sqrt(max(len(means) - 1, 1) * len(means))
+    is_changed = metric.least is not None or reported.get("params") or reported.get("options")
+    is_mean = "mean" in reducers and not is_changed
+    mean, error = _mean_and_error(scored, metric)
+    out.check("its header", mean, reported.get("value") if is_mean else None, rows, asked, named)
+    spread = mapping(figures.get("stderr"))
+    stated = spread.get("value")
     is_off = isinstance(stated, float) and abs(error - stated) > 1e-3 * max(error, stated)
-    if is_off and plain and not spread.get("params"):
+    if is_off and is_mean and not spread.get("params"):
         out.warnings.append(
             f"{out.task}: the standard error of the log is {error:.4g}, its header says {stated:.4g}"
         )
+
+
+def _asked(header: Mapping[str, Any]) -> Any:
+    """How many samples the run was to have, as far as the header says."""
+    about = mapping(header.get("eval"))
+    asked = mapping(header.get("results")).get("total_samples")
+    ids = mapping(about.get("dataset")).get("sample_ids")
+    if asked is None and isinstance(ids, list):
+        return len(ids) * (mapping(about.get("config")).get("epochs") or 1)
+    return asked
+
+
+def _figures(entries: Any, name: str) -> Mapping[str, Any]:
+    """The figures by a metric, ``scorer`` or ``scorer/key``, that were reduced by the mean."""
+    scorer, _, key = name.partition("/")
+    figures: Mapping[str, Any] = {}
+    for entry in map(mapping, entries if isinstance(entries, list) else []):
+        is_named = entry.get("name") == (key or scorer) and entry.get("scorer") in (None, scorer)
+        if is_named and entry.get("reducer") in (None, "mean"):
+            figures = mapping(entry.get("metrics"))
+    return figures
+
+
+def _mean_and_error(scored: Sequence[_Sample], metric: Metric) -> tuple[float, float]:
+    """The mean and its standard error as inspect has them: of the means of each sample over epochs."""
+    by_id: dict[str, list[float]] = {}
+    for sample, score in zip(scored, metric.scores, strict=True):
+        by_id.setdefault(sample.id, []).append(score or 0.0)
+    means = [math.fsum(scores) / len(scores) for scores in by_id.values()]
+    mean = math.fsum(means) / len(means)
+    spread = math.sqrt(math.fsum((each - mean) ** 2 for each in means))
+    return mean, spread / math.sqrt(max(len(means) - 1, 1) * len(means))
 
 
 class _Sample:
@@ -200,64 +230,32 @@ class _Sample:
     ) -> None:
         sample = mapping(given)
         if "id" not in sample or "output" not in sample:
-            expected = "a sample with id, epoch, input, output and scores"
-            got = ", ".join(list(sample)[:6]) or type(given).__name__
             raise InputError(
-                expected,
-                got=got,
+                "a sample with id, epoch, input, output and scores",
+                got=", ".join(list(sample)[:6]) or type(given).__name__,
                 file=file,
                 row=row,
                 remedy="the log may be cut off, or of another kind",
             )
         self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
-        # values by scorer (``scorer/key`` where there are several), and the answers that scorers read off
-        given = mapping(sample.get("scores"))
-        if not given and isinstance(
-            sample.get("score"), Mapping
-        ):  # one scorer, in logs of version 1
-            given = {"score": sample["score"]}
-        values: dict[str, Any] = {}
-        for name, entry in given.items():
-            value = mapping(entry).get("value")
-            parts = {name: value}
-            if isinstance(value, Mapping):
-                parts = {f"{name}/{key}": part for key, part in value.items()}
-            values |= {
-                key: part for key, part in parts.items() if part is not None and part == part
-            }
-        self.scores = {} if sample.get("invalidation") else values
-        self.scorer = scorer or next(iter(given), None)
-        error = sample.get("error")
-        message = mapping(error).get("message") if isinstance(error, Mapping) else error
-        self.why = " ".join(str(message).split())[:80] if message else "no score"
-        self.why = "invalidated" if sample.get("invalidation") else self.why
+        entries = mapping(sample.get("scores")) or _lone_score(sample)
+        self.scores = {} if sample.get("invalidation") else _values(entries)
+        self.scorer = scorer or next(iter(entries), None)
+        self.why = _why(sample)
         attached = mapping(sample.get("attachments"))
-        value = mapping(sample["output"]).get("choices")
-        choice = mapping(value[0]) if isinstance(value, list) and value else {}
+        choice = _first_choice(sample["output"])
         self.output = _content(mapping(choice.get("message")).get("content"), attached)
-        own = mapping(given.get(self.scorer))
-        answer = own.get("answer") if isinstance(own.get("answer"), str) else None
+        entry = mapping(entries.get(self.scorer or ""))
+        answer = _text(entry.get("answer"))
         self.answer = answer or ""
         self.is_limited = bool(sample.get("limit"))
-        self.is_empty = own.get("value") == "N" or not (self.output.strip() or answer)
-        options = sample.get("choices")
-        choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
-        asked, self.input = sample.get("input"), ""  # a text, or messages with their roles
-        if with_input:
-            messages = (
-                [mapping(m) for m in asked] if isinstance(asked, list) else [{"content": asked}]
-            )
-            roles = [f"{m.get('role')}: " if len(messages) > 1 else "" for m in messages]
-            texts = [
-                role + _content(m.get("content"), attached)
-                for role, m in zip(roles, messages, strict=True)
-            ]
-            letters = [f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(choices)]
-            self.input = "\n".join(["\n\n".join(texts), *letters])
+        self.is_empty = entry.get("value") == "N" or not (self.output.strip() or answer)
+        given = sample.get("choices")
+        choices = [*map(str, given)] if isinstance(given, list) else []
+        self.input = _prompt(sample.get("input"), choices, attached) if with_input else ""
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
-        tokens = tokens or (
-            None if self.output.strip() else tokens
-        )  # none of an answer that is empty
+        if not tokens and self.output.strip():
+            tokens = None  # no tokens are those of an empty answer alone
         self.letters = _letter_scores(tokens, self.output, choices, sample.get("target"), answer)
         self.logprobs = None if tokens is None else [min(token["logprob"], 0.0) for token in tokens]
         self.probability = 0.0 if tokens is None else _answer_probability(tokens, answer)
@@ -265,6 +263,53 @@ class _Sample:
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
         return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
+
+
+def _lone_score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The score of the one scorer that logs of version 1 have."""
+    score = sample.get("score")
+    return {"score": score} if isinstance(score, Mapping) else {}
+
+
+def _first_choice(output: Any) -> Mapping[str, Any]:
+    choices = mapping(output).get("choices")
+    return mapping(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _values(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by scorer, ``scorer/key`` where it has several."""
+    values: dict[str, Any] = {}
+    for name, entry in entries.items():
+        value = mapping(entry).get("value")
+        if isinstance(value, Mapping):
+            values |= {f"{name}/{key}": part for key, part in value.items()}
+        else:
+            values[name] = value
+    return {key: value for key, value in values.items() if value is not None and value == value}
+
+
+def _why(sample: Mapping[str, Any]) -> str:
+    """Why a sample has no score."""
+    if sample.get("invalidation"):
+        return "invalidated"
+    error = sample.get("error")
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return " ".join(str(message).split())[:80] if message else "no score"
+
+
+def _prompt(asked: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
+    """What the model was asked, a text or messages with their roles, and the options by their letters."""
+    messages = [*map(mapping, asked)] if isinstance(asked, list) else [{"content": asked}]
+    texts = [_content(message.get("content"), attached) for message in messages]
+    if len(messages) > 1:
+        roles = [message.get("role") for message in messages]
+        texts = [f"{role}: {text}" for role, text in zip(roles, texts, strict=True)]
+    letters = [f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(choices)]
+    return "\n".join(["\n\n".join(texts), *letters])
 
 
 def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
@@ -384,23 +429,28 @@ def _letter_scores(
     spelt = "".join(str(token.get("token")) for token in tokens or ()).strip()
     if len(choices) < 2 or not output.strip() or not spelt.endswith(output.strip()):
         return None
-    import numpy as np
-
+    count = len(choices)
     for token in reversed(tokens or ()):
-        letter = _letter_place(token.get("token"), len(choices))
-        if letter is None or (answer is not None and _letter_place(answer, len(choices)) != letter):
+        letter = _letter_place(token.get("token"), count)
+        if letter is None or (answer is not None and _letter_place(answer, count) != letter):
             continue
-        by_letter: dict[int, float] = {}
-        for other in token.get("top_logprobs") or []:
-            position, value = _letter_place(other.get("token"), len(choices)), other.get("logprob")
-            if position is not None and isinstance(value, (int, float)) and value - value == 0:
-                by_letter[position] = float(np.logaddexp(by_letter.get(position, -math.inf), value))
-        if len(by_letter) < len(choices):
+        by_letter = _by_letter(token.get("top_logprobs") or [], count)
+        if len(by_letter) < count:
             return None
         targets = target if isinstance(target, list) else [target]
-        right = _letter_place(targets[0], len(choices)) if len(targets) == 1 else None
-        return [by_letter[i] for i in range(len(choices))], letter, right
+        right = _letter_place(targets[0], count) if len(targets) == 1 else None
+        return [by_letter[i] for i in range(count)], letter, right
     return None
+
+
+def _by_letter(tokens: Sequence[Mapping[str, Any]], count: int) -> dict[int, float]:
+    """The log-probability of each letter of an option, over its spellings."""
+    out: dict[int, float] = {}
+    for token in tokens:
+        position, value = _letter_place(token.get("token"), count), token.get("logprob")
+        if position is not None and isinstance(value, (int, float)) and value - value == 0:
+            out[position] = float(np.logaddexp(out.get(position, -math.inf), value))
+    return out
 
 
 def _answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None) -> float:

@@ -77,16 +77,25 @@ def log_kind(path: Any) -> LogKind | None:
     except InputError:
         return None
     if head.startswith(b"PK"):
-        try:
-            with zipfile.ZipFile(path) as packed:
-                is_log = bool({"header.json", "_journal/start.json"} & set(packed.namelist()))
-        except (OSError, ValueError, zipfile.BadZipFile):
-            is_log = str(path).endswith(".eval")  # cut off: the reader says so
-        return "inspect" if is_log else None
+        return "inspect" if _is_packed_log(path) else None
     if os.path.basename(path) == others.STATS:
         return "helm"
     if head.startswith(b"PAR1"):
         return "lighteval" if others.is_details(str(path)) else None
+    return _json_kind(str(path), head)
+
+
+def _is_packed_log(path: Any) -> bool:
+    """Whether a zip archive is a log of inspect; the reader says of one that was cut off."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return bool({"header.json", "_journal/start.json"} & set(packed.namelist()))
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return str(path).endswith(".eval")
+
+
+def _json_kind(path: str, head: bytes) -> LogKind | None:
+    """Which harness wrote a file of JSON that begins so."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[")):
         return None
@@ -94,10 +103,10 @@ def log_kind(path: Any) -> LogKind | None:
         return "lm_eval"
     if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head:
         return "inspect"
-    kind = next((kind for kind, form in _FORMS.items() if form.match(start)), None)
-    return kind or (
-        "squad" if str(path).endswith(".json") and others.is_answers(str(path), start) else None
-    )
+    for kind, form in _FORMS.items():
+        if form.match(start):
+            return kind
+    return "squad" if path.endswith(".json") and others.is_answers(path, start) else None
 
 
 def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
@@ -107,48 +116,50 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
     several = isinstance(logs, Sequence) and not isinstance(logs, (str, bytes))
     out, notes = list[tuple[str, LogKind]](), list[str]()
     for path in logs if several else [logs]:
-        kind = log_kind(path)
-        if os.path.isdir(path):
-            inside = _inside(path)
-            if not inside:
-                below = sorted(
-                    {str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None}
-                )
-                inside = [log for folder in below for log in _inside(folder)]
-                if len(below) != 1 and {kind for _, kind in inside} != {
-                    "helm"
-                }:  # of the model, or one for each task
-                    expected = (
-                        "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
-                    )
-                    got = f"{len(below)} folders with logs" if below else "a folder without one"
-                    remedy = f"name one of its folders: {', '.join(f'`{read_command(each)}`' for each in below[:5])}"
-                    remedy = remedy if below else "write them with --log_samples --output_path"
-                    raise InputError(expected, got=got, file=str(path), remedy=remedy)
-            newest, older = _newest(inside)
-            out += newest
-            if older:
-                named = ", ".join(map(os.path.basename, older[:3])) + ", ..." * (len(older) > 3)
-                notes.append(
-                    f"{path}: the newest run of each task is read; {len(older)} older left out: {named}"
-                )
-        elif kind is None:
-            empty = os.path.exists(path) and not os.path.getsize(path)
-            got = (
-                "an empty file"
-                if empty
-                else "another file"
-                if os.path.exists(path)
-                else "no such file"
+        if not os.path.isdir(path):
+            out.append((str(path), _known_kind(path)))
+            continue
+        newest, older = _newest(_inside(path) or _below(path))
+        out += newest
+        if older:
+            named = ", ".join(map(os.path.basename, older[:3])) + ", ..." * (len(older) > 3)
+            notes.append(
+                f"{path}: the newest run of each task is read; {len(older)} older left out: {named}"
             )
-            raise InputError(
-                "a log", got=got, remedy="check the path, and what wrote it", file=str(path)
-            )
-        else:
-            out.append((str(path), kind))
     if not out:
         raise InputError("at least one log", got="none", remedy="name a log or a folder of logs")
     return out, notes
+
+
+def _known_kind(path: Any) -> LogKind:
+    """Which harness wrote a file; `InputError` where none did."""
+    kind = log_kind(path)
+    if kind is None:
+        got = "no such file"
+        if os.path.exists(path):
+            got = "another file" if os.path.getsize(path) else "an empty file"
+        raise InputError(
+            "a log", got=got, remedy="check the path, and what wrote it", file=str(path)
+        )
+    return kind
+
+
+def _below(path: Any) -> list[tuple[str, LogKind]]:
+    """The logs in the folders of a folder: of one model, or of HELM, which has a folder for each task."""
+    folders = {str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None}
+    below = sorted(folders)
+    inside = [log for folder in below for log in _inside(folder)]
+    if len(below) != 1 and {kind for _, kind in inside} != {"helm"}:
+        commands = ", ".join(f"`{read_command(each)}`" for each in below[:5])
+        raise InputError(
+            "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
+            got=f"{len(below)} folders with logs" if below else "a folder without one",
+            remedy=f"name one of its folders: {commands}"
+            if below
+            else "write them with --log_samples --output_path",
+            file=str(path),
+        )
+    return inside
 
 
 def _inside(folder: Any) -> list[tuple[str, LogKind]]:
@@ -160,28 +171,29 @@ def _inside(folder: Any) -> list[tuple[str, LogKind]]:
 
 def _newest(files: Sequence[tuple[str, LogKind]]) -> tuple[list[tuple[str, LogKind]], list[str]]:
     """The newest log of each task, of inspect those that came to their end first, and the others."""
-    by_task: dict[Any, tuple[Any, str]] = {}
+    by_task: dict[Any, tuple[tuple[bool, str], str]] = {}
     older = []
     for file, kind in files:
-        match = NAME.fullmatch(os.path.basename(file))
-        task, when = (match["task"], (True, match["date"] or "")) if match else (file, (True, ""))
-        if kind == "inspect":
-            task, when = run_of(file)
+        task, when = run_of(file) if kind == "inspect" else _task_and_time(file)
         before = by_task.get((kind, task))
-        totals = (
-            [Totals.beside(log) for log in (file, before[1])]
-            if before is not None and kind == "lm_eval"
-            else []
-        )
-        if before is not None and (
-            before[0] == when or len({each.model for each in totals if each}) > 1
-        ):
-            task = file  # which of them is meant is not known
-        elif before is not None:
-            older.append(file if when < before[0] else before[1])
+        if before is not None:
+            if before[0] == when or (kind == "lm_eval" and _are_of_two_models(file, before[1])):
+                task = file  # which of them is meant is not known
+            else:
+                older.append(file if when < before[0] else before[1])
         if before is None or not when < before[0]:
             by_task[kind, task] = (when, file)
     return [(file, kind) for file, kind in files if file not in older], older
+
+
+def _task_and_time(file: str) -> tuple[str, tuple[bool, str]]:
+    """The task of a log by its name, that it came to its end, and when it ran."""
+    match = NAME.fullmatch(os.path.basename(file))
+    return (match["task"], (True, match["date"] or "")) if match else (file, (True, ""))
+
+
+def _are_of_two_models(*files: str) -> bool:
+    return len({totals.model for file in files if (totals := Totals.beside(file))}) > 1
 
 
 def left_out_of(folder: str, files: Sequence[tuple[str, LogKind]]) -> list[str]:
@@ -278,64 +290,84 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     rests on. Of several logs, those without a number for each row are left out, with a warning. Raises `InputError` for
     what is no log, a row that cannot be read, and logs that do not belong together.
     """
-    options, (files, notes) = options or LogOptions(), log_files(logs)
-    given = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
-    options = replace(options, several=len(files) > 1)
+    files, notes = log_files(logs)
+    options = replace(options or LogOptions(), several=len(files) > 1)
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
         raise UsageError(
             f"--filter is of lm-evaluation-harness; {without} is of another kind: use --metric"
         )
-    beside = [
-        text
-        for path in given
-        if os.path.isdir(path)
-        for text in left_out_of(os.fspath(path), files)
+    given = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
+    folders = [os.fspath(path) for path in given if os.path.isdir(path)]
+    warnings = [text for folder in folders for text in left_out_of(folder, files)]
+    read, failures = _read_each(files, options)
+    warnings += [f"left out: {failure}" for failure in failures]
+    _check(read, options)
+    return _log_record(read, notes, warnings)
+
+
+def _log_record(
+    read: Sequence[Answers], notes: Sequence[str], warnings: Sequence[str]
+) -> LogRecord:
+    """The records of what was read, with its notes and warnings behind those of the files."""
+    several = len(read) > 1
+    record = _record(read, several=several)
+    parts = {each.task: _record([each], several=False) if several else record for each in read}
+    notes = [*notes, *(note for answers in read for note in answers.notes)]
+    warnings = [*warnings, *(warning for answers in read for warning in answers.warnings)]
+    if _has_no_confidence(record):
+        text = "nothing in the logs tells how sure the model was, so there is no confidence"
+        notes.append(
+            f"{text}: `evaluate` gives accuracy, `discriminate` learns from `input` and `output`"
+        )
+    skipped = [
+        (f"{answers.task}/{name}" if several else name, why)
+        for answers in read
+        for name, why in answers.skipped
     ]
-    read, warnings, without_metric = list[Answers](), beside, list[NoMetric]()
+    return LogRecord(
+        record=record,
+        parts=parts,
+        model=next((answers.model for answers in read if answers.model), None),
+        metrics=tuple(dict.fromkeys(answers.metric for answers in read if answers.metric)),
+        skipped=tuple(skipped),
+        notes=tuple(notes),
+        warnings=tuple(warnings),
+        left_out=_left_out(record, parts),
+    )
+
+
+def _read_each(
+    files: Sequence[tuple[str, LogKind]], options: LogOptions
+) -> tuple[list[Answers], list[NoMetric]]:
+    """What logs hold, and why others, not all, have no number for each row."""
+    read, failures = list[Answers](), list[NoMetric]()
     for file, kind in files:
         try:
-            with translated(
-                file, "log"
-            ):  # what holds a number where a list should be is no log, and no traceback
+            # what holds a number where a list should be is no log, and no traceback
+            with translated(file, "log"):
                 read.append(_READERS[kind](file, options))
         except NoMetric as error:
-            without_metric.append(error)
-            warnings.append(f"left out: {error}")
+            failures.append(error)
     if not read:
-        raise without_metric[0]
-    _check(read, options)
-    several, record = len(read) > 1, _record(read, several=len(read) > 1)
-    parts = {
-        answers.task: _record([answers], several=False) if several else record for answers in read
-    }
+        raise failures[0]
+    return read, failures
+
+
+def _left_out(record: Predictions, parts: Mapping[str, Predictions]) -> dict[str, tuple[str, ...]]:
+    """Columns of tasks that the joint record lacks, with their tasks."""
     lacks = {
         task: {*part.fields, *part.columns} - {*record.fields, *record.columns}
         for task, part in parts.items()
     }
     lacking = sorted(set().union(*lacks.values()))
-    left_out = {name: tuple(task for task in parts if name in lacks[task]) for name in lacking}
-    notes += [note for answers in read for note in answers.notes]
-    warnings += [warning for answers in read for warning in answers.warnings]
-    if (
-        record.confidence is None
-        and record.probabilities is None
-        and not {"epoch", "samples"} & {*record.columns}
-    ):
-        text = "nothing in the logs tells how sure the model was, so there is no confidence"
-        notes.append(
-            f"{text}: `evaluate` gives accuracy, `discriminate` learns from `input` and `output`"
-        )
-    model = next((answers.model for answers in read if answers.model), None)
-    metrics = tuple(dict.fromkeys(answers.metric for answers in read if answers.metric))
-    skipped = (
-        (f"{each.task}/{name}" if several else name, why)
-        for each in read
-        for name, why in each.skipped
-    )
-    return LogRecord(
-        record, parts, model, metrics, tuple(skipped), tuple(notes), tuple(warnings), left_out
-    )
+    return {name: tuple(task for task in parts if name in lacks[task]) for name in lacking}
+
+
+def _has_no_confidence(record: Predictions) -> bool:
+    """Whether nothing in a record tells how sure the model was, not even further answers."""
+    is_told = record.confidence is not None or record.probabilities is not None
+    return not is_told and not {"epoch", "samples"} & {*record.columns}
 
 
 def _check(read: Sequence[Answers], options: LogOptions) -> None:
@@ -380,79 +412,112 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
 
 def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
     """One record of logs, with the columns that all of them have."""
-    own: list[dict[str, Any]] = [dict(answers.columns) for answers in read]
-    for part in (
-        own if any("score" in part for part in own) else ()
-    ):  # what is right is 1, of what is graded elsewhere
-        if "score" not in part and "correct" in part:
-            part["score"] = [float(right) for right in part["correct"]]
-    shared = [name for name in own[0] if all(name in columns for columns in own)]
-    if "candidate_scores" not in shared and all(
-        {"candidate_scores", "confidence"} & {*columns} for columns in own
-    ):
-        for part in own:  # of options that some logs have, the probability of the best one
-            if "confidence" not in part:
-                scores = part["candidate_scores"]
-                part["confidence"] = [
-                    float(1 / np.exp(np.subtract(row, max(row))).sum()) for row in scores
-                ]
-        shared = [*(name for name in shared if name != "confidence"), "confidence"]
-    # where label == prediction tells what is right, `correct` is not repeated
-    if "candidate_scores" not in shared:
-        shared = [name for name in shared if name not in ("label", "prediction")]
-    elif (
-        "label" in shared and "correct" in shared and all(answers.label_decides for answers in read)
-    ):
-        shared.remove("correct")
-    elif "label" in shared and not all(
-        "prediction" in answers.columns or answers.label_decides for answers in read
-    ):
-        shared.remove("label")
-    columns: dict[str, Any] = {}
-    for name in shared:
-        packed = [part[name] for part in own]
-        if all(isinstance(each, Ragged) for each in packed):
-            columns[name] = Ragged.concat(packed)
-            continue
-        values = [value for each in packed for value in each]
-        columns[name] = _objects(values) if isinstance(values[0], str) else values
-    classes = read[0].classes
-    if classes and "label" in columns and all(answers.classes == classes for answers in read):
-        scores = columns.pop("candidate_scores")
-        columns["logits"] = np.reshape(
-            scores.values if isinstance(scores, Ragged) else scores, (-1, len(classes))
-        )
-        for name in {"label", "prediction"} & {*columns}:
-            columns[name] = _objects([classes[position] for position in columns[name]])
-    else:
+    columns = _joined_columns(read)
+    classes = read[0].classes or None
+    if "label" not in columns or any(answers.classes != classes for answers in read):
         classes = None
-    more: dict[str, Any] = {"metric": [answers.metric for answers in read for _ in answers.ids]}
-    more = more if any(more["metric"]) else {}
-    more |= {name: columns.pop(name) for name in shared if name not in FIELDS}
-    # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
-    ids = [
-        f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids
-    ]
-    columns["group"] = _objects([answers.task for answers in read for _ in answers.ids])
-    for name in read[0].more:
-        if all(name in answers.more for answers in read):
-            more[name] = [value for answers in read for value in answers.more[name]]
-    for name in dict.fromkeys(
-        name for answers in read for name in answers.shared
-    ):  # a row without it is by itself
-        values = [
-            value
-            for answers in read
-            for value in answers.shared.get(name, [None] * len(answers.ids))
-        ]
-        more[name] = _objects(values)
+    if classes:
+        columns = _by_class(columns, classes)
+    beside = {
+        **_ids_and_metrics(read, several=several),
+        **{name: values for name, values in columns.items() if name not in FIELDS},
+        **_further_columns(read),
+    }
     try:
-        more = {"id": _objects(ids), **more}
         return Predictions.from_arrays(
-            **columns, classes=classes, columns=more, source=read[0].file
+            **_fields(columns, read), classes=classes, columns=beside, source=read[0].file
         )
     except InputError as error:
         raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
+
+
+def _fields(columns: Mapping[str, Any], read: Sequence[Answers]) -> dict[str, Any]:
+    """The columns that are fields of a record; the task of each row is its group."""
+    tasks = [answers.task for answers in read for _ in answers.ids]
+    return {name: columns[name] for name in columns if name in FIELDS} | {"group": _objects(tasks)}
+
+
+def _ids_and_metrics(read: Sequence[Answers], *, several: bool) -> dict[str, Any]:
+    """Names of the rows, behind the task where there are several, and the metric of each where one is known."""
+    pairs = [(answers.task, name) for answers in read for name in answers.ids]
+    # numbers of different tasks may be ids of one another
+    out = {"id": _objects([f"{task}/{name}" if several else name for task, name in pairs])}
+    if any(answers.metric for answers in read):
+        out["metric"] = [answers.metric for answers in read for _ in answers.ids]
+    return out
+
+
+def _further_columns(read: Sequence[Answers]) -> dict[str, Any]:
+    """The numbers by other metrics that all logs have, and what questions share; a row without it is by itself."""
+    out: dict[str, Any] = {}
+    for name in read[0].more:
+        if all(name in answers.more for answers in read):
+            out[name] = [value for answers in read for value in answers.more[name]]
+    for name in dict.fromkeys(name for answers in read for name in answers.shared):
+        parts = (answers.shared.get(name, [None] * len(answers.ids)) for answers in read)
+        out[name] = _objects([value for part in parts for value in part])
+    return out
+
+
+def _joined_columns(read: Sequence[Answers]) -> dict[str, Any]:
+    """The columns that all logs have, end to end."""
+    parts = _in_one_measure(read)
+    shared = [name for name in parts[0] if all(name in part for part in parts)]
+    redundant = _redundant(shared, read)
+    names = [name for name in shared if name not in redundant]
+    return {name: _end_to_end([part[name] for part in parts]) for name in names}
+
+
+def _in_one_measure(read: Sequence[Answers]) -> list[dict[str, Any]]:
+    """The columns of each log: `score` where others have it, and `confidence` where not all have scores of options."""
+    parts = [dict(answers.columns) for answers in read]
+    if any("score" in part for part in parts):  # what is right is 1, of what is graded elsewhere
+        for part in parts:
+            if "score" not in part and "correct" in part:
+                part["score"] = [float(right) for right in part["correct"]]
+    unscored = [part for part in parts if "candidate_scores" not in part]
+    if unscored and all("confidence" in part for part in unscored):
+        for part in parts:
+            if "confidence" not in part:
+                part["confidence"] = _best_probabilities(part["candidate_scores"])
+            part["confidence"] = part.pop("confidence")
+    return parts
+
+
+def _best_probabilities(scores: Any) -> list[float]:
+    """The probability of the best option of each row."""
+    return [float(1 / np.exp(np.subtract(row, max(row))).sum()) for row in scores]
+
+
+def _redundant(names: Sequence[str], read: Sequence[Answers]) -> set[str]:
+    """Columns that are not taken: `correct` where label == prediction tells it, and labels that tell nothing."""
+    if "candidate_scores" not in names:
+        return {"label", "prediction"}
+    if "label" not in names:
+        return set()
+    if all(answers.label_decides for answers in read):
+        return {"correct"}
+    is_told = all("prediction" in answers.columns or answers.label_decides for answers in read)
+    return set() if is_told else {"label"}
+
+
+def _end_to_end(parts: Sequence[Any]) -> Any:
+    """The values of a column in several logs."""
+    if all(isinstance(part, Ragged) for part in parts):
+        return Ragged.concat(parts)
+    values = [value for part in parts for value in part]
+    return _objects(values) if isinstance(values[0], str) else values
+
+
+def _by_class(columns: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
+    """Columns of options as those of classes: logits, and names in the place of positions."""
+    out = {name: values for name, values in columns.items() if name != "candidate_scores"}
+    scores = columns["candidate_scores"]
+    cells = scores.values if isinstance(scores, Ragged) else scores
+    out["logits"] = np.reshape(cells, (-1, len(classes)))
+    for name in {"label", "prediction"} & {*out}:
+        out[name] = _objects([classes[position] for position in out[name]])
+    return out
 
 
 def _objects(values: Sequence[Any]) -> Any:

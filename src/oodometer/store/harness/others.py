@@ -110,44 +110,57 @@ def graded(
         raise InputError(
             "at least one row", got="none", file=out.file, remedy="check what wrote the file"
         )
-    seen: dict[tuple[str, int], int] = {}
-    for row in rows:
-        if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
-            got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
-            raise InputError(
-                "each question once", got=got, file=out.file, row=row.row, remedy=remedy
-            )
-    names = [*dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])]
-    names = [name for name in names if any(row.scores.get(name) is not None for row in rows)]
+    _refuse_twice(rows, out.file)
+    names = _metric_names(rows, usual)
     scored, repeated = rows, len({row.epoch for row in rows}) > 1
     if names or options.choice(out.task, names)[0] is not None:
         scored, metric, _ = out.graded(rows, names, options)
+        without = [row for row in rows if row.scores.get(metric.name) is None]
         out.skipped += [
-            (f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why)
-            for row in rows
-            if row.scores.get(metric.name) is None
+            (f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why) for row in without
         ]
     out.ids += [row.id for row in scored]
-    for name in ("output", "input") if options.keep_input else ("output",):
-        texts = [getattr(row, name) for row in scored]
-        if None not in texts:
-            out.columns[name] = texts
+    _take_texts(out, scored, options)
     if repeated:
         out.columns["epoch"] = [row.epoch for row in scored]
     for name in scored[0].more:
         out.columns[name] = [row.more.get(name) for row in scored]
-    best = [
-        max(range(len(row.options)), key=row.options.__getitem__, default=None) for row in scored
-    ]
-    golds, right = [row.gold for row in scored], out.columns.get("correct", ())
-    if (
-        None not in best
-        and None not in golds
-        and [b == g for b, g in zip(best, golds, strict=True)] == list(right)
-    ):
+    _take_options(out, scored)
+    return out
+
+
+def _metric_names(rows: Sequence[_Row], usual: Sequence[str]) -> list[str]:
+    """The metrics by which a row has a score, the usual ones first."""
+    names = dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])
+    return [name for name in names if any(row.scores.get(name) is not None for row in rows)]
+
+
+def _take_texts(out: Answers, scored: Sequence[_Row], options: LogOptions) -> None:
+    """Fill in the outputs, and the prompts if they are kept, where every row has one."""
+    for name in ("output", "input") if options.keep_input else ("output",):
+        texts = [getattr(row, name) for row in scored]
+        if None not in texts:
+            out.columns[name] = texts
+
+
+def _refuse_twice(rows: Sequence[_Row], file: str) -> None:
+    seen: dict[tuple[str, int], int] = {}
+    for row in rows:
+        if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
+            got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
+            raise InputError("each question once", got=got, file=file, row=row.row, remedy=remedy)
+
+
+def _take_options(out: Answers, scored: Sequence[_Row]) -> None:
+    """Fill in the scores of options where the best one is right just where the verdict says so."""
+    if any(row.gold is None or not row.options for row in scored):
+        return
+    best = [max(range(len(row.options)), key=row.options.__getitem__) for row in scored]
+    golds = [row.gold for row in scored]
+    agrees = [top == gold for top, gold in zip(best, golds, strict=True)]
+    if agrees == list(out.columns.get("correct", ())):
         out.columns |= {"candidate_scores": [[*row.options] for row in scored], "label": golds}
         out.label_decides = True
-    return out
 
 
 def _held(out: Answers, total: Any, options: LogOptions) -> None:
@@ -192,20 +205,10 @@ def read_helm(file: str, options: LogOptions) -> Answers:
         return read_json(str(folder / name)) if (folder / name).is_file() else []
 
     spec, shown = mapping(beside("run_spec.json")), beside("display_predictions.json")
-    run, model = (
-        str(spec.get("name") or folder.name),
-        mapping(spec.get("adapter_spec")).get("model"),
-    )
-    named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
-    about = ",".join(
-        v for name, v in named.items() if name not in ("model", "model_deployment", "method")
-    )
-    scenario, model = re.split("[:,]", run)[0], model or named.get("model")
-    out = Answers(
-        file,
-        f"{scenario}:{about}" if about else scenario,
-        str(model).replace("/", "_") if model else None,
-    )
+    run = str(spec.get("name") or folder.name)
+    scenario = re.split("[:,]", run)[0]
+    task, model = _helm_run(run, scenario, spec)
+    out = Answers(file, task, model)
     texts = {_trial(one): one.get("predicted_text") for one in shown if not one.get("perturbation")}
     prompts = {
         str(one.get("id")): mapping(one.get("input")).get("text")
@@ -218,12 +221,15 @@ def read_helm(file: str, options: LogOptions) -> Answers:
             raise _refused(
                 "an instance with instance_id, train_trial_index and stats", entry, file, row
             )
-        perturbed += bool(entry.get("perturbation"))
-        for stat in () if entry.get("perturbation") else entry["stats"]:
-            name = mapping(stat["name"])
-            splits.setdefault(str(entry["instance_id"]), str(name.get("split")))
-            if not _NOT_QUALITY.fullmatch(str(name.get("name"))) and stat.get("mean") is not None:
-                scores.setdefault(_trial(entry), {})[str(name.get("name"))] = stat["mean"]
+        if entry.get("perturbation"):
+            perturbed += 1
+            continue
+        for stat in entry["stats"]:
+            about = mapping(stat["name"])
+            name = str(about.get("name"))
+            splits.setdefault(str(entry["instance_id"]), str(about.get("split")))
+            if not _NOT_QUALITY.fullmatch(name) and stat.get("mean") is not None:
+                scores.setdefault(_trial(entry), {})[name] = stat["mean"]
     several = len({*splits.values()}) > 1 and "test" in splits.values()
     out.notes += [f"{out.task}: the test split alone, as in HELM's tables"] * several
     out.notes += [f"{out.task}: {perturbed} perturbed instances left out"] * bool(perturbed)
@@ -234,6 +240,19 @@ def read_helm(file: str, options: LogOptions) -> Answers:
         if not several or splits[name] == "test"
     ]
     return graded(out, rows, options, (_MAIN.get(scenario, "exact_match"), "quasi_exact_match"))
+
+
+def _helm_run(run: str, scenario: str, spec: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The task and the model of a run by its name, ``scenario:name=value,...``."""
+    named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
+    model = mapping(spec.get("adapter_spec")).get("model") or named.get("model")
+    about = ",".join(
+        value
+        for name, value in named.items()
+        if name not in ("model", "model_deployment", "method")
+    )
+    task = f"{scenario}:{about}" if about else scenario
+    return task, str(model).replace("/", "_") if model else None
 
 
 def _trial(entry: Mapping[str, Any]) -> tuple[str, int]:
@@ -260,69 +279,78 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
     """lighteval's details: the metric, ``output`` of what was written, ``candidate_scores`` of options whose
     log-likelihoods, as they are or divided by the length, give the verdicts.
     """
+    named, parts = _DETAILS.fullmatch(Path(file).name), Path(file).resolve().parts
+    model = "_".join(parts[parts.index("details") + 1 : -2]) if "details" in parts[:-2] else ""
+    task = named["task"].replace("|", ":") if named else Path(file).stem
+    pairs = [_detail(cells, file, row) for row, cells in enumerate(_detail_cells(file), 1)]
+    for is_divided in (False, True):
+        rows = [_by_length(*pair) if is_divided else pair[0] for pair in pairs]
+        out = graded(Answers(file, task, model or None), rows, options, _ACC)
+        if "candidate_scores" in out.columns or not any(row.options for row in rows):
+            break
+    return out
+
+
+def _detail_cells(file: str) -> Iterator[dict[str, Any]]:
+    """What is read of each row of lighteval's details, by one set of names."""
     import pyarrow.parquet as pq
 
     with translated(file, "Parquet"):
         table, leaves = pq.ParquetFile(file), dict[str, str]()
         for field in table.schema_arrow:
-            bare, is_struct = field.name.strip("_"), str(field.type).startswith("struct")
-            inner = (
-                [field.type.field(i).name for i in range(field.type.num_fields)]
-                if is_struct
-                else []
-            )
-            leaves |= {bare: field.name} | {
-                f"{bare}.{name}": f"{field.name}.{name}" for name in inner
-            }
-        taken = {
-            ours: leaves[name]
-            for name, ours in (_NEW if "doc" in leaves else _OLD).items()
-            if name in leaves
-        }
-        rows = table.read(columns=list(taken.values())).to_pylist()
-    named, parts = _DETAILS.fullmatch(Path(file).name), Path(file).resolve().parts
-    model = "_".join(parts[parts.index("details") + 1 : -2]) if "details" in parts[:-2] else ""
-    task = named["task"].replace("|", ":") if named else Path(file).stem
-    for divided in (False, True):
-        out, made = Answers(file, task, model or None), []
-        for row, cells in enumerate(rows, 1):
-            own = {}
-            for ours, leaf in taken.items():
-                outer, _, name = leaf.partition(".")
-                own[ours] = mapping(cells[outer]).get(name) if name else cells[outer]
-            own |= {
-                name: _literal(own.get(name))
-                for name in ("metrics", "said", "choices", "gold", "logprobs")
-            }
-            if not isinstance(own["metrics"], Mapping):
-                raise _refused("scores by metric", own["metrics"], file, row, "metrics")
-            said = own["said"] if isinstance(own["said"], list) else [own["said"]]
-            some = own["logprobs"] or said
-            likely: list[Any] = [v[0] if isinstance(v, (list, tuple)) and v else v for v in some]
-            choices, golds = (
-                own["choices"] or [],
-                own["gold"] if isinstance(own["gold"], list) else [own["gold"]],
-            )
-            numbers = all(isinstance(v, (int, float)) and math.isfinite(v) for v in likely)
-            is_choice = (
-                numbers
-                and len(choices) == len(likely) > 1
-                and len(golds) == 1
-                and isinstance(golds[0], int)
-            )
-            lengths = [max(len(str(choice)), 1) if divided else 1 for choice in choices]
-            scores = [v / n for v, n in zip(likely, lengths, strict=True)] if is_choice else []
-            metrics = {k: v for k, v in own["metrics"].items() if isinstance(v, (bool, int, float))}
-            output = next((text for text in said if isinstance(text, str)), None)
-            prompt = own["input"] if isinstance(own.get("input"), str) else None
-            name = str(row - 1 if own.get("id") in (None, "") else own["id"])
-            gold = golds[0] if scores else None
-            made.append(_Row(row, name, metrics, output, prompt, options=scores, gold=gold))
-        if "candidate_scores" in graded(out, made, options, _ACC).columns or not any(
-            row.options for row in made
-        ):
-            break
-    return out
+            bare = field.name.strip("_")
+            leaves[bare] = field.name
+            if str(field.type).startswith("struct"):
+                leaves |= {
+                    f"{bare}.{inner.name}": f"{field.name}.{inner.name}" for inner in field.type
+                }
+        names = _NEW if "doc" in leaves else _OLD
+        taken = {name: leaf for leaf, name in names.items() if leaf in leaves}
+        rows = table.read(columns=[leaves[leaf] for leaf in taken.values()]).to_pylist()
+    for row in rows:
+        cells = dict.fromkeys((*_OLD.values(), *_NEW.values()))
+        for name, leaf in taken.items():
+            outer, _, inner = leaves[leaf].partition(".")
+            cell = mapping(row[outer]).get(inner) if inner else row[outer]
+            cells[name] = cell if name in ("input", "id") else _literal(cell)
+        yield cells
+
+
+def _detail(cells: Mapping[str, Any], file: str, row: int) -> tuple[_Row, Sequence[Any]]:
+    """One row of lighteval's details, and the texts of its options."""
+    if not isinstance(cells["metrics"], Mapping):
+        raise _refused("scores by metric", cells["metrics"], file, row, "metrics")
+    said, golds, choices = _listed(cells["said"]), _listed(cells["gold"]), cells["choices"] or []
+    likely = [_first(value) for value in cells["logprobs"] or said]
+    is_scored = all(isinstance(value, (int, float)) and math.isfinite(value) for value in likely)
+    is_named = len(golds) == 1 and isinstance(golds[0], int)
+    is_choice = is_scored and is_named and len(choices) == len(likely) > 1
+    metrics = cells["metrics"].items()
+    detail = _Row(
+        row,
+        str(row - 1 if cells["id"] in (None, "") else cells["id"]),
+        {name: value for name, value in metrics if isinstance(value, (bool, int, float))},
+        output=next((text for text in said if isinstance(text, str)), None),
+        input=cells["input"] if isinstance(cells["input"], str) else None,
+        options=[*map(float, likely)] if is_choice else (),
+        gold=golds[0] if is_choice else None,
+    )
+    return detail, choices
+
+
+def _by_length(row: _Row, choices: Sequence[Any]) -> _Row:
+    """A row with the scores of options divided by the lengths of their texts."""
+    pairs = zip(row.options, choices, strict=True) if row.options else ()
+    return row._replace(options=[value / max(len(str(choice)), 1) for value, choice in pairs])
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) and value else value
+
+
+def _listed(value: Any) -> list[Any]:
+    """A list as it is, anything else as the one entry of a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def _literal(cell: Any) -> Any:
@@ -341,62 +369,75 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     path, whole, rows = Path(file).resolve(), read_json(file), list[_Row]()
     out = Answers(file, path.stem, path.parent.name if path.parent.name != "results" else None)
     details = whole.get("details", whole)
-    entries = (
-        list(details.items())
-        if isinstance(details, dict)
-        else [(str(i), one) for i, one in enumerate(details)]
-    )
-    for row, (name, entry) in enumerate(((k, v) for k, v in entries if k != "type"), 1):
+    entries = [
+        (name, entry)
+        for name, entry in (details.items() if isinstance(details, dict) else enumerate(details))
+        if name != "type"
+    ]
+    for row, (name, entry) in enumerate(entries, 1):
         verdict = next((key for key in _VERDICTS if key in mapping(entry)), None)
         if not isinstance(entry, Mapping) or ("details" in whole and verdict is None):
             raise _refused(
                 f"an answer with a verdict ({', '.join(_VERDICTS[:3])})", entry, file, row
             )
-        said = next((entry[key] for key in _SAID if entry.get(key) is not None), "")
-        asked, gold = entry.get("prompt", entry.get("origin_prompt")), entry.get("gold")
-        if isinstance(asked, list):  # messages
-            asked = "\n".join(
-                str(mapping(m).get("prompt", mapping(m).get("content", ""))) for m in asked
-            )
-        if verdict is not None:
-            values = entry[verdict] if isinstance(entry[verdict], list) else [entry[verdict]]
-            texts = (
-                said
-                if isinstance(said, list) and len(said) == len(values) > 1
-                else [said] * len(values)
-            )
-            name = str(entry.get("example_abbr", name))
-            pairs = enumerate(zip(values, texts, strict=True), 1)
-            rows += [
-                _Row(row, name, {verdict: value}, str(text), asked, epoch)
-                for epoch, (value, text) in pairs
-            ]
-            continue
-        said = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
-        named = {
-            key.removeprefix(_LABEL): mapping(entry[key])
-            for key in entry
-            if str(key).startswith(_LABEL)
-        }
-        golds = [
-            str(one) for one in (gold if isinstance(gold, list) else [gold]) if one is not None
-        ]
-        scores = {"exact_match": exact_match(said, golds), "f1": f1(said, golds)} if golds else {}
-        perplexities = [one.get("PPL") for one in named.values()]
-        likely = [-v for v in perplexities if isinstance(v, (int, float))]
-        if named:
-            scores = {"acc": float(said == golds[0])} if golds else {}
-        is_choice = len(likely) == len(named) > 1 and golds[:1] != [] and golds[0] in named
-        place = [*named].index(golds[0]) if is_choice else None
-        output, why = None if named else said, "no gold answer"
-        rows.append(
-            _Row(row, name, scores, output, asked, 1, {}, why, likely if is_choice else (), place)
-        )
+        if verdict is None:
+            rows.append(_prediction(str(name), entry, row))
+        else:
+            rows += _verdicts(str(entry.get("example_abbr", name)), entry, verdict, row)
     graded(out, rows, options)
     total: Any = whole.get("accuracy")
     if "correct" in out.columns and isinstance(total, (int, float)):
         _held(out, total / 100, options)
     return out
+
+
+def _verdicts(name: str, entry: Mapping[str, Any], verdict: str, row: int) -> list[_Row]:
+    """The rows of an answer of OpenCompass that was judged, once or several times."""
+    values, said = _listed(entry[verdict]), _said(entry)
+    if not isinstance(said, list) or not len(said) == len(values) > 1:
+        said = [said] * len(values)
+    pairs = enumerate(zip(values, said, strict=True), 1)
+    return [
+        _Row(row, name, {verdict: value}, str(text), _asked(entry), epoch)
+        for epoch, (value, text) in pairs
+    ]
+
+
+def _prediction(name: str, entry: Mapping[str, Any], row: int) -> _Row:
+    """An answer of OpenCompass that nobody judged, held against the truth."""
+    said = _said(entry)
+    text = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
+    golds = [str(gold) for gold in _listed(entry.get("gold")) if gold is not None]
+    labels = [key for key in entry if str(key).startswith(_LABEL)]
+    if not labels:
+        scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)} if golds else {}
+        return _Row(row, name, scores, text, _asked(entry), why="no gold answer")
+    options = [label.removeprefix(_LABEL) for label in labels]
+    perplexities = [mapping(entry[label]).get("PPL") for label in labels]
+    likely = [-value for value in perplexities if isinstance(value, (int, float))]
+    is_choice = len(likely) == len(labels) > 1 and golds[:1] != [] and golds[0] in options
+    return _Row(
+        row,
+        name,
+        {"acc": float(text == golds[0])} if golds else {},
+        input=_asked(entry),
+        why="no gold answer",
+        options=likely if is_choice else (),
+        gold=options.index(golds[0]) if is_choice else None,
+    )
+
+
+def _said(entry: Mapping[str, Any]) -> Any:
+    return next((entry[key] for key in _SAID if entry.get(key) is not None), "")
+
+
+def _asked(entry: Mapping[str, Any]) -> Any:
+    """The prompt of OpenCompass, of messages their texts."""
+    asked = entry.get("prompt", entry.get("origin_prompt"))
+    if not isinstance(asked, list):
+        return asked
+    messages = [*map(mapping, asked)]
+    return "\n".join(str(one.get("prompt", one.get("content", ""))) for one in messages)
 
 
 def read_alpaca(file: str, options: LogOptions) -> Answers:
@@ -409,29 +450,18 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
     for row, entry in json_rows(file):
         if "instruction" not in entry:
             raise _refused("an instruction", entry, file, row)
-        judged, value, scores = (
-            "generator_2" in entry or "preference" in entry,
-            entry.get("preference"),
-            {},
-        )
+        judged = "generator_2" in entry or "preference" in entry
         names.add(str(entry.get("generator_2" if judged else "generator")))
-        if isinstance(value, (int, float)) and value == value:
-            if not (1 <= value <= 2 or value == 0):
-                raise _refused("a preference between 1 and 2, or 0", value, file, row, "preference")
-            scores["win_rate"] = 0.5 if value == 0 else value - 1
         asked, text = str(entry["instruction"]), entry.get("output_2" if judged else "output")
-        name = hashlib.sha256(asked.encode()).hexdigest()[:12]  # the same in any order of rows
-        more = {"dataset": str(entry["dataset"])} if "dataset" in entry else {}
         rows.append(
             _Row(
                 row,
-                name,
-                scores,
-                None if text is None else str(text),
-                asked,
-                1,
-                more,
-                "no preference",
+                hashlib.sha256(asked.encode()).hexdigest()[:12],  # the same in any order of rows
+                _win_rate(entry.get("preference"), file, row),
+                output=None if text is None else str(text),
+                input=asked,
+                more={"dataset": str(entry["dataset"])} if "dataset" in entry else {},
+                why="no preference",
             )
         )
     if len(names) > 1:
@@ -443,44 +473,61 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
     return out
 
 
+def _win_rate(preference: Any, file: str, row: int) -> dict[str, float]:
+    """What a preference says of `generator_2`; nothing where there is none."""
+    if not isinstance(preference, (int, float)) or preference != preference:
+        return {}
+    if not (1 <= preference <= 2 or preference == 0):
+        raise _refused("a preference between 1 and 2, or 0", preference, file, row, "preference")
+    return {"win_rate": 0.5 if preference == 0 else preference - 1}
+
+
 def read_simple_evals(file: str, options: LogOptions) -> Answers:
     """simple-evals: the score of each example as its metadata or its page has it, and the assistant's last reply."""
-    whole, named = read_json(file), _RESULT.fullmatch(Path(file).stem)
-    out = Answers(
-        file, named["task"] if named else Path(file).stem, named["model"] if named else None
-    )
-    talks, pages = whole.get("convos") or [], whole.get("htmls") or []
-    examples = [*map(mapping, mapping(whole.get("metadata")).get("example_level_metadata") or [])]
-    if not any(examples):
-        marks = [_PAGE.search(page) if isinstance(page, str) else None for page in pages]
-        examples = [
-            {} if mark is None else {"score": float(ast.literal_eval(mark[1]))} for mark in marks
-        ]
-    if not any(examples):
-        remedy = "name the file that ends in _allresults.json: an interval needs the score of each example"
-        raise InputError(
-            "the score of each example", got="that of all together", file=file, remedy=remedy
-        )
-    rows, times = [], dict[str, int]()
-    for row, about in enumerate(examples, 1):
+    whole, name = read_json(file), Path(file).stem
+    named = _RESULT.fullmatch(name)
+    out = Answers(file, named["task"], named["model"]) if named else Answers(file, name)
+    examples = _examples(whole, file)
+    talks = whole.get("convos") or []
+    if len(talks) != len(examples):
+        talks = [about.get("completion") for about in examples]
+    rows, times = [], Counter[str]()
+    for row, (about, talk) in enumerate(zip(examples, talks, strict=True), 1):
         name = str(about.get("prompt_id", row - 1))
-        times[name] = times.get(name, 0) + 1  # each may be asked again
-        talk = talks[row - 1] if len(talks) == len(examples) else about.get("completion")
-        said, asked = (
-            replies(talk),
-            about.get("prompt") or (talk[:-1] if isinstance(talk, list) else []),
+        times[name] += 1  # each may be asked again
+        said, score = replies(talk), about.get("score")
+        asked = about.get("prompt") or (talk[:-1] if isinstance(talk, list) else [])
+        prompt = "\n\n".join(str(mapping(message).get("content")) for message in asked)
+        rows.append(
+            _Row(
+                row,
+                name,
+                {"score": score} if isinstance(score, (bool, int, float)) else {},
+                output=said[-1] if said else None,
+                input=prompt if asked else None,
+                epoch=times[name],
+            )
         )
-        prompt = (
-            "\n\n".join(str(mapping(message).get("content")) for message in asked)
-            if asked
-            else None
-        )
-        score = (
-            {"score": about["score"]} if isinstance(about.get("score"), (bool, int, float)) else {}
-        )
-        rows.append(_Row(row, name, score, said[-1] if said else None, prompt, times[name]))
     _held(graded(out, rows, options), whole.get("score"), options)
     return out
+
+
+def _examples(whole: Mapping[str, Any], file: str) -> list[Mapping[str, Any]]:
+    """What simple-evals says of each example, or its score as the page has it."""
+    given = mapping(whole.get("metadata")).get("example_level_metadata") or []
+    examples = [*map(mapping, given)]
+    if not any(examples):
+        pages = (page if isinstance(page, str) else "" for page in whole.get("htmls") or [])
+        marks = [_PAGE.search(page) for page in pages]
+        examples = [{"score": float(ast.literal_eval(mark[1]))} if mark else {} for mark in marks]
+    if not any(examples):
+        raise InputError(
+            "the score of each example",
+            got="that of all together",
+            file=file,
+            remedy="name the file that ends in _allresults.json: an interval needs the score of each example",
+        )
+    return examples
 
 
 def read_uqlm(file: str, options: LogOptions) -> Answers:
@@ -490,46 +537,47 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
     lists = {
         name: value for name, value in read_json(file)["data"].items() if isinstance(value, list)
     }
-    out, said, scores = (
-        Answers(file, Path(file).stem),
-        lists.get("responses"),
-        dict[str, list[float]](),
-    )
+    said = lists.get("responses")
     if not said or any(len(value) != len(said) for value in lists.values()):
-        got, remedy = (
-            ", ".join(f"{len(value)} {name}" for name, value in lists.items()),
-            "write result.to_dict()",
-        )
         raise InputError(
-            "as many prompts as responses", got=got or "none", file=file, remedy=remedy
+            "as many prompts as responses",
+            got=", ".join(f"{len(value)} {name}" for name, value in lists.items()) or "none",
+            file=file,
+            remedy="write result.to_dict()",
         )
-    for name, values in lists.items():
-        if all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values):
-            scores[name.removesuffix("s") if name == "confidence_scores" else name] = [
-                float(v) for v in values
-            ]
-    asked = [options.choice(out.task)[0] or "ensemble_score", *(scores if len(scores) == 1 else ())]
-    name = next((name for name in asked if name in scores), "")
-    if not name:
+    out = Answers(file, Path(file).stem)
+    columns = _confidences(lists, options.choice(out.task)[0] or "ensemble_score", file)
+    prompts = lists.get("prompts", [None] * len(said))
+    rows = [
+        _Row(
+            row,
+            str(row - 1),
+            {},
+            output=str(text),
+            input=None if prompt is None else str(prompt),
+            more={name: values[row - 1] for name, values in columns.items()},
+        )
+        for row, (text, prompt) in enumerate(zip(said, prompts, strict=True), 1)
+    ]
+    return graded(out, rows, LogOptions(keep_input=options.keep_input))
+
+
+def _confidences(
+    lists: Mapping[str, Sequence[Any]], wanted: str, file: str
+) -> dict[str, list[float]]:
+    """The scores of uqlm that lie in [0, 1]: as ``confidence`` the one that is wanted, or the only one."""
+    scores = {
+        name.removesuffix("s") if name == "confidence_scores" else name: [*map(float, values)]
+        for name, values in lists.items()
+        if all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values)
+    }
+    name = wanted if wanted in scores or len(scores) != 1 else next(iter(scores))
+    if name not in scores:
         remedy = " or ".join(f"`--metric {one}`" for one in scores) or "score the responses first"
         raise InputError(
             "one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy
         )
-    columns = {"confidence": scores.pop(name), **scores}
-    prompts = lists.get("prompts", [None] * len(said))
-    rows = [
-        _Row(
-            i + 1,
-            str(i),
-            {},
-            str(text),
-            None if prompts[i] is None else str(prompts[i]),
-            1,
-            {column: values[i] for column, values in columns.items()},
-        )
-        for i, text in enumerate(said)
-    ]
-    return graded(out, rows, LogOptions(keep_input=options.keep_input))
+    return {"confidence": scores.pop(name), **scores}
 
 
 def read_chat(file: str, options: LogOptions) -> Answers:
