@@ -450,19 +450,7 @@ class EncoderDecoder(Artifact):
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)
-        given = self.stand_ins
-        if self.source is None:
-            tokenizer, given = new_tokens(inputs, outputs, self.tokens, self.vocab_size), None
-        else:  # for "auto" the stand-ins that it learnt with, or that the texts call for
-            tokenizer = load_tokenizer(self.source)
-            if isinstance(given, str):
-                learnt = stand_ins_of(self.source)
-                given = (
-                    find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
-                    if learnt is None
-                    else learnt
-                )
-        stand_ins = StandIns(given)
+        tokenizer, stand_ins = self._spelling_of(inputs, outputs)
         check_spelling(tokenizer, outputs, stand_ins)
         torch = load_torch()
         torch.manual_seed(self.training.seed)
@@ -517,6 +505,17 @@ class EncoderDecoder(Artifact):
             dev_loss=dev_loss,
         )
         return self
+
+    def _spelling_of(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Any, StandIns]:
+        """The tokenizer; for "auto" the stand-ins that it learnt with, or that the texts call for."""
+        if self.source is None:
+            return new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns(None)
+        tokenizer, given = load_tokenizer(self.source), self.stand_ins
+        if isinstance(given, str):
+            given = stand_ins_of(self.source)
+            if given is None:
+                given = find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
+        return tokenizer, StandIns(given)
 
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
