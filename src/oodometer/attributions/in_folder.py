@@ -6,7 +6,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -226,43 +226,50 @@ def row_of(name: str, example: WordAttributions, about: Explained, at: int) -> d
 def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     """One row; `InputError` where something is missing, or its words are not those of its text."""
     try:
-        # the first field of a row that holds something else than it should, and what; None where none does
-        classes, target = row["classes"], row["target"]
-        named = isinstance(classes, list) and all(
-            isinstance(name, str) or is_whole(name) for name in classes
-        )
-        sure = is_whole(target) and target >= 0
-        fine = {
-            "id": isinstance(row["id"], str) or is_whole(row["id"]),
-            "text": isinstance(row["text"], str),
-            "pair": row["pair"] is None or isinstance(row["pair"], str),
-            "feature": row["feature"] is None or is_whole(row["feature"]),
-            "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
-            "classes": named,
-            "target": sure and named and (not classes or target < len(classes)),
-            "class": sure and named and row["class"] in (classes[target : target + 1] or [None]),
-            **{key: row[key] is None or _is_finite(row[key]) for key in ("separator", *_NUMBERS)},
-            **{key: isinstance(row[key], str) for key in _BY},
-        }
-        p = row["probability"]
-        fine["probability"] &= p is None or not _is_finite(p) or -_FAR <= p <= 1 + _FAR
-        wrong = next((key for key, good in fine.items() if not good), None)
-        wrong = None if wrong is None else f"{wrong} {row[wrong]!r}"[:80]
+        wrong = _wrong_field(row)
         if wrong is None:
-            text = row["text"] if row["pair"] is None else (row["text"], row["pair"])
-            words = Words(text, row["feature"])
-            values = np.array(row["values"], dtype=np.float64)
-            numbers = [_number(row[key]) for key in _NUMBERS]
-            example = WordAttributions(
-                words, values, _number(row["separator"]), row["target"], *numbers
-            )
+            example = _example_of(row)
+            words = example.words
             same = row["words"] == list(words.words) and row["parts"] == words.parts.tolist()
-            if same and values.shape == (len(words.words),):
+            if same and example.values.shape == (len(words.words),):
                 return example
             wrong = "other words than those of the text, or not a value for each"
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _wrong_row(f"{type(error).__name__} {error}"[:80], file, at) from error
     raise _wrong_row(wrong, file, at)
+
+
+def _wrong_field(row: Mapping[str, Any]) -> str | None:
+    """The first field of a row that holds something else than it should, and what; None where none does."""
+    classes, target = row["classes"], row["target"]
+    named = isinstance(classes, list) and all(
+        isinstance(name, str) or is_whole(name) for name in classes
+    )
+    sure = is_whole(target) and target >= 0
+    fine = {
+        "id": isinstance(row["id"], str) or is_whole(row["id"]),
+        "text": isinstance(row["text"], str),
+        "pair": row["pair"] is None or isinstance(row["pair"], str),
+        "feature": row["feature"] is None or is_whole(row["feature"]),
+        "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
+        "classes": named,
+        "target": sure and named and (not classes or target < len(classes)),
+        "class": sure and named and row["class"] in (classes[target : target + 1] or [None]),
+        **{key: row[key] is None or _is_finite(row[key]) for key in ("separator", *_NUMBERS)},
+        **{key: isinstance(row[key], str) for key in _BY},
+    }
+    p = row["probability"]
+    fine["probability"] &= p is None or not _is_finite(p) or -_FAR <= p <= 1 + _FAR
+    wrong = next((key for key, good in fine.items() if not good), None)
+    return None if wrong is None else f"{wrong} {row[wrong]!r}"[:80]
+
+
+def _example_of(row: Mapping[str, Any]) -> WordAttributions:
+    """The attributions of a row."""
+    text = row["text"] if row["pair"] is None else (row["text"], row["pair"])
+    values = np.array(row["values"], dtype=np.float64)
+    separator, *numbers = (_number(row[key]) for key in ("separator", *_NUMBERS))
+    return WordAttributions(Words(text, row["feature"]), values, separator, row["target"], *numbers)
 
 
 def _is_finite(value: object) -> bool:
@@ -403,15 +410,7 @@ def explain_in(
     name = str(name)
     examples = as_words(texts)
     wanted = checked_targets(how.targets, len(examples))
-    named = (
-        tuple(map(str, how.ids))
-        if how.ids is not None
-        else tuple(map(str, range(1, len(examples) + 1)))
-    )
-    if len(named) != len(examples):
-        raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
-    for row, own in enumerate(named, 1):
-        check_unicode({"id": own, "model": name}, row)
+    named = _checked_ids(how.ids, len(examples), name)
     path = model if isinstance(model, str | os.PathLike) else None
     if path is None and how.device is not None:
         raise UsageError(
@@ -431,14 +430,7 @@ def explain_in(
     files = "" if stamp is None else json.dumps(stamp[1:], default=said)
     kept = Kept(Path(folder), question=f"{job} {files}".strip())
     kept.claim("attributions by this method with these options of this model and these texts")
-    parts: list[_Part] = []
-    for start in range(0, len(examples), AT_ONCE):
-        some = slice(start, start + AT_ONCE)
-        texts_of, classes_of = tuple(examples[some]), tuple(wanted[some]) if wanted else None
-        key = f"part-{start // AT_ONCE:05d}"
-        lost = f"a part was explained, and {kept.path / key}.json is not there", "folder"
-        at: dict[str, Any] = {"size": len(texts_of), "lost": lost, "kept": kept.sent, "key": key}
-        parts.append(_Part(start, texts_of, named[some], classes_of, **at))
+    parts = list(_parts(examples, named, wanted, kept))
     live: Any = None
     if engine is None:
         live = model if path is None else open_classifier(path, device=how.device)
@@ -454,6 +446,35 @@ def explain_in(
         attributions += [read_row(row, file, at) for at, row in enumerate(result["rows"], 1)]
     truncated = sum(result["truncated"] for result in results)
     return Explained(named, tuple(attributions), classes, method.name, name, truncated)
+
+
+def _checked_ids(ids: Sequence[str] | None, rows: int, model: str) -> tuple[str, ...]:
+    """Ids of the texts, by default their numbers; `UsageError` where these are not as many."""
+    named = tuple(map(str, range(1, rows + 1) if ids is None else ids))
+    if len(named) != rows:
+        raise UsageError(f"expected {rows} ids, one a text, got {len(named)}")
+    for row, name in enumerate(named, 1):
+        check_unicode({"id": name, "model": model}, row)
+    return named
+
+
+def _parts(
+    examples: Sequence[Words], ids: Sequence[str], targets: Sequence[int] | None, kept: Kept
+) -> Iterator[_Part]:
+    """The parts of a job, each of `AT_ONCE` examples or, the last one, fewer."""
+    for start in range(0, len(examples), AT_ONCE):
+        rows = slice(start, start + AT_ONCE)
+        key = f"part-{start // AT_ONCE:05d}"
+        yield _Part(
+            start,
+            tuple(examples[rows]),
+            tuple(ids[rows]),
+            tuple(targets[rows]) if targets else None,
+            size=len(examples[rows]),
+            lost=(f"a part was explained, and {kept.path / key}.json is not there", "folder"),
+            kept=kept.sent,
+            key=key,
+        )
 
 
 def _classes(model: Model) -> tuple[int | str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -63,18 +64,19 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
 
 
 def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
-    options: dict[str, Any] = {
-        "return_offsets_mapping": True,
-        "return_attention_mask": False,
-        "verbose": False,
-    }
-    given = model.tokenizer(*words.texts, **options)
+    encode = partial(
+        model.tokenizer,
+        *words.texts,
+        return_offsets_mapping=True,
+        return_attention_mask=False,
+        verbose=False,
+    )
+    given = encode()
+    between = range(0)
     if words.is_pair:
         cut = len(given["input_ids"]) > model.max_length
         if cut:
-            given = model.tokenizer(
-                *words.texts, truncation="longest_first", max_length=model.max_length, **options
-            )
+            given = encode(truncation="longest_first", max_length=model.max_length)
         parts = given.sequence_ids(0)
         positions, between = list(range(len(parts))), range(around[0], len(parts) - around[1])
     else:  # a text too long loses its middle, or its end, as the encoder has it
@@ -82,37 +84,30 @@ def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
         body = [at for at, part in enumerate(parts) if part is not None]
         room = model.max_length - model.tokenizer.num_special_tokens_to_add()
         stays, cut = set(body[:room] if model._ends_cut else ends(body, room)), len(body) > room
-        positions, between = (
-            [at for at, part in enumerate(parts) if part is None or at in stays],
-            range(0),
-        )
+        positions = [at for at, part in enumerate(parts) if part is None or at in stays]
     shares = np.zeros((len(positions), words.features))
     for row, at in enumerate(positions):
-        if (
-            at in between and parts[at] is None
-        ):  # a special token between the parts belongs to the separator
+        if parts[at] is not None:
+            first, letters = _letters_of(words, parts[at], given["offset_mapping"][at])
+            if len(letters):
+                shares[row, first : first + len(letters)] = letters / letters.sum()
+        elif at in between:  # a special token between the parts belongs to the separator
             shares[row, -1] = 1.0
-        if parts[at] is None:
-            continue
-        first, (start, stop) = (
-            int(np.searchsorted(words.parts, parts[at])),
-            given["offset_mapping"][at],
-        )
-        spans = [
-            span
-            for span, own_part in zip(words.spans, words.parts, strict=True)
-            if own_part == parts[at]
-        ]
-        letters = np.array(
-            [max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64
-        )
-        if len(letters):
-            if letters.sum() == 0:
-                letters[min(sum(1 for _, b in spans if b <= start), len(spans) - 1)] = 1
-            shares[row, first : first + len(letters)] = letters / letters.sum()
     return Pieces(
         np.array([given["input_ids"][at] for at in positions], dtype=np.int64), shares, cut
     )
+
+
+def _letters_of(words: Words, part: int, piece: tuple[int, int]) -> tuple[int, Array]:
+    """The place of a part's first word, and how many letters of each of its words a piece holds; one over none counts
+    as a letter of the next word.
+    """
+    start, stop = piece
+    spans = [span for span, at in zip(words.spans, words.parts, strict=True) if at == part]
+    letters = np.array([max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64)
+    if len(letters) and letters.sum() == 0:
+        letters[min(sum(1 for _, b in spans if b <= start), len(spans) - 1)] = 1
+    return int(np.searchsorted(words.parts, part)), letters
 
 
 BASELINES = ("mask", "pad", "zero")

@@ -153,10 +153,9 @@ class Dataset:
             return values[rows] if whole else tuple(values[i] for i in rows)
 
         names = ("inputs", "targets", "types", "ids")
-        fields: dict[str, Any] = {
-            name: taken(values) for name in names if len(values := getattr(self, name))
-        }
-        return replace(self, **fields)
+        return replace(
+            self, **{name: taken(values) for name in names if len(values := getattr(self, name))}
+        )
 
     def keep(self, good: Callable[[str, str], bool]) -> Dataset:
         """The rows whose input and target are good. Raises `InputError` where none is."""
@@ -204,9 +203,14 @@ class Dataset:
         inputs = (
             np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs
         )
-        names = ("targets", "types", "ids")
-        more: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return replace(self, inputs=inputs, source=", ".join(sources), **more)
+        return replace(
+            self,
+            inputs=inputs,
+            source=", ".join(sources),
+            targets=self.targets + other.targets,
+            types=self.types + other.types,
+            ids=self.ids + other.ids,
+        )
 
     @property
     def _strata(self) -> Array:

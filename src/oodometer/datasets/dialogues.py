@@ -121,25 +121,40 @@ def exchange(
     offered: tuple[str, ...] | None = None
     position: int | None = None
     if candidates is not None:
-        texts = list(candidates) if isinstance(candidates, (list, tuple)) else []
-        if len(texts) < 2 or any(said(text) is None for text in texts):
-            raise _odd("a list of at least two texts", candidates, "candidates", place)
-        offered = tuple(map(said, texts))
-        value, reply = row.get(label or "label"), said(response)
-        if value is not None:
-            whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
-            position = int(float(value)) if whole else -1
-            if not 0 <= position < len(offered):
-                expected = f"a position from 0 to {len(offered) - 1} of the right candidate"
-                raise _odd(expected, value, label or "label", place)
-        elif reply is not None:
-            if reply not in offered:
-                raise _odd("the response among the candidates", reply, "response", place)
-            position = offered.index(reply)
+        offered = _offered(candidates, place)
+        position = _position(row, offered, label or "label", place)
     name = row["source_row"] if row.get("source_row") is not None else number
     if row.get("id") is not None:
         name = f"{row['id']}-{row['turn']}" if row.get("turn") is not None else row["id"]
     return Exchange(str(name), tuple(context), said(response), offered, position)
+
+
+def _offered(candidates: Any, place: Mapping[str, Any]) -> tuple[str, ...]:
+    """The texts of candidates; `InputError` where these are not two texts or more."""
+    texts = [said(text) for text in candidates] if isinstance(candidates, (list, tuple)) else []
+    known = tuple(text for text in texts if text is not None)
+    if len(known) < 2 or len(known) < len(texts):
+        raise _odd("a list of at least two texts", candidates, "candidates", place)
+    return known
+
+
+def _position(
+    row: Mapping[str, Any], offered: Sequence[str], label: str, place: Mapping[str, Any]
+) -> int | None:
+    """Which candidate is the right one, by its position or by its text; None where the row says neither."""
+    value, reply = row.get(label), said(row.get("response"))
+    if value is not None:
+        whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
+        position = int(float(value)) if whole else -1
+        if not 0 <= position < len(offered):
+            expected = f"a position from 0 to {len(offered) - 1} of the right candidate"
+            raise _odd(expected, value, label, place)
+        return position
+    if reply is None:
+        return None
+    if reply not in offered:
+        raise _odd("the response among the candidates", reply, "response", place)
+    return offered.index(reply)
 
 
 def _odd(expected: str, got: Any, column: str, place: Mapping[str, Any]) -> InputError:

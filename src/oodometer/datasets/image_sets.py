@@ -297,8 +297,9 @@ def stl10() -> Dataset:
     for row, at in enumerate(rows):  # each pixel the mean of a block
         small = image.fromarray(np.ascontiguousarray(images[at]))
         out[row] = np.asarray(small.resize(_SHAPE[:2], image.Resampling.BOX))
-    more: dict[str, Any] = {
-        "targets": tuple(targets[rows].tolist()),
-        "ids": tuple(whole.ids[i] for i in rows),
-    }
-    return replace(whole, inputs=out, **more)
+    return replace(
+        whole,
+        inputs=out,
+        targets=tuple(targets[rows].tolist()),
+        ids=tuple(whole.ids[i] for i in rows),
+    )

@@ -124,22 +124,13 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     folder = data_folder()
     wanted = "test" if split == "test" else "train"
     if folder is not None and (folder / _CFQ / "dataset.json").is_file():
-        source, release, heads = (
-            _CFQ,
-            folder / _CFQ,
-            ("questionPatternModEntities", "sparqlPatternModEntities"),
-        )
-        files = release / "dataset.json", release / "splits" / f"{division}.json"
-        every, chosen = (parse_json("\n".join(read_lines(file)), "JSON", file) for file in files)
-        try:
-            numbered = [(i, every[i]) for i in chosen[_CFQ_NAMES[wanted]]]
-            pairs = [(i, *(str(cells[name]) for name in heads)) for i, cells in numbered]
-        except (LookupError, TypeError) as error:
-            raise damaged("the release of CFQ", f"no {error}", release, what="it") from error
+        source, pairs = _CFQ, _cfq_release(folder / _CFQ, division, wanted)
     else:
-        source, heads = _CFQ_HUB, ("question", "query")
-        numbered = list(enumerate(hub_rows(_CFQ_HUB, wanted, division)))
-        pairs = [(i, *(str(cells[name]) for name in heads)) for i, cells in numbered]
+        source = _CFQ_HUB
+        pairs = [
+            (i, str(cells["question"]), str(cells["query"]))
+            for i, cells in enumerate(hub_rows(_CFQ_HUB, wanted, division))
+        ]
     rows = [(text, " ".join(query.split()), division, f"{wanted}/{i}") for i, text, query in pairs]
     data = Dataset.of_rows("cfq", rows, source)
     if split == "test":
@@ -147,6 +138,18 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     order = np.random.default_rng(seed).permutation(len(data))
     dev = len(data) // 20
     return data.take(sorted((order[:dev] if split == "dev" else order[dev:]).tolist()))
+
+
+def _cfq_release(release: Path, division: str, wanted: str) -> list[tuple[int, str, str]]:
+    """Place, question and query of the rows of a split, from the release."""
+    files = release / "dataset.json", release / "splits" / f"{division}.json"
+    every, chosen = (parse_json("\n".join(read_lines(file)), "JSON", file) for file in files)
+    heads = "questionPatternModEntities", "sparqlPatternModEntities"
+    try:
+        rows = [(i, every[i]) for i in chosen[_CFQ_NAMES[wanted]]]
+        return [(i, str(cells[heads[0]]), str(cells[heads[1]])) for i, cells in rows]
+    except (LookupError, TypeError) as error:
+        raise damaged("the release of CFQ", f"no {error}", release, what="it") from error
 
 
 _TOP, _TOP_HUB = "TOPv2_Dataset", "WillHeld/top_v2"
@@ -172,25 +175,23 @@ def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0
     source = _TOP_HUB if release is None else _TOP
     if split == "test":
         return Dataset.of_rows("topv2", _topv2_rows(release, domain, "test"), source)
-    plenty = [name for name in DOMAINS if name not in SCARCE]
-    out = [
-        row
-        for name in plenty
-        for row in _topv2_rows(release, name, "eval" if split == "dev" else "train")
-    ]
+    part = "eval" if split == "dev" else "train"
+    plenty = (name for name in DOMAINS if name not in SCARCE)
+    rows = [row for name in plenty for row in _topv2_rows(release, name, part)]
     if split == "train":
         for name in SCARCE:
-            path = (
-                None
-                if release is None
-                else release / "low_resource_splits" / f"{name}_train_{examples}spis.tsv"
-            )
-            if path is not None and path.is_file():
-                out += _topv2_table(path)
-            else:
-                rows = _topv2_rows(release, name, "train")
-                out += [rows[i] for i in few_of_each([row[1] for row in rows], examples, seed)]
-    return Dataset.of_rows("topv2", out, source)
+            rows += _scarce_rows(release, name, examples, seed)
+    return Dataset.of_rows("topv2", rows, source)
+
+
+def _scarce_rows(release: Path | None, domain: str, examples: int, seed: int) -> list[Row]:
+    """Few training rows of a domain, as released or drawn."""
+    if release is not None:
+        path = release / "low_resource_splits" / f"{domain}_train_{examples}spis.tsv"
+        if path.is_file():
+            return _topv2_table(path)
+    rows = _topv2_rows(release, domain, "train")
+    return [rows[i] for i in few_of_each([row[1] for row in rows], examples, seed)]
 
 
 def few_of_each(outputs: list[str], examples: int, seed: int) -> list[int]:

@@ -236,28 +236,14 @@ class TableExamples(Examples):
                 {name: batch.column(name).to_numpy(zero_copy_only=False) for name in self.inputs}
             )
         elif self.modality == "image":
-            base = None if self.file is None else Path(self.file).parent
             cells = batch.column(self.inputs[0]).to_pylist()
-            cells = [
-                base / cell if base is not None and isinstance(cell, str) else cell
-                for cell in cells
-            ]
-            inputs, there, skipped = decoded(
-                cells, [f"row {first + i + 1}" for i in there], skip, self.file, first
-            )
+            if self.file is not None:
+                base = Path(self.file).parent
+                cells = [base / cell if isinstance(cell, str) else cell for cell in cells]
+            names = [f"row {first + i + 1}" for i in there]
+            inputs, there, skipped = decoded(cells, names, skip, self.file, first)
         else:
-            texts = [batch.column(name).to_pylist() for name in self.inputs]
-            for name, cells in zip(self.inputs, texts, strict=True):
-                bad = next((i for i, cell in enumerate(cells) if not isinstance(cell, str)), None)
-                if bad is not None:
-                    where: dict[str, Any] = {
-                        "file": self.file,
-                        "row": first + bad + 1,
-                        "column": name,
-                    }
-                    got, remedy = repr(cells[bad])[:60], "fill it in or drop the row"
-                    raise InputError("a text", got=got, remedy=remedy, **where)
-            inputs = tuple(texts[0]) if len(texts) == 1 else tuple(zip(*texts, strict=True))
+            inputs = self._texts(batch, first)
         take = len(there) < batch.num_rows
 
         def some(name: str) -> list[Any]:
@@ -269,6 +255,22 @@ class TableExamples(Examples):
         return Batch(
             data, first, {name: objects(some(name)) for name in self.keep}, skipped, batch.num_rows
         )
+
+    def _texts(self, batch: Any, first: int) -> tuple[Any, ...]:
+        """Texts, or pairs of them; `InputError` for a cell that holds none."""
+        texts = [batch.column(name).to_pylist() for name in self.inputs]
+        for name, cells in zip(self.inputs, texts, strict=True):
+            bad = next((i for i, cell in enumerate(cells) if not isinstance(cell, str)), None)
+            if bad is not None:
+                raise InputError(
+                    "a text",
+                    got=repr(cells[bad])[:60],
+                    remedy="fill it in or drop the row",
+                    file=self.file,
+                    row=first + bad + 1,
+                    column=name,
+                )
+        return tuple(texts[0]) if len(texts) == 1 else tuple(zip(*texts, strict=True))
 
 
 class ArrayExamples(Examples):
@@ -505,21 +507,17 @@ class DialogueExamples(Examples):
         file_row = 0
         for file_row, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
             value = row[self.turns]
-            texts: list[Any] = [None]
-            if isinstance(
-                value, list
-            ):  # a table gives each object the keys of all, empty where it lacks them
-                bare = (
-                    {k: v for k, v in t.items() if v is not None} if isinstance(t, dict) else t
-                    for t in value
+            texts = _texts_of(value)
+            if texts is None:
+                raise InputError(
+                    "a list of turns, each a text or an object with a text in it",
+                    got=f"{value!r}"[:60],
+                    remedy="mend the row, or name another column with --input",
+                    file=self.file,
+                    row=file_row,
+                    column=self.turns,
                 )
-                texts = list(map(said, bare))
-            if any(text is None for text in texts):
-                expected = "a list of turns, each a text or an object with a text in it"
-                where: dict[str, Any] = {"file": self.file, "row": file_row, "column": self.turns}
-                remedy = "mend the row, or name another column with --input"
-                raise InputError(expected, got=f"{value!r}"[:60], remedy=remedy, **where)
-            turns = tuple(map(str, texts))
+            turns = tuple(texts)
             context = is_context(self.turns, row)
             replies = (
                 ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))
@@ -544,6 +542,21 @@ class DialogueExamples(Examples):
         responses = (said(row.get("response")) for row, *_ in source._contexts([]))
         texts = (response for response in responses if response is not None)
         return Replies(texts, drawing.candidates, drawing.seed, source.file or source.name)
+
+
+def _texts_of(turns: Any) -> list[str] | None:
+    """The texts of a list of turns; None where one has none. A table gives each object the keys of all."""
+    if not isinstance(turns, list):
+        return None
+    texts = []
+    for turn in turns:
+        text = said(
+            {k: v for k, v in turn.items() if v is not None} if isinstance(turn, dict) else turn
+        )
+        if text is None:
+            return None
+        texts.append(text)
+    return texts
 
 
 class FolderExamples(Examples):
@@ -631,30 +644,39 @@ def open_examples(
         *(column for column in (columns.label, columns.id) if column),
     ]
     if "dialogue" in reads:
-        if isinstance(data, (str, os.PathLike)) and Path(data).is_dir():
-            data = _from_disk(Path(data))
-        if drawing is not None and drawing.replies is not None:
-            drawing = replace(drawing, replies=open_table(drawing.replies, ["response"]))
-        return DialogueExamples(open_table(data, [*names, *_BESIDE]), columns, drawing)
+        return _dialogues(data, names, columns, drawing)
     if isinstance(data, str) and data.startswith(HUB):
         name, _, split = data.removeprefix(HUB).partition(":")
         return TableExamples(open_table(hub_rows(name, split or "test")), reads, columns)
     if isinstance(data, (str, os.PathLike)):
         path = Path(data)
         if path.is_dir():
-            if (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file():
-                return TableExamples(open_table(_from_disk(path)), reads, columns)
-            stacked = ".npy" in (
-                endings := {file.suffix for file in path.iterdir()}
-            ) and endings <= {".npy", ".json"}
-            return (StackedExamples if stacked or (path / LABELS).is_file() else FolderExamples)(
-                path, reads
-            )
+            return _in_folder(path, reads, columns)
         if path.suffix.lower() == ".npy":
             return StackedExamples(path, reads)
         if path.suffix.lower() == ".npz":
             return ArrayExamples(path, reads, columns)
     return TableExamples(open_table(data, names), reads, columns)
+
+
+def _dialogues(
+    data: Any, names: Sequence[str], columns: Columns, drawing: Drawing | None
+) -> Examples:
+    if isinstance(data, (str, os.PathLike)) and Path(data).is_dir():
+        data = _from_disk(Path(data))
+    if drawing is not None and drawing.replies is not None:
+        drawing = replace(drawing, replies=open_table(drawing.replies, ["response"]))
+    return DialogueExamples(open_table(data, [*names, *_BESIDE]), columns, drawing)
+
+
+def _in_folder(path: Path, reads: Sequence[Modality], columns: Columns) -> Examples:
+    """A data set that ``save_to_disk`` wrote, arrays of images, or images."""
+    if (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file():
+        return TableExamples(open_table(_from_disk(path)), reads, columns)
+    endings = {file.suffix for file in path.iterdir()}
+    if {".npy"} <= endings <= {".npy", ".json"} or (path / LABELS).is_file():
+        return StackedExamples(path, reads)
+    return FolderExamples(path, reads)
 
 
 def _from_disk(path: Path) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -130,12 +130,7 @@ def parse(text: str, **where: Any) -> Tree:
             label, parts, words = stack.pop()
             if words and (parts or len(words) > 1):
                 raise wrong
-            tree = Tree(label, word=words[0]) if words and label != _TRACE else None
-            if parts:  # without functions; a constituent that holds traces alone goes with them
-                plain = (
-                    "TOP" if label in ("", "ROOT", "TOP") else re.split(r"[-=|]", label)[0] or label
-                )
-                tree = Tree(plain, tuple(parts))
+            tree = _closed(label, parts, words)
             if not stack:
                 done = tree
                 if tree is None:
@@ -145,6 +140,15 @@ def parse(text: str, **where: Any) -> Tree:
     if done is None:
         raise wrong
     return done if done.label == "TOP" else Tree("TOP", (done,))
+
+
+def _closed(label: str, parts: list[Tree], words: list[str]) -> Tree | None:
+    """A word, or a constituent without its functions; None for a trace, and for what holds traces alone."""
+    if not parts:
+        return Tree(label, word=words[0]) if words and label != _TRACE else None
+    top = label in ("", "ROOT", "TOP")
+    plain = "TOP" if top else re.split(r"[-=|]", label)[0] or label
+    return Tree(plain, tuple(parts))
 
 
 def linearise(tree: Tree, *, words: bool = True) -> str:
@@ -258,19 +262,25 @@ def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
     if not files:
         remedy = f"put the release into OODOMETER_DATA as {_PENN}"
         raise InputError(f"files .mrg of {part}", got="none", remedy=remedy, file=str(folder))
-    out: list[tuple[str, str, Tree]] = []
-    for path in files:  # each tree stands between two top brackets
-        text = "\n".join(read_lines(path))
-        kind = "news" if part == "wsj" else path.parent.name.lower()
-        depth = start = trees = 0
-        for match in re.finditer(r"[()]", text):
-            depth += 1 if match[0] == "(" else -1
-            if depth == 1 and match[0] == "(":
-                start = match.start()
-            if depth == 0:
-                tree = parse(
-                    " ".join(text[start : match.end()].split()), file=str(path), row=trees + 1
-                )
-                out.append((kind, f"{path.stem.lower()}/{trees}", tree))
-                trees += 1
-    return out
+    return [
+        (
+            "news" if part == "wsj" else path.parent.name.lower(),
+            f"{path.stem.lower()}/{number}",
+            tree,
+        )
+        for path in files
+        for number, tree in enumerate(_trees_in(path))
+    ]
+
+
+def _trees_in(path: Path) -> Iterator[Tree]:
+    """The trees of a file; each stands between two top brackets."""
+    text = "\n".join(read_lines(path))
+    depth = start = trees = 0
+    for match in re.finditer(r"[()]", text):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 1 and match[0] == "(":
+            start = match.start()
+        if depth == 0:
+            trees += 1
+            yield parse(" ".join(text[start : match.end()].split()), file=str(path), row=trees)

@@ -152,13 +152,14 @@ class Examples:
         verdicts = record.verdicts
         if (verdicts < 0).any():
             row = record.first_row + int(np.argmax(verdicts < 0)) + 1
-            about: Any = {
-                "file": record.source,
-                "row": row,
-                "column": "correct",
-                "remedy": "drop the row or judge it",
-            }
-            raise InputError("whether the output is correct", got="null", **about)
+            raise InputError(
+                "whether the output is correct",
+                got="null",
+                file=record.source,
+                row=row,
+                column="correct",
+                remedy="drop the row or judge it",
+            )
         origin = record.columns.get("origin", np.full(len(record), "", dtype=object))
         return cls(inputs, outputs, verdicts > 0, np.asarray(origin, dtype=object))
 
@@ -285,132 +286,189 @@ def collect(
             "expected at least one checkpoint of the model, got none; train with snapshots=FOLDER"
         )
     clean = how.clean or _plain
-    right: dict[str, set[str]] = {}  # every cleaned gold output of an input
-    for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
-        if not clean(gold).strip():
-            raise InputError(
-                "a gold output",
-                got="an empty one",
-                remedy="drop the row",
-                row=row + 1,
-                column="gold",
-            )
-        right.setdefault(given, set()).add(clean(gold))
-    chosen = list(models) if folds is not None else list(models)[: how.checkpoints]
-    if folds is not None:
-        fold_of = np.asarray(folds)
-        if fold_of.shape != (len(inputs),) or not np.issubdtype(fold_of.dtype, np.integer):
-            got = f"{fold_of.dtype} of shape {fold_of.shape}"
-            raise UsageError(f"expected folds as {len(inputs)} whole numbers, one a row, got {got}")
-        if set(fold_of.tolist()) != set(range(len(chosen))):
-            numbers = sorted(set(fold_of.tolist()))
-            raise UsageError(
-                f"expected a model for each fold, folds 0 to {len(chosen) - 1}, got the folds {numbers}"
-            )
-    engine = None
-    if how.engine is not None or how.workers is not None:
-        for model in chosen:
-            path_of(model)
-        engine = task_engine(how.engine, how.workers, gpu=on_gpu(None))
-    rows: list[Array] = []
-    questions: list[_Question] = []
-    for index, model in enumerate(chosen):
-        some = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == index)
-        if how.per_checkpoint is not None and how.per_checkpoint < len(
-            some
-        ):  # drawn, in their order
-            rng = np.random.default_rng([how.seed, index, 0])
-            some = some[np.sort(rng.choice(len(some), how.per_checkpoint, replace=False))]
-        rows.append(some)
-        own, kept_in, key = tuple(inputs[row] for row in some), None, ""
-        if isinstance(model, str | os.PathLike):
-            model = path = Path(os.path.abspath(model))
-            if (
-                checkpoint is not None
-            ):  # named before the model is asked, by all files of it as they are now
-                about = {
-                    "model": [str(path.resolve()), content_of(path)],
-                    "beams": how.beams,
-                    "inputs": list(own),
-                }
-                kept_in, key = (
-                    Kept(Path(os.path.abspath(checkpoint))),
-                    f"beams-{fingerprint(about)}",
-                )
-        lost = f"{model} was asked, and {key}.json does not hold its beams", "checkpoint folder"
-        questions.append(
-            _Question(own, how.beams, model, size=len(own), lost=lost, kept=kept_in, key=key)
-        )
+    right = _right_outputs(inputs, golds, clean)
+    if folds is None:
+        chosen = list(models)[: how.checkpoints]
+        parts = [np.arange(len(inputs))] * len(chosen)
+    else:
+        chosen = list(models)
+        parts = _rows_of_folds(folds, len(inputs), len(chosen))
+    engine = _engine(chosen, how)
+    rows = [_asked_rows(part, index, how) for index, part in enumerate(parts)]
+    questions = [
+        _question(model, tuple(inputs[row] for row in asked), how.beams, checkpoint)
+        for model, asked in zip(chosen, rows, strict=True)
+    ]
     beams = pieces_of_work(
         questions, engine, lambda question, tell: question.asked(tell), _Task(), progress
     )
-    positives = [
-        (row, golds[row], -1) for row in range(len(inputs))
-    ]  # row, output, place of the checkpoint
-
-    negatives: list[tuple[int, str, int]] = []
-    later: set[tuple[int, str, int]] = set()  # wrong lower beams where models are cross-fitted
-    checkpoints: list[dict[str, Any]] = []
-    empty = 0
-    for number, (model, outputs, some) in enumerate(zip(chosen, beams, rows, strict=True)):
-        draw = np.random.default_rng([how.seed, number, 1]).random((len(some), how.beams))
-        if folds is not None:
-            draw = np.broadcast_to(np.arange(how.beams), draw.shape)
-        wrong = best = 0
-        for row, answers, order in zip(some.tolist(), outputs, draw, strict=True):
-            keys = [clean(output) for output in answers]
-            best += bool(keys) and keys[0] in right[inputs[row]]
-            empty += sum(not key.strip() for key in keys)
-            pairs = zip(keys, answers, strict=True)
-            different = {
-                key: output
-                for key, output in pairs
-                if key.strip() and key not in right[inputs[row]]
-            }
-            wrong += len(different)
-            for _, output in sorted(zip(order, different.values(), strict=False))[: how.per_input]:
-                negatives.append((row, output, number))
-                if folds is not None and clean(output) != keys[0]:
-                    later.add(negatives[-1])
-        usual = f"checkpoint-{number + 1}" if folds is None else f"fold-{number}"
-        name = Path(model).name if isinstance(model, str | os.PathLike) else usual
-        checkpoints.append(
-            {"name": name, "rows": len(some), "accuracy": best / len(some), "wrong": wrong}
-        )
-    if not negatives:
+    mistakes = _Mistakes(inputs, right, how, folds is not None)
+    for model, asked, outputs in zip(chosen, rows, beams, strict=True):
+        mistakes.add(model, asked, outputs)
+    checkpoints = mistakes.checkpoints
+    if not mistakes.pairs:
         share = percent(checkpoints[0]["accuracy"])
         raise InputError(
             "wrong outputs of the first checkpoints on the data they were trained on",
             got=f"none: the best output is right on {share} of the inputs at the first of {len(checkpoints)}",
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )
-    before = len(positives) + len(negatives)
-    first: dict[tuple[bool, str, str], tuple[int, str, int]] = {}  # each pair once
-    for pair in [*positives, *negatives]:
-        first.setdefault((pair[2] < 0, inputs[pair[0]], clean(pair[1])), pair)
+    gold_pairs = [(row, gold, -1) for row, gold in enumerate(golds)]
     positives, negatives = (
-        [pair for key, pair in first.items() if key[0] is gold] for gold in (True, False)
+        _distinct(pairs, inputs, clean) for pairs in (gold_pairs, mistakes.pairs)
     )
-    duplicates = before - len(positives) - len(negatives)
-    most = len(negatives)
-    if how.balance is not None:
-        most = min(most, max(1, int(how.balance * len(positives))))
-    order = np.random.default_rng([how.seed, 2]).permutation(len(negatives))
-    drawn = np.sort(order[:most])
-    if folds is not None:  # best outputs first
-        drawn = order[np.argsort([negatives[i] in later for i in order], kind="stable")][:most]
-    examples = positives + [negatives[i] for i in drawn]
+    duplicates = len(golds) + len(mistakes.pairs) - len(positives) - len(negatives)
+    drawn = mistakes.draw(negatives, len(positives))
+    examples = [*positives, *drawn]
     places = np.array([place for _, _, place in examples])
-    kept = [asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)]
     counts = {
-        "checkpoints": kept,
-        "empty": empty,
+        "checkpoints": [
+            asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)
+        ],
+        "empty": mistakes.empty,
         "duplicates": duplicates,
-        "beyond_balance": len(negatives) - most,
+        "beyond_balance": len(negatives) - len(drawn),
     }
     texts = [inputs[row] for row, _, _ in examples], [output for _, output, _ in examples]
     origin = objects([GOLD if place < 0 else checkpoints[place]["name"] for place in places])
     return Examples(*texts, np.arange(len(examples)) < len(positives), origin, counts)
+
+
+_Pair = tuple[int, str, int]
+"""Row, output, place of the model; -1 for gold."""
+
+
+def _right_outputs(
+    inputs: Sequence[str], golds: Sequence[str], clean: Callable[[str], str]
+) -> dict[str, set[str]]:
+    """Every cleaned gold output of an input; `InputError` for an empty one."""
+    right: dict[str, set[str]] = {}
+    for row, (given, gold) in enumerate(zip(inputs, golds, strict=True), 1):
+        if not clean(gold).strip():
+            got, remedy = "an empty one", "drop the row"
+            raise InputError("a gold output", got=got, remedy=remedy, row=row, column="gold")
+        right.setdefault(given, set()).add(clean(gold))
+    return right
+
+
+def _rows_of_folds(folds: Array, rows: int, models: int) -> list[Array]:
+    """The rows of each fold; `UsageError` where there is not a fold for each row, and a model for each fold."""
+    fold_of = np.asarray(folds)
+    if fold_of.shape != (rows,) or not np.issubdtype(fold_of.dtype, np.integer):
+        got = f"{fold_of.dtype} of shape {fold_of.shape}"
+        raise UsageError(f"expected folds as {rows} whole numbers, one a row, got {got}")
+    if set(fold_of.tolist()) != set(range(models)):
+        numbers = sorted(set(fold_of.tolist()))
+        raise UsageError(
+            f"expected a model for each fold, folds 0 to {models - 1}, got the folds {numbers}"
+        )
+    return [np.flatnonzero(fold_of == fold) for fold in range(models)]
+
+
+def _asked_rows(rows: Array, index: int, how: CollectOptions) -> Array:
+    """Those rows that a model is asked for: all, or so many that are drawn, in their order."""
+    if how.per_checkpoint is None or how.per_checkpoint >= len(rows):
+        return rows
+    rng = np.random.default_rng([how.seed, index, 0])
+    return np.asarray(rows[np.sort(rng.choice(len(rows), how.per_checkpoint, replace=False))])
+
+
+def _engine(models: Sequence[object], how: CollectOptions) -> Engine | None:
+    """Where models are asked, which must be folders then; None for here."""
+    if how.engine is None and how.workers is None:
+        return None
+    for model in models:
+        path_of(model)
+    return task_engine(how.engine, how.workers, gpu=on_gpu(None))
+
+
+def _distinct(
+    pairs: Sequence[_Pair], inputs: Sequence[str], clean: Callable[[str], str]
+) -> list[_Pair]:
+    """The first of those pairs with the same input and cleaned output."""
+    first: dict[tuple[str, str], _Pair] = {}
+    for pair in pairs:
+        first.setdefault((inputs[pair[0]], clean(pair[1])), pair)
+    return list(first.values())
+
+
+def _question(
+    model: str | os.PathLike[str] | Decoder,
+    inputs: tuple[str, ...],
+    beams: int,
+    checkpoint: str | os.PathLike[str] | None,
+) -> _Question:
+    """What a model is asked; beams of a folder are kept, named before by all files of the model as they are now."""
+    kept, key = None, ""
+    if isinstance(model, str | os.PathLike):
+        model = path = Path(os.path.abspath(model))
+        if checkpoint is not None:
+            named = [str(path.resolve()), content_of(path)]
+            about = {"model": named, "beams": beams, "inputs": list(inputs)}
+            kept, key = Kept(Path(os.path.abspath(checkpoint))), f"beams-{fingerprint(about)}"
+    lost = f"{model} was asked, and {key}.json does not hold its beams", "checkpoint folder"
+    return _Question(inputs, beams, model, size=len(inputs), lost=lost, kept=kept, key=key)
+
+
+@final
+class _Mistakes:
+    """Wrong outputs of the models, which are added in their order; ``crossed``: each was asked for its fold alone."""
+
+    def __init__(
+        self,
+        inputs: Sequence[str],
+        right: Mapping[str, set[str]],
+        how: CollectOptions,
+        crossed: bool,
+    ) -> None:
+        self._inputs, self._right, self._how, self._crossed = inputs, right, how, crossed
+        self._clean = how.clean or _plain
+        self._lower: set[_Pair] = set()  # wrong lower beams where models are cross-fitted
+        self.pairs: list[_Pair] = []
+        self.checkpoints: list[dict[str, Any]] = []
+        self.empty = 0
+
+    def add(self, model: str | os.PathLike[str] | Decoder, rows: Array, outputs: Outputs) -> None:
+        """Draw mistakes among the beams of a model."""
+        clean, how, number = self._clean, self._how, len(self.checkpoints)
+        name = f"fold-{number}" if self._crossed else f"checkpoint-{number + 1}"
+        if isinstance(model, str | os.PathLike):
+            name = Path(model).name
+        draw = np.random.default_rng([how.seed, number, 1]).random((len(rows), how.beams))
+        if self._crossed:
+            draw = np.broadcast_to(np.arange(how.beams), draw.shape)
+        wrong = best = 0
+        for row, answers, order in zip(rows.tolist(), outputs, draw, strict=True):
+            golds, keys = self._right[self._inputs[row]], [clean(output) for output in answers]
+            best += bool(keys) and keys[0] in golds
+            self.empty += sum(not key.strip() for key in keys)
+            different = {
+                key: output
+                for key, output in zip(keys, answers, strict=True)
+                if key.strip() and key not in golds
+            }
+            wrong += len(different)
+            for _, output in sorted(zip(order, different.values(), strict=False))[: how.per_input]:
+                self.pairs.append((row, output, number))
+                if self._crossed and clean(output) != keys[0]:
+                    self._lower.add(self.pairs[-1])
+        accuracy = best / len(rows)
+        self.checkpoints.append(
+            {"name": name, "rows": len(rows), "accuracy": accuracy, "wrong": wrong}
+        )
+
+    def draw(self, pairs: Sequence[_Pair], positives: int) -> list[_Pair]:
+        """So many mistakes as the balance allows, in their order; of cross-fitted models best outputs first."""
+        how, most = self._how, len(pairs)
+        if how.balance is not None:
+            most = min(most, max(1, int(how.balance * positives)))
+        order = np.random.default_rng([how.seed, 2]).permutation(len(pairs))
+        if self._crossed:
+            is_lower = [pairs[i] in self._lower for i in order]
+            drawn = order[np.argsort(is_lower, kind="stable")][:most]
+        else:
+            drawn = np.sort(order[:most])
+        return [pairs[i] for i in drawn]
 
 
 def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:

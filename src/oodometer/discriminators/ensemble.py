@@ -108,10 +108,16 @@ class Panel:
             )
 
         fit, path = partial(fit_on, pairs, dev), None if checkpoint is None else Path(checkpoint)
-        where: dict[str, Any] = {"kept_in": path, "engine": (engine, None), "progress": progress}
-        return cls(
-            train_each(judges, member, fit, lambda member: load_discriminator(member.kept), **where)
+        trained = train_each(
+            judges,
+            member,
+            fit,
+            lambda member: load_discriminator(member.kept),
+            kept_in=path,
+            engine=(engine, None),
+            progress=progress,
         )
+        return cls(trained)
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, final
 
 import numpy as np
 
+from ..arrays import Array
 from ..intervals import holm
 
 Texts = tuple[Sequence[str], Sequence[str]]
@@ -41,46 +44,18 @@ def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:
 
     if len(labelled[0]) < _FOLDS:
         return []
-    lengths: list[list[tuple[float, float]]] = []
-    sides: list[list[dict[str, set[Any]]]] = []
-    for texts in (labelled, others):
-        rows = np.unique(np.linspace(0, len(texts[0]) - 1, _MOST_ROWS).astype(int)).tolist()
-        both = [[_WORD.findall(part[row]) for part in texts] for row in rows]
-        lengths.append(
-            [(len(written), len(written) / max(len(given), 1)) for given, written in both]
-        )
-        few = [[list(dict.fromkeys(words))[:_MOST_WORDS] for words in row] for row in both]
-        runs = [set(zip(written, written[1:], written[2:], strict=False)) for _, written in both]
-        pairs = [{(a, b) for a in given for b in written} for given, written in few]
-        words = [set(written) for _, written in both]
-        sides.append(
-            [
-                {"words": w, "runs": r, "pairs": p}
-                for w, r, p in zip(words, runs, pairs, strict=True)
-            ]
-        )
-    first, second = (np.array(side) for side in lengths)
-    traits = {"length": [first[:, 0], second[:, 0]], "ratio": [first[:, 1], second[:, 1]]}
-    blocks = np.arange(len(first)) * _FOLDS // len(first), np.arange(len(second)) % _FOLDS
+    first, second = _Side.of(labelled), _Side.of(others)
+    traits = {
+        "length": [first.lengths[:, 0], second.lengths[:, 0]],
+        "ratio": [first.lengths[:, 1], second.lengths[:, 1]],
+    }
+    blocks = np.arange(len(first.rows)) * _FOLDS // len(first.rows)
+    in_turn = np.arange(len(second.rows)) % _FOLDS
     for trait in ("words", "runs", "pairs"):
-        known = [
-            set().union(
-                *(
-                    row[trait]
-                    for row, block in zip(sides[0], blocks[0], strict=True)
-                    if block != fold
-                )
-            )
-            for fold in range(_FOLDS)
-        ]
+        known = [first.known(trait, blocks != fold) for fold in range(_FOLDS)]
         traits[trait] = [
-            np.array(
-                [
-                    len(row[trait] - known[f]) / max(len(row[trait]), 1)
-                    for row, f in zip(side, own, strict=True)
-                ]
-            )
-            for side, own in zip(sides, blocks, strict=True)
+            first.new_shares(trait, known, blocks),
+            second.new_shares(trait, known, in_turn),
         ]
     p_values = []
     for trait, (here, there) in traits.items():
@@ -96,3 +71,44 @@ def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:
     )
     rows = zip(traits, means, holm(p_values), strict=True)
     return [{"trait": trait, **mean, "p_value": p} for trait, mean, p in rows]
+
+
+@final
+@dataclass(frozen=True)
+class _Side:
+    """Traits of texts: ``lengths`` (row, 2), of the output and its ratio; words, runs and pairs of each row."""
+
+    lengths: Array
+    rows: list[dict[str, set[Any]]]
+
+    @classmethod
+    def of(cls, texts: Texts) -> _Side:
+        """Of at most 1,000 rows."""
+        lengths, rows = [], []
+        for row in np.unique(np.linspace(0, len(texts[0]) - 1, _MOST_ROWS).astype(int)).tolist():
+            given, written = (_WORD.findall(part[row]) for part in texts)
+            lengths.append((len(written), len(written) / max(len(given), 1)))
+            few_given, few_written = (
+                list(dict.fromkeys(words))[:_MOST_WORDS] for words in (given, written)
+            )
+            rows.append(
+                {
+                    "words": set(written),
+                    "runs": set(zip(written, written[1:], written[2:], strict=False)),
+                    "pairs": set(product(few_given, few_written)),
+                }
+            )
+        return cls(np.array(lengths), rows)
+
+    def known(self, trait: str, chosen: Array) -> set[Any]:
+        """All that occurs in some of the rows."""
+        return set().union(*(self.rows[row][trait] for row in np.flatnonzero(chosen)))
+
+    def new_shares(self, trait: str, known: Sequence[set[Any]], folds: Array) -> Array:
+        """The share of each row that is not known to its fold."""
+        return np.array(
+            [
+                len(row[trait] - known[fold]) / max(len(row[trait]), 1)
+                for row, fold in zip(self.rows, folds, strict=True)
+            ]
+        )

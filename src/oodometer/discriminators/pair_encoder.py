@@ -89,8 +89,15 @@ def pair_encoder(
     if config is not None:
         config = sizes_of(config)
         tokenizer = learn_pair_pieces(chain(*texts), vocab_size, max_length) if texts else None
-    sizes: dict[str, Any] = {"config": config, "vocab_size": vocab_size, "max_length": max_length}
-    return HEADS[head](source, **sizes, tokenizer=tokenizer, training=training, device=device)
+    return HEADS[head](
+        source,
+        config=config,
+        vocab_size=vocab_size,
+        max_length=max_length,
+        tokenizer=tokenizer,
+        training=training,
+        device=device,
+    )
 
 
 def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,9 +181,11 @@ def pretrain(
         "model_type": "bert",
         "vocab_size": len(tokenizer),
         "max_position_embeddings": how.max_length,
+        "pad_token_id": int(tokenizer.pad_token_id),
     }
-    sizes |= {"pad_token_id": int(tokenizer.pad_token_id), **sizes_of(config)}
-    base = library.AutoModel.from_config(library.AutoConfig.for_model(**sizes))
+    base = library.AutoModel.from_config(
+        library.AutoConfig.for_model(**{**sizes, **sizes_of(config)})
+    )
     gaps = _Gaps(base, tokenizer, sequences, device)
     batches, state = (
         LengthBatches(sequences.lengths, how.training),

@@ -63,19 +63,17 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         device: str | None = None,
     ) -> None:
         super().__init__(share=share)
-        sizes: dict[str, Any] = {
-            "vocab_size": vocab_size,
-            "max_length": max_length,
-            "max_output_length": 16,
-        }
-        sizes |= {
-            "config": config,
-            "tokens": tokens,
-            "stand_ins": stand_ins,
-            "batch_tokens": batch_tokens,
-        }
         self.model: EncoderDecoder = EncoderDecoder(
-            source, **sizes, training=training, device=device
+            source,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            max_output_length=16,
+            config=config,
+            tokens=tokens,
+            stand_ins=stand_ins,
+            batch_tokens=batch_tokens,
+            training=training,
+            device=device,
         )
         self.max_length = max_length
 

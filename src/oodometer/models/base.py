@@ -280,33 +280,37 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
     return checked
 
 
+def _distributions(
+    targets: Array, rows: int, classes: Sequence[int | str] | None
+) -> tuple[Array, tuple[int | str, ...]]:
+    """Distributions as targets, float32, and the classes; an error where they are none."""
+    if classes is None:
+        raise UsageError(
+            "expected classes= with distributions as targets, got none; name them in order"
+        )
+    array, shape = np.asarray(targets, dtype=np.float32), (rows, len(classes))
+    if array.shape != shape:
+        got, remedy = f"shape {array.shape}", "give one distribution over the classes an input"
+        raise InputError(f"targets of the shape {shape}", got=got, remedy=remedy, column="targets")
+    wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            "a distribution that sums to 1",
+            got=str(array[row].tolist())[:60],
+            remedy="divide it by its sum",
+            row=row + 1,
+            column="targets",
+        )
+    return array, tuple(classes)
+
+
 def class_codes(
     targets: Any, rows: int, classes: Sequence[int | str] | None
 ) -> tuple[Array, tuple[int | str, ...]]:
     """Positions of targets among the classes, int64, (sample,), or distributions as float32; and the classes."""
     if isinstance(targets, np.ndarray) and targets.ndim == 2:
-        if classes is None:
-            raise UsageError(
-                "expected classes= with distributions as targets, got none; name them in order"
-            )
-        array, shape = np.asarray(targets, dtype=np.float32), (rows, len(classes))
-        if array.shape != shape:
-            got, remedy = f"shape {array.shape}", "give one distribution over the classes an input"
-            raise InputError(
-                f"targets of the shape {shape}", got=got, remedy=remedy, column="targets"
-            )
-        wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            got, remedy = str(array[row].tolist())[:60], "divide it by its sum"
-            raise InputError(
-                "a distribution that sums to 1",
-                got=got,
-                remedy=remedy,
-                row=row + 1,
-                column="targets",
-            )
-        return array, tuple(classes)
+        return _distributions(targets, rows, classes)
     labels: list[Any] = [label.item() if hasattr(label, "item") else label for label in targets]
     if len(labels) != rows:
         raise _other_number(rows, len(labels))

@@ -211,9 +211,13 @@ def train_word2vec(
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
         rate = model.alpha - (model.alpha - model.min_alpha) * done / epochs
         if done < epochs:
-            left: dict[str, Any] = {"epochs": epochs - done, "start_alpha": rate}
-            left["callbacks"] = [_Watch(folder, name, done, epochs, progress)]
-            model.train(texts, total_examples=model.corpus_count, **left)
+            model.train(
+                texts,
+                total_examples=model.corpus_count,
+                epochs=epochs - done,
+                start_alpha=rate,
+                callbacks=[_Watch(folder, name, done, epochs, progress)],
+            )
     except RuntimeError as error:
         expected = f"words that occur {least_count} times"
         raise InputError(expected, got="none", remedy="give more texts", column="text") from error
@@ -302,15 +306,22 @@ def train_glove(
     if not len(pairs[2]):
         expected = f"words that occur {least_count} times near each other"
         raise InputError(expected, got="none", remedy="give more texts", column="text")
-    how: dict[str, Any] = {
-        "epochs": epochs,
-        "batch_size": BATCH,
-        "learning_rate": 0.04,
-        "seed": seed,
-    }
-    training = TrainingConfig(**how, clip=None, epsilon=1e-12)
-    kept: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
-    factors = fit_factors(pairs, len(vocabulary), dimensions=dimensions, training=training, **kept)
+    training = TrainingConfig(
+        epochs=epochs,
+        batch_size=BATCH,
+        learning_rate=0.04,
+        seed=seed,
+        clip=None,
+        epsilon=1e-12,
+    )
+    factors = fit_factors(
+        pairs,
+        len(vocabulary),
+        dimensions=dimensions,
+        training=training,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
     matrix = (factors[0] + factors[1])[2:, :-1]
     return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
 

@@ -175,19 +175,16 @@ def train_each(
     ``kept_in`` are loaded. ``progress`` counts thousandths of a model.
     """
     if engine == (None, None):
-        out = []
-        for index, model in enumerate(models):
-            tell = part_of(progress, index, len(models), STEPS)
-            member = None if kept_in is None else member_of(model, index, kept_in)
-            if member is None:
-                fit(model, checkpoint=None, progress=tell)
-            elif member.is_finished:
-                model = load(member)
-                tell(1, 1)
-            else:
-                _train(member, fit, tell)
-            out.append(model)
-        return out
+        return [
+            _trained(
+                model,
+                None if kept_in is None else member_of(model, index, kept_in),
+                fit,
+                load,
+                part_of(progress, index, len(models), STEPS),
+            )
+            for index, model in enumerate(models)
+        ]
     devices = {_device(model) for model in models}
     runner = task_engine(*engine, gpu=any(device != "cpu" and on_gpu(device) for device in devices))
     assert runner is not None
@@ -197,31 +194,56 @@ def train_each(
         else TemporaryDirectory(prefix="oodometer-") as folder
     ):
         members = [member_of(model, index, Path(folder)) for index, model in enumerate(models)]
-        existing = [member for member in members if member is not None]
-        pending = [member for member in existing if not member.is_finished]
-        done = len(existing) - len(pending)
-
-        def tell_done(more: int) -> None:
-            nonlocal done
-            done += more
-            if progress is not None:
-                if more:  # as a training that is not kept: told of before its end
-                    progress(STEPS * done - 1, STEPS * len(existing))
-                progress(STEPS * done, STEPS * len(existing))
-
-        tell_done(0)
-        gpu = any(_device(member.model) != "cpu" for member in pending)
-        run_tasks(runner, _Training(fit, gpu), pending, on_done=lambda _: tell_done(1))
-        lost = next((member for member in pending if not member.is_finished), None)
-        if lost is not None:
-            raise WorkError(
-                f"a model was trained, and {lost.kept} does not hold it: the workers write to folders of other "
-                "machines; name a checkpoint folder that all of them see, such as one of a shared disk"
-            )
+        _train_on(runner, [member for member in members if member is not None], fit, progress)
         return [
             model if member is None else load(member)
             for model, member in zip(models, members, strict=True)
         ]
+
+
+def _trained(
+    model: Any,
+    member: Member | None,
+    fit: Callable[..., Any],
+    load: Callable[[Member], Any],
+    progress: Progress,
+) -> Any:
+    """A model trained here, or loaded where it is kept and finished."""
+    if member is None:
+        fit(model, checkpoint=None, progress=progress)
+        return model
+    if member.is_finished:
+        model = load(member)
+        progress(1, 1)
+        return model
+    _train(member, fit, progress)
+    return model
+
+
+def _train_on(
+    engine: Engine, members: Sequence[Member], fit: Callable[..., Any], progress: Progress | None
+) -> None:
+    """Train those members that are not finished as tasks of an engine; `WorkError` where one does not arrive here."""
+    pending = [member for member in members if not member.is_finished]
+    done = len(members) - len(pending)
+
+    def tell_done(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            if more:  # as a training that is not kept: told of before its end
+                progress(STEPS * done - 1, STEPS * len(members))
+            progress(STEPS * done, STEPS * len(members))
+
+    tell_done(0)
+    gpu = any(_device(member.model) != "cpu" for member in pending)
+    run_tasks(engine, _Training(fit, gpu), pending, on_done=lambda _: tell_done(1))
+    lost = next((member for member in pending if not member.is_finished), None)
+    if lost is not None:
+        raise WorkError(
+            f"a model was trained, and {lost.kept} does not hold it: the workers write to folders of other "
+            "machines; name a checkpoint folder that all of them see, such as one of a shared disk"
+        )
 
 
 def train_deep_ensemble(

@@ -113,13 +113,11 @@ def mixed(
     for (part, _), count in zip(parts, counts, strict=True):
         if count:  # both sets as one, without what only one of them has
             more = _repeated(part, count, seed)
-            lacking = [
-                what
-                for what in ("types", "ids")
-                if not (len(getattr(out, what)) and len(getattr(more, what)))
-            ]
-            gone: dict[str, Any] = dict.fromkeys(lacking, ())
-            out = replace(out, **gone) + replace(more, **gone)
+            if not (len(out.types) and len(more.types)):
+                out, more = replace(out, types=()), replace(more, types=())
+            if not (len(out.ids) and len(more.ids)):
+                out, more = replace(out, ids=()), replace(more, ids=())
+            out = out + more
     return out.take(np.random.default_rng(seed).permutation(len(out)).tolist())
 
 
@@ -206,8 +204,8 @@ def inoculate(
         """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
         data = mixture(dose)
         name = fingerprint({"options": about, "data": data.fingerprint, "classes": classes})
-        how: dict[str, Any] = {"classes": classes, "progress": tell}
-        model = kept(target, name, lambda state: make().fit(data, checkpoint=state, **how), tell)
+        fit = lambda state: make().fit(data, classes=classes, checkpoint=state, progress=tell)  # noqa: E731
+        model = kept(target, name, fit, tell)
         if home is None:
             bases.setdefault(_shares(dose), model)
         return model
@@ -235,8 +233,13 @@ def inoculate(
         data = batches_of(targets[dose.of], dose.steps, training.batch_size, training.seed)
         start = {"options": about, "start": mixture(dose).fingerprint, "data": data.fingerprint}
         name = fingerprint({**start, "classes": classes, "further": repr(training)})
-        how: dict[str, Any] = {"training": replace(training, epochs=1), "progress": second}
-        go_on = lambda state: copy.deepcopy(base).fit_further(data, checkpoint=state, **how)  # noqa: E731
+        once = replace(training, epochs=1)
+
+        def go_on(state: Path | None) -> TorchClassifier:
+            return copy.deepcopy(base).fit_further(
+                data, training=once, checkpoint=state, progress=second
+            )
+
         return Inoculated(dose, kept(Path(dose.name), name, go_on, second), total + added, counts)
 
     return [

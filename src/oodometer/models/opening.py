@@ -75,28 +75,29 @@ def open_classifier(
         _check_order(name, loaded.classes, classes)
         return _renamed(loaded, classes)
     if path.exists() and not (path / "config.json").is_file():
-        got = (
-            "a file"
-            if path.is_file()
-            else ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
-        )
-        expected = "the folder of a model, with config.json or oodometer_model.json in it"
+        got = "a file"
+        if not path.is_file():
+            got = ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
         raise InputError(
-            expected,
+            "the folder of a model, with config.json or oodometer_model.json in it",
             got=got,
             file=name,
             remedy="name the folder that save_pretrained, or save, wrote",
         )
+    return _renamed(_of_transformers(name, max_length, device), classes)
+
+
+def _of_transformers(name: str, max_length: int | None, device: str | None) -> Classifier:
+    """A Hugging Face classifier of texts or images, or a ranker, by folder or hub name."""
     config = load_pretrained("AutoConfig", name, expected="a classifier")
     kinds = list(getattr(config, "architectures", None) or [])
-    text, image = (any(entry.endswith(task) for entry in kinds) for task in (_TEXT, _IMAGE))
-    if text or image:
-        ranks = text and config.num_labels == 1 and config.problem_type != "regression"
-        kind: Any = kind_named(
-            "response-ranker" if ranks else "encoder" if text else "image-encoder"
-        )
-        options = {"max_length": max_length} if text else {}
-        return _renamed(kind.from_pretrained(name, device=device, **options), classes)
+    if any(kind.endswith(_TEXT) for kind in kinds):
+        ranks = config.num_labels == 1 and config.problem_type != "regression"
+        text: Any = kind_named("response-ranker" if ranks else "encoder")
+        return text.from_pretrained(name, device=device, max_length=max_length)  # type: ignore[no-any-return]
+    if any(kind.endswith(_IMAGE) for kind in kinds):
+        image: Any = kind_named("image-encoder")
+        return image.from_pretrained(name, device=device)  # type: ignore[no-any-return]
     got = ", ".join(kinds) or f"a {config.model_type} without a head"
     remedy = "fine-tune it to a classification first (Encoder.fit, or transformers)"
     raise InputError("a classifier of texts or images", got=got, remedy=remedy, file=name)
@@ -162,25 +163,30 @@ def _of_object(
             expected, got=repr(given)[:80], file=name, remedy="name a function that returns one"
         )
     if _needs_nothing(given):
-        try:
-            made = given()
-        except (Exception, SystemExit) as error:  # somebody else's code
-            got = f"{type(error).__name__}: {error}"[:160]
-            raise InputError(
-                "a function that gives a model", got=got, file=name, remedy="mend it"
-            ) from error
-        if made is given or (
-            callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")
-        ):
-            raise InputError(
-                "a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch"
-            )
-        return _of_object(made, name, gives, classes, device)
+        return _of_object(_made_by(given, name), name, gives, classes, device)
     from .outside import FunctionClassifier
 
     return FunctionClassifier(
         given, gives=_checked(gives) or "probabilities", classes=classes, name=name
     )
+
+
+def _made_by(function: Callable[[], Any], name: str) -> Any:
+    """What a function without arguments gives; `InputError` where it fails, or gives another such function."""
+    try:
+        made = function()
+    except (Exception, SystemExit) as error:  # somebody else's code
+        got = f"{type(error).__name__}: {error}"[:160]
+        raise InputError(
+            "a function that gives a model", got=got, file=name, remedy="mend it"
+        ) from error
+    if made is function or (
+        callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")
+    ):
+        raise InputError(
+            "a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch"
+        )
+    return made
 
 
 def _needs_nothing(function: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, ClassVar, Self, final
 
@@ -236,12 +236,15 @@ class ResponseRanker(TransformerClassifier):
         device: str | None = None,
     ) -> None:
         training = training or TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-5)
-        sizes: dict[str, Any] = {
-            "config": config,
-            "vocab_size": vocab_size,
-            "max_length": max_length,
-        }
-        super().__init__(source, **sizes, tokenizer=tokenizer, training=training, device=device)
+        super().__init__(
+            source,
+            config=config,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            tokenizer=tokenizer,
+            training=training,
+            device=device,
+        )
         if head not in HEADS:
             raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
         self.head, self.layers = head, layers
@@ -350,12 +353,12 @@ class ResponseRanker(TransformerClassifier):
 
     def _scores(self, net: Any, ids: Any, real: Any, types: Any) -> Any:  # type: ignore[override]
         encoder = net["encoder"] if self.head == "means" else net
-        given: dict[str, Any] = {"input_ids": ids, "attention_mask": real.long()}
+        forward = partial(encoder, input_ids=ids, attention_mask=real.long())
         if getattr(encoder.config, "type_vocab_size", 0) > 1:
-            given["token_type_ids"] = types.long()
+            forward = partial(forward, token_type_ids=types.long())
         if self.head == "means":
             # s = sum_k w_k u_k v_k, u and v the means of the hidden states of both parts, each of length 1
-            hidden = net["dropout"](encoder(**given).last_hidden_state)
+            hidden = net["dropout"](forward().last_hidden_state)
             context, reply = (
                 load_torch().nn.functional.normalize(
                     (hidden * part[..., None]).sum(1), dim=1
@@ -363,7 +366,7 @@ class ResponseRanker(TransformerClassifier):
                 for part in ((real & ~types).to(hidden.dtype), types.to(hidden.dtype))
             )
             return net["score"](context * reply)[:, 0]
-        logits = net(**given).logits
+        logits = forward().logits
         return logits[:, 1] - logits[:, 0] if self._difference else logits[:, 0]
 
     def _gathered(self, encoded: Pairs, answers: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -598,12 +601,14 @@ class FrozenRanker(TorchClassifier):
             self._encoder.tokenizer,
             self._encoder.net.to("cpu").requires_grad_(False),
         )
-        how = {
-            "truncation": True,
-            "max_length": self.max_length,
-            "padding": True,
-            "return_tensors": "pt",
-        }
+        pieces_of = partial(
+            tokenizer,
+            truncation=True,
+            max_length=self.max_length,
+            padding=True,
+            return_tensors="pt",
+            return_offsets_mapping=True,
+        )
         whole, target, net = (
             self._encode(self._inputs(data)),
             torch.from_numpy(positions_of(data)),
@@ -622,7 +627,7 @@ class FrozenRanker(TorchClassifier):
             texts = [contexts[row][-1 - at] for row, at in places]
             pieces, states, spans = [], [], []
             for first in range(0, len(texts), 16):
-                given = tokenizer(texts[first : first + 16], return_offsets_mapping=True, **how)
+                given = pieces_of(texts[first : first + 16])
                 spans += list(given["offset_mapping"].numpy())
                 pieces.append(
                     encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_()

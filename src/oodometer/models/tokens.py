@@ -90,9 +90,12 @@ def train_byte_pieces(
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer, inner.decoder = before, decoders.ByteLevel()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    how: dict[str, Any] = {"vocab_size": size, "min_frequency": min_frequency}
     trainer = trainers.BpeTrainer(
-        **how, special_tokens=list(special), initial_alphabet=letters, show_progress=False
+        vocab_size=size,
+        min_frequency=min_frequency,
+        special_tokens=list(special),
+        initial_alphabet=letters,
+        show_progress=False,
     )
     inner.train_from_iterator(texts, trainer)
     return inner
@@ -100,9 +103,12 @@ def train_byte_pieces(
 
 def with_marks(inner: Any, max_length: int) -> Any:
     """The tokenizer as transformers' own; a text becomes [CLS] text [SEP], a pair [CLS] text [SEP] other [SEP]."""
-    marks: dict[str, Any] = {f"{mark[1:-1].lower()}_token": mark for mark in MARKS}
     return wrapped(
-        inner, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", model_max_length=max_length, **marks
+        inner,
+        "[CLS] $A [SEP]",
+        "[CLS] $A [SEP] $B:1 [SEP]:1",
+        model_max_length=max_length,
+        **{f"{mark[1:-1].lower()}_token": mark for mark in MARKS},
     )
 
 
@@ -137,8 +143,9 @@ def learn_words(texts: Iterable[str]) -> Any:
 
     inner = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    how: dict[str, Any] = {"vocab_size": 2**31, "min_frequency": 1, "special_tokens": list(SPECIAL)}
-    trainer = trainers.WordLevelTrainer(**how, show_progress=False)
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=2**31, min_frequency=1, special_tokens=list(SPECIAL), show_progress=False
+    )
     # A special token in a text is no word, and white space is what Python takes for it.
     plain = (" ".join(word for word in text.split() if word not in SPECIAL) for text in texts)
     inner.train_from_iterator(plain, trainer)
@@ -166,8 +173,15 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
 
 def _wrapped(inner: Any) -> Any:
     """The tokenizer as transformers' own, with the end token after each text."""
-    marks: dict[str, Any] = {"pad_token": PADDING, "eos_token": END, "unk_token": UNKNOWN}
-    return wrapped(inner, f"$A {END}", f"$A $B {END}", **marks, clean_up_tokenization_spaces=False)
+    return wrapped(
+        inner,
+        f"$A {END}",
+        f"$A $B {END}",
+        pad_token=PADDING,
+        eos_token=END,
+        unk_token=UNKNOWN,
+        clean_up_tokenization_spaces=False,
+    )
 
 
 MOST_LETTERS = 500  # the rest are unknown

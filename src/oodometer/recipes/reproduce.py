@@ -76,28 +76,50 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
     Raises `UsageError` for an unknown paper, scale, model or task and for an engine or workers that a paper has no use
     for, `InputError` for an ``out`` that is no folder, `WorkError` where a worker died or does not see ``out``.
     """
-    paper, scale, only, tasks = options.paper, options.scale, options.only, options.tasks
-    out, engine, workers = options.out, options.engine, options.workers
+    paper, scale = options.paper, options.scale
     recipe = find_recipe(paper)
+    _check(options, recipe)
+    usual = Path("reproduce") / f"{paper}-{scale}"
+    folder = _made_folder(usual if options.out is None else Path(options.out))
+    workspace = Workspace(folder)
+    chosen = tuple(dict.fromkeys((*options.only, *options.tasks)))
+    origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
+    beside = _workers(options, origin) if recipe.side_by_side else None
+    steps = recipe.steps(scale, chosen)
+    about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
+    with running(Kept(folder, about)) as kept:
+        runs = run_steps(steps, workspace, options.report, beside, kept)
+    result = recipe.result(workspace)
+    return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
+
+
+def _check(options: ReproduceOptions, recipe: Recipe) -> None:
+    """`UsageError` where the recipe does not know what is asked for."""
+    scale = options.scale
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
     for what, option, named, known in (
-        ("model", "only", only, recipe.models(scale)),
-        ("task", "task", tasks, recipe.tasks(scale)),
+        ("model", "only", options.only, recipe.models(scale)),
+        ("task", "task", options.tasks, recipe.tasks(scale)),
     ):
         unknown = [name for name in named if name not in known]
         if unknown and not known:
             raise UsageError(
-                f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{option} out"
+                f"{options.paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{option} out"
             )
         if unknown:
             raise UsageError(
                 f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}"
             )
-    for name, value in (("engine", engine), ("workers", workers if workers != 1 else None)):
+    workers = options.workers if options.workers != 1 else None
+    for name, value in (("engine", options.engine), ("workers", workers)):
         if value is not None and not recipe.side_by_side:
-            raise UsageError(f"{paper} does its steps one after another; leave --{name} out")
-    folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
+            raise UsageError(
+                f"{options.paper} does its steps one after another; leave --{name} out"
+            )
+
+
+def _made_folder(folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise InputError(
             "a folder", got="a file", remedy="name another with --out", file=str(folder)
@@ -108,20 +130,15 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
         raise WorkError(
             f"cannot make the folder {folder}: {error.strerror}; name another with --out"
         ) from error
-    workspace = Workspace(folder)
-    chosen = tuple(dict.fromkeys((*only, *tasks)))
-    origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
-    beside: Workers | None = None
-    many = workers or usual_workers() if recipe.side_by_side else 1
-    if engine is None and many > 1:
-        beside = Workers(origin, ProcessEngine(many), max(1, cores() // many))
-    elif engine is not None:
+    return folder
+
+
+def _workers(options: ReproduceOptions, origin: Origin) -> Workers | None:
+    """What does steps side by side: an engine that is named, else as many processes as asked for; None for one."""
+    if options.engine is not None:
         from ..models.torch.library import on_gpu
 
-        beside = Workers(origin, present(task_engine(engine, workers, gpu=on_gpu(None))))
-    steps = recipe.steps(scale, chosen)
-    about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
-    with running(Kept(folder, about)) as kept:
-        runs = run_steps(steps, workspace, options.report, beside, kept)
-    result = recipe.result(workspace)
-    return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
+        engine = present(task_engine(options.engine, options.workers, gpu=on_gpu(None)))
+        return Workers(origin, engine)
+    many = options.workers or usual_workers()
+    return Workers(origin, ProcessEngine(many), max(1, cores() // many)) if many > 1 else None

@@ -39,107 +39,126 @@ def run_steps(
     names = [step.name for step in steps]
     if len(set(names)) < len(names):
         raise UsageError(f"two steps have the same name among {', '.join(names)}")
-    marks, total = fingerprints(steps), sum(step.weight for step in steps) or 1.0
-    runs: dict[str, StepRun] = {}
-    done = 0.0
-
-    def say(what: str, more: float = 0.0) -> None:
-        if report is not None:
-            report(what, (done + more) / total)
-
-    def finished(step: Step, spent: Spent, before: bool = False) -> None:
-        nonlocal done
-        runs[step.name] = StepRun(
-            step.name, before, float(spent["seconds"]), float(spent["cpu_seconds"])
-        )
-        done += step.weight
-        if kept is not None:
-            kept.tell(len(runs), len(steps), int(not before))
-
-    pending = []
-    for step in steps:
-        stamp = {} if step.always else workspace.stamp(step.name)
-        same = stamp.get("mark") == marks[step.name] and _are_there(workspace, step)
-        if same and checksum_of_files(workspace.folder, step.files) != stamp["files"]:
-            made_anew(
-                workspace.folder / stamp_of(step.name),
-                f"a file of the step {step.name} has changed since",
-            )
-            same = False
-        if same:
-            finished(step, stamp, before=True)
-        else:
-            pending.append(step)
-    checks = {name: check for step in pending for name, check in step.checks.items()}
-    if checks:
-        say("looking for what the run needs", -done)
-        check_all(checks.items())
+    run = _Run(steps, workspace, report, kept)
+    pending = [step for step in steps if not run.keep(step)]
+    run.check(pending)
     side_by_side = [step for step in pending if not step.always]
     if workers is not None and side_by_side:
-        weights = {step.name: float(step.weight) for step in steps}
-        chains = dict(
-            weights
-        )  # weight of each step and of the heaviest chain of steps that wait for it
-        for step in reversed(steps):  # whoever needs a step stands behind it
-            for name in step.needs:
-                chains[name] = max(chains[name], weights[name] + chains[step.name])
-        side_by_side.sort(
-            key=lambda step: -chains[step.name]
-        )  # the order of the list where chains are as long
-        indices = {step.name: index for index, step in enumerate(side_by_side)}
-        lost = next(
-            (step.name for step in side_by_side if not {*indices, *runs}.issuperset(step.needs)),
-            None,
-        )
-        if lost is not None:
-            raise WorkError(f"the step {lost} needs one that no run does; report it")
-        for step in side_by_side:
-            workspace.forget(step.name)  # its files are gone, or are of other settings
-        say(
-            f"{len(side_by_side)} steps on the engine {getattr(workers.engine, 'name', type(workers.engine).__name__)}"
-        )
-
-        def arrived(name: str, _: None) -> None:
-            step = side_by_side[indices[name]]
-
-            def is_there() -> bool:
-                return workspace.stamp(name).get("mark") == marks[name] and _are_there(
-                    workspace, step
-                )
-
-            _wait_for(
-                is_there,
-                f"workers did the step {name}, and {workspace.folder} does not hold all its files",
-            )
-            finished(step, workspace.stamp(name))
-            say(step.about)
-
-        workspace.folder.mkdir(
-            parents=True, exist_ok=True
-        )  # a worker that does not see it is on another disk
-        task = Task(workers.origin, workspace.folder.absolute(), marks, workers.threads)
-        awaited = (
-            [indices[name] for name in step.needs if name in indices] for step in side_by_side
-        )
-        needs = dict(enumerate(awaited))
-        try:
-            with workers.origin.known(steps):
-                run_tasks(workers.engine, task, list(indices), needs=needs, on_result=arrived)
-        finally:
-            with suppress(OSError):  # a lock is held by a worker that is still at it
-                (workspace.folder / _LOCKS).rmdir()
+        run.do_with(workers, side_by_side)
     for step in pending:
-        if step.name not in runs:
-            say(step.about)
-
-            def progress(part: int, of: int, step: Step = step) -> None:
-                if of:
-                    say(step.about, step.weight * part / of)
-
-            finished(step, do_step(step, workspace, marks[step.name], progress))
+        if step.name not in run.runs:
+            run.do_here(step)
     if report is not None:
         report("done", 1.0)
-    return [runs[name] for name in names]
+    return [run.runs[name] for name in names]
+
+
+class _Run:
+    """A run under way: its steps and their marks, what became of those that are done, and who is told of it."""
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        workspace: Workspace,
+        report: Report | None,
+        kept: Kept | None,
+    ) -> None:
+        self.steps, self.workspace, self.report, self.kept = steps, workspace, report, kept
+        self.marks = fingerprints(steps)
+        self.total_weight = sum(step.weight for step in steps) or 1.0
+        self.done_weight = 0.0
+        self.runs: dict[str, StepRun] = {}
+
+    def say(self, what: str, more: float = 0.0) -> None:
+        """Report what is being done; ``more`` weight than that of the finished steps is behind."""
+        if self.report is not None:
+            self.report(what, (self.done_weight + more) / self.total_weight)
+
+    def finish(self, step: Step, spent: Spent, before: bool = False) -> None:
+        """Remember that a step is done, or was done by a run ``before``."""
+        seconds, cpu_seconds = float(spent["seconds"]), float(spent["cpu_seconds"])
+        self.runs[step.name] = StepRun(step.name, before, seconds, cpu_seconds)
+        self.done_weight += step.weight
+        if self.kept is not None:
+            self.kept.tell(len(self.runs), len(self.steps), int(not before))
+
+    def is_there(self, step: Step) -> bool:
+        """Whether the workspace remembers this very step and has all its files."""
+        mark = self.workspace.stamp(step.name).get("mark")
+        return mark == self.marks[step.name] and _are_there(self.workspace, step)
+
+    def keep(self, step: Step) -> bool:
+        """Whether an earlier run left the step unchanged, which then counts as finished."""
+        if step.always or not self.is_there(step):
+            return False
+        stamp, folder = self.workspace.stamp(step.name), self.workspace.folder
+        if checksum_of_files(folder, step.files) != stamp["files"]:
+            made_anew(
+                folder / stamp_of(step.name), f"a file of the step {step.name} has changed since"
+            )
+            return False
+        self.finish(step, stamp, before=True)
+        return True
+
+    def check(self, pending: Sequence[Step]) -> None:
+        """Do every check of the steps that are to be done."""
+        checks = {name: check for step in pending for name, check in step.checks.items()}
+        if checks:
+            self.say("looking for what the run needs", -self.done_weight)
+            check_all(checks.items())
+
+    def do_here(self, step: Step) -> None:
+        """Do a step in this process."""
+
+        def progress(part: int, of: int) -> None:
+            if of:
+                self.say(step.about, step.weight * part / of)
+
+        self.say(step.about)
+        self.finish(step, do_step(step, self.workspace, self.marks[step.name], progress))
+
+    def do_with(self, workers: Workers, pending: Sequence[Step]) -> None:
+        """Do steps as tasks of an engine, those with the heaviest chain behind them first."""
+        chains, folder = _chains(self.steps), self.workspace.folder
+        ordered = {s.name: s for s in sorted(pending, key=lambda step: -chains[step.name])}
+        for step in ordered.values():
+            if not {*ordered, *self.runs}.issuperset(step.needs):
+                raise WorkError(f"the step {step.name} needs one that no run does; report it")
+        for name in ordered:
+            self.workspace.forget(name)  # its files are gone, or are of other settings
+        engine = getattr(workers.engine, "name", type(workers.engine).__name__)
+        self.say(f"{len(ordered)} steps on the engine {engine}")
+
+        def arrived(name: str, _: None) -> None:
+            step = ordered[name]
+            lost = f"workers did the step {name}, and {folder} does not hold all its files"
+            _wait_for(lambda: self.is_there(step), lost)
+            self.finish(step, self.workspace.stamp(name))
+            self.say(step.about)
+
+        folder.mkdir(parents=True, exist_ok=True)  # who does not see it is on another disk
+        task = Task(workers.origin, folder.absolute(), self.marks, workers.threads)
+        indices = {name: index for index, name in enumerate(ordered)}
+        needs = {
+            indices[name]: [indices[need] for need in step.needs if need in indices]
+            for name, step in ordered.items()
+        }
+        try:
+            with workers.origin.known(self.steps):
+                run_tasks(workers.engine, task, list(ordered), needs=needs, on_result=arrived)
+        finally:
+            with suppress(OSError):  # a lock is held by a worker that is still at it
+                (folder / _LOCKS).rmdir()
+
+
+def _chains(steps: Sequence[Step]) -> dict[str, float]:
+    """The weight of each step together with the heaviest chain of steps that wait for it."""
+    weights = {step.name: float(step.weight) for step in steps}
+    chains = dict(weights)
+    for step in reversed(steps):  # whoever needs a step stands behind it
+        for name in step.needs:
+            chains[name] = max(chains[name], weights[name] + chains[step.name])
+    return chains
 
 
 def do_step(step: Step, workspace: Workspace, mark: str, progress: Progress) -> Spent:

@@ -122,37 +122,10 @@ def dominoes(
     ([[[7], [50]], [[9], [60]]], ('cat', 'dog'))
     """
     correlation = check_number("correlation", correlation, 1)
-    halves = pixels(simple), pixels(complex)
-    channels = {images.shape[-1] for images in halves}
-    if len(channels) > 1 and channels != {1, 3}:
-        expected = "images of the same number of channels, or grey ones beside coloured ones"
-        got = " and ".join(str(images.shape[-1]) for images in halves)
-        raise InputError(expected, got=got, remedy="convert them to RGB", column="image")
-    height, width = (max(images.shape[axis] for images in halves) for axis in (1, 2))
-    padded = []
-    for (
-        images
-    ) in halves:  # in the middle of black ones of the larger sides, grey ones in every channel
-        more = [height - images.shape[1], width - images.shape[2]]
-        around = [(side // 2, side - side // 2) for side in more]
-        whole = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
-        padded.append(
-            np.repeat(whole, max(channels), axis=-1) if whole.shape[-1] < max(channels) else whole
-        )
-    upper, lower = padded
+    upper, lower = _of_one_size(pixels(simple), pixels(complex))
     simple_codes, simple_names = coded(simple)
     codes, names = coded(complex)
-    if set(names) <= set(simple_names):
-        partners = positions(names, simple_names)
-    elif len(names) == len(simple_names):
-        partners = list(range(len(names)))
-    else:
-        got = f"{len(names)} complex and {len(simple_names)} simple classes of other names"
-        remedy = "give them the same names, or as many of one as of the other"
-        raise InputError(
-            "a simple class for each complex class", got=got, remedy=remedy, column="label"
-        )
-    partner = np.array(partners, dtype=np.int64)[codes]
+    partner = np.array(_partners(names, simple_names), dtype=np.int64)[codes]
     rng = np.random.default_rng(check_seed(seed))
     classes = len(simple_names)
     if randomized:
@@ -175,6 +148,38 @@ def dominoes(
         name=f"{simple.name} above {complex.name}",
         inputs=np.concatenate([upper[chosen], lower], axis=1),
         source=", ".join(name for name in (simple.source, complex.source) if name),
+    )
+
+
+def _of_one_size(*halves: Array) -> list[Array]:
+    """Images in the middle of black ones of the larger sides, grey ones in every channel."""
+    channels = {images.shape[-1] for images in halves}
+    if len(channels) > 1 and channels != {1, 3}:
+        expected = "images of the same number of channels, or grey ones beside coloured ones"
+        got = " and ".join(str(images.shape[-1]) for images in halves)
+        raise InputError(expected, got=got, remedy="convert them to RGB", column="image")
+    height, width = (max(images.shape[axis] for images in halves) for axis in (1, 2))
+    padded = []
+    for images in halves:
+        more = [height - images.shape[1], width - images.shape[2]]
+        around = [(side // 2, side - side // 2) for side in more]
+        whole = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
+        grey = whole.shape[-1] < max(channels)
+        padded.append(np.repeat(whole, max(channels), axis=-1) if grey else whole)
+    return padded
+
+
+def _partners(names: Sequence[Any], simple_names: Sequence[Any]) -> Sequence[int]:
+    """The place of the simple class that each class is paired with."""
+    if set(names) <= set(simple_names):
+        return positions(names, simple_names)
+    if len(names) == len(simple_names):
+        return range(len(names))
+    raise InputError(
+        "a simple class for each complex class",
+        got=f"{len(names)} complex and {len(simple_names)} simple classes of other names",
+        remedy="give them the same names, or as many of one as of the other",
+        column="label",
     )
 
 
@@ -208,8 +213,13 @@ def flip_labels(data: Dataset, rate: float, seed: int = 0) -> Flipped:
     codes, classes = coded(data)
     if len(classes) < 2:
         got, remedy = f"{classes[0]!r} alone", "a label can only be flipped to another class"
-        where: dict[str, Any] = {"file": data.source or None, "column": "label"}
-        raise InputError("labels of at least two classes", got=got, remedy=remedy, **where)
+        raise InputError(
+            "labels of at least two classes",
+            got=got,
+            remedy=remedy,
+            file=data.source or None,
+            column="label",
+        )
     rng = np.random.default_rng(check_seed(seed))
     rows = np.sort(rng.choice(len(codes), round(rate * len(codes)), replace=False))
     others = rng.integers(len(classes) - 1, size=len(rows))

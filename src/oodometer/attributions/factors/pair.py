@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,52 +32,51 @@ def aligned(words: Words) -> Alignment:
     return _aligned(words.words, int((words.parts == 0).sum()))
 
 
-@lru_cache(
-    maxsize=1 << 13
-)  # every model and every method of attribution asks for the same examples
+# every model and every method of attribution asks for the same examples
+@lru_cache(maxsize=1 << 13)
 def _aligned(words: tuple[str, ...], split: int) -> Alignment:
-    positions = [
-        position for position, word in enumerate(words) if any(sign.isalnum() for sign in word)
-    ]
-    a = [position for position in positions if position < split]
-    b = [position for position in positions if position >= split]
     lower = [word.lower() for word in words]
-    # pairs of positions of a longest common subsequence, the earliest in a
-    first, second = [lower[position] for position in a], [lower[position] for position in b]
-    longest = [
-        [0] * (len(b) + 1) for _ in range(len(a) + 1)
-    ]  # of what is left of a and b; cells of an array are slow
-    for i in range(len(a) - 1, -1, -1):
+    positions = [at for at, word in enumerate(words) if any(sign.isalnum() for sign in word)]
+    a = [at for at in positions if at < split]
+    b = [at for at in positions if at >= split]
+    places = _common_subsequence([lower[at] for at in a], [lower[at] for at in b])
+    shared = tuple((a[i], b[j]) for i, j in places)
+    left_a = _by_word(a, {i for i, _ in shared}, lower)
+    left_b = _by_word(b, {j for _, j in shared}, lower)
+    count = {
+        word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()
+    }
+    swapped_a, swapped_b = (
+        tuple(sorted(at for word, k in count.items() for at in left[word][:k]))
+        for left in (left_a, left_b)
+    )
+    return Alignment(shared, swapped_a, swapped_b)
+
+
+def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
+    """Pairs of places of a longest common subsequence, the earliest in the first."""
+    # lengths for what is left of both; lists, as cells of an array are slow
+    longest = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i in range(len(first) - 1, -1, -1):
         word, row, below = first[i], longest[i], longest[i + 1]
         right = 0
-        for j in range(len(b) - 1, -1, -1):
+        for j in range(len(second) - 1, -1, -1):
             if word == second[j]:
                 right = below[j + 1] + 1
             elif below[j] > right:
                 right = below[j]
             row[j] = right
-    shared = []
+    places = []
     i = j = 0
-    while i < len(a) and j < len(b):
+    while i < len(first) and j < len(second):
         if first[i] == second[j]:
-            shared.append((a[i], b[j]))
+            places.append((i, j))
             i, j = i + 1, j + 1
-        elif longest[i][j + 1] >= longest[i + 1][j]:  # a's word is kept for later words of b
+        elif longest[i][j + 1] >= longest[i + 1][j]:  # the word is kept for later ones of second
             j += 1
         else:
             i += 1
-    left_a, left_b = (
-        _by_word(a, {i for i, _ in shared}, lower),
-        _by_word(b, {j for _, j in shared}, lower),
-    )
-    count = {
-        word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()
-    }
-    return Alignment(
-        tuple(shared),
-        tuple(sorted(position for word, k in count.items() for position in left_a[word][:k])),
-        tuple(sorted(position for word, k in count.items() for position in left_b[word][:k])),
-    )
+    return places
 
 
 def _by_word(positions: list[int], taken: set[int], lower: list[str]) -> dict[str, list[int]]:

@@ -597,14 +597,16 @@ class ResNet(ImageClassifier):
                 "expected a width of 8, 16, ..., an image_size of at least 8 and a dropout in [0, 1), got "
                 f"{width}, {image_size} and {dropout}"
             )
-        steps: dict[str, Any] = {
-            "epochs": 20,
-            "batch_size": 128,
-            "learning_rate": 0.1,
-            "warmup": 0.1,
-            "clip": None,
-        }
-        usual = TrainingConfig(**steps, weight_decay=5e-4, optimizer="sgd", schedule="cosine")
+        usual = TrainingConfig(
+            epochs=20,
+            batch_size=128,
+            learning_rate=0.1,
+            warmup=0.1,
+            clip=None,
+            weight_decay=5e-4,
+            optimizer="sgd",
+            schedule="cosine",
+        )
         super().__init__(training=training or usual, device=device)
         self.depth, self.width, self.stages, self.stem_stride = depth, width, stages, stem_stride
         self.image_size: int | tuple[int, int] = (

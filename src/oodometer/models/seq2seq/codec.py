@@ -64,27 +64,12 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     """
     given = list(texts)
     letters = sorted({letter for text in given for letter in set(text)})
-    lost = [letter for letter in letters if not letter.isspace()]
-    lost = [
-        letter
-        for letter, survives in zip(lost, _survive(tokenizer, lost), strict=True)
-        if not survives
-    ]
+    written = [letter for letter in letters if not letter.isspace()]
+    survive = _survive(tokenizer, written)
+    lost = [letter for letter, whole in zip(written, survive, strict=True) if not whole]
     if not lost:
         return {}
-    everything = "\n".join(given)
-    special = set(tokenizer.all_special_tokens)
-    free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
-    # no space, no sign that is not printed, and no combining mark, which would melt into its neighbour
-    printed = (
-        p
-        for p in free
-        if p and not any(c.isspace() or unicodedata.category(c)[0] in "MCZ" for c in p)
-    )
-    candidates = sorted(
-        (piece for piece in printed if piece not in everything),
-        key=lambda piece: (len(piece), piece),
-    )
+    candidates = _unused_pieces(tokenizer, "\n".join(given))
     result: dict[str, str] = {}
     for start in range(0, len(candidates), 256):
         some = candidates[start : start + 256]
@@ -101,6 +86,20 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
         column="output",
         remedy="give stand_ins={...} yourself, or train from scratch with config=... and tokens='pieces'",
     )
+
+
+def _unused_pieces(tokenizer: Any, text: str) -> list[str]:
+    """Pieces of the vocabulary that the text does not hold, the shortest first: without spaces, signs that are not
+    printed, and combining marks, which would melt into their neighbours.
+    """
+    special = set(tokenizer.all_special_tokens)
+    free = {piece.strip(_SPACE_MARKS) for piece in tokenizer.get_vocab() if piece not in special}
+    unused = [piece for piece in free if piece and _is_printed(piece) and piece not in text]
+    return sorted(unused, key=lambda piece: (len(piece), piece))
+
+
+def _is_printed(piece: str) -> bool:
+    return not any(c.isspace() or unicodedata.category(c)[0] in "MCZ" for c in piece)
 
 
 def _survive(tokenizer: Any, pieces: Sequence[str]) -> list[bool]:
@@ -149,9 +148,12 @@ def check_spelling(tokenizer: Any, texts: Sequence[str], stand_ins: StandIns | N
                 got = f"{back_again[start : at + 12]!r} for {text[start : at + 12]!r}"
                 remedy = "give stand_ins={what is lost: an unused token}, or train from scratch with config=... and "
                 remedy += "tokens='pieces'"
-                where: dict[str, Any] = {"row": first[text], "column": "output"}
                 raise InputError(
-                    "an output that the tokenizer can spell", got=got, remedy=remedy, **where
+                    "an output that the tokenizer can spell",
+                    got=got,
+                    remedy=remedy,
+                    row=first[text],
+                    column="output",
                 )
 
 

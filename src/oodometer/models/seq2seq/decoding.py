@@ -146,17 +146,16 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
     done = torch.zeros(rows, dtype=torch.bool, device=device)
     last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
     # transformers calls the cache of a decoder ``cache`` since version 5.24, ``past_key_values`` before.
-    cache, cache_name = (
-        None,
-        "cache" if "cache" in signature(net.forward).parameters else "past_key_values",
-    )
+    cache_name = "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
+    cache = None
     for step in range(cap):
-        more: dict[str, Any] = {"use_cache": True, "return_dict": True, cache_name: cache}
         given = net(
             encoder_outputs=kind(last_hidden_state=hidden),
             attention_mask=mask,
             decoder_input_ids=last,
-            **more,
+            use_cache=True,
+            return_dict=True,
+            **{cache_name: cache},
         )
         cache = given[cache_name]
         best, parent, token, value = _continuations(

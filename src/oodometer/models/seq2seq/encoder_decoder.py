@@ -80,21 +80,22 @@ def _plain(net: Any) -> Any:
     """The module without the options of decoding that it was published with; start, end and padding tokens stay."""
     library = load_transformers()
     own, config = net.generation_config, net.config
+    names = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
     ids: dict[str, Any] = {}
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"):
+    for name in names:
         value = getattr(own, name, None)
         ids[name] = getattr(config, name, None) if value is None else value
     if ids["decoder_start_token_id"] is None:
         ids["decoder_start_token_id"] = ids["bos_token_id"]
-    for name in ("eos_token_id", "pad_token_id", "decoder_start_token_id"):
+    for name in names[1:]:
         if ids[name] is None:
             remedy = "set it in its config.json"
             raise InputError(
                 f"a model that names its {name}", got="none", remedy=remedy, column="source"
             )
-    net.generation_config = library.GenerationConfig(**ids)
-    for name, value in ids.items():  # a saved model is built from its configuration alone
-        setattr(config, name, value)
+    net.generation_config = library.GenerationConfig(**{name: ids[name] for name in names})
+    for name in names:  # a saved model is built from its configuration alone
+        setattr(config, name, ids[name])
     return net
 
 
@@ -449,19 +450,7 @@ class EncoderDecoder(Artifact):
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)
-        given = self.stand_ins
-        if self.source is None:
-            tokenizer, given = new_tokens(inputs, outputs, self.tokens, self.vocab_size), None
-        else:  # for "auto" the stand-ins that it learnt with, or that the texts call for
-            tokenizer = load_tokenizer(self.source)
-            if isinstance(given, str):
-                learnt = stand_ins_of(self.source)
-                given = (
-                    find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
-                    if learnt is None
-                    else learnt
-                )
-        stand_ins = StandIns(given)
+        tokenizer, stand_ins = self._spelling_of(inputs, outputs)
         check_spelling(tokenizer, outputs, stand_ins)
         torch = load_torch()
         torch.manual_seed(self.training.seed)
@@ -505,25 +494,47 @@ class EncoderDecoder(Artifact):
         lengths = np.stack([read.lengths, written.lengths], axis=1)
         hooks = Hooks(progress, on_step=on_step, goes_on=goes_on, stop_after=stop_after)
         batches = LengthBatches(lengths, self.training)
-        more: dict[str, Any] = {"checkpoint": folder, "hooks": hooks, "dev_loss": dev_loss}
-        train(self.net, loss, batches, self.training, name=name, **more)
+        train(
+            self.net,
+            loss,
+            batches,
+            self.training,
+            name=name,
+            checkpoint=folder,
+            hooks=hooks,
+            dev_loss=dev_loss,
+        )
         return self
+
+    def _spelling_of(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Any, StandIns]:
+        """The tokenizer; for "auto" the stand-ins that it learnt with, or that the texts call for."""
+        if self.source is None:
+            return new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns(None)
+        tokenizer, given = load_tokenizer(self.source), self.stand_ins
+        if isinstance(given, str):
+            given = stand_ins_of(self.source)
+            if given is None:
+                given = find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
+        return tokenizer, StandIns(given)
 
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
-        how: dict[str, Any] = {
-            "padding": codec.padding,
-            "batch_tokens": self.batch_tokens,
-            "device": device,
-        }
-        return score(self.net, read, written, **how, progress=progress)
+        return score(
+            self.net,
+            read,
+            written,
+            padding=codec.padding,
+            batch_tokens=self.batch_tokens,
+            device=device,
+            progress=progress,
+        )
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
-        room = {"max_length": self.max_length, "max_output_length": self.max_output_length}
         return Codec(
             tokenizer,
             stand_ins,
-            **room,
+            max_length=self.max_length,
+            max_output_length=self.max_output_length,
             positions=getattr(self.net.config, "max_position_embeddings", None),
         )
 
@@ -538,9 +549,15 @@ class EncoderDecoder(Artifact):
             raise UsageError(f"expected at least 1 beam, got {beams}")
         inputs = check_strings(inputs, "input", some=False)
         codec, device = self.ready()
-        bounds = {"beams": beams, "usual_output": self._usual, "batch_tokens": self.batch_tokens}
         ids, logprobs, totals = decode(
-            self.net, codec.read(inputs), codec, **bounds, device=device, progress=progress
+            self.net,
+            codec.read(inputs),
+            codec,
+            beams=beams,
+            usual_output=self._usual,
+            batch_tokens=self.batch_tokens,
+            device=device,
+            progress=progress,
         )
         must_be_numbers(totals[:, 0])  # every search ends with one answer at least
         own = self.net.generation_config  # ids of tokens that are no part of a text
@@ -608,19 +625,23 @@ class EncoderDecoder(Artifact):
                 raise InputError(expected, got=repr(cell), remedy=remedy, row=row, column="gold")
         answers = self.decode(inputs, beams=beams, progress=progress)
         further = {name: objects(list(values)) for name, values in (columns or {}).items()}
-        fields: dict[str, Any] = {"input": objects(inputs), "output": objects(answers.best)}
-        fields |= {"confidence": answers.confidence, "token_logprobs": answers.token_logprobs}
+        correct: Array | None = None
         if ids is not None:
             further["id"] = objects([str(row_id) for row_id in ids])
         if gold is not None:
             known = [row for row, cell in enumerate(gold) if cell is not None]
-            correct, given = (
-                np.full(len(inputs), None, dtype=object),
-                [str(gold[row]) for row in known],
-            )
+            given = [str(gold[row]) for row in known]
+            correct = np.full(len(inputs), None, dtype=object)
             correct[known] = exact_match([answers.best[row] for row in known], given, clean=clean)
-            fields["correct"], further["gold"] = correct, objects(list(gold))
-        return Predictions.from_arrays(columns=further, **fields)
+            further["gold"] = objects(list(gold))
+        return Predictions.from_arrays(
+            columns=further,
+            input=objects(inputs),
+            output=objects(answers.best),
+            confidence=answers.confidence,
+            token_logprobs=answers.token_logprobs,
+            correct=correct,
+        )
 
     @property
     def parameters(self) -> int:

@@ -150,17 +150,16 @@ class TransformerClassifier(TextClassifier):
 
     def _sizes(self) -> Any:
         """The configuration of an encoder that is trained from scratch."""
-        sizes = {
-            "model_type": "bert",
-            "vocab_size": len(self.tokenizer),
-            "max_position_embeddings": self.max_length,
-        }
-        sizes |= {
-            "pad_token_id": self.padding,
-            "num_labels": self._outputs(),
-            **(self.config or {}),
-        }
-        return load_transformers().AutoConfig.for_model(**sizes)
+        return load_transformers().AutoConfig.for_model(
+            **{
+                "model_type": "bert",
+                "vocab_size": len(self.tokenizer),
+                "max_position_embeddings": self.max_length,
+                "pad_token_id": self.padding,
+                "num_labels": self._outputs(),
+                **(self.config or {}),
+            }
+        )
 
     def _network_inputs(self, net: Any, ids: Any, real: Any) -> dict[str, Any]:
         """What the network reads; the second part of a pair, behind the first separator, has a type of its own."""

@@ -135,11 +135,11 @@ class FrozenEncoder(Classifier):
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)
-                    given = {
-                        "input_ids": torch.from_numpy(ids).to(device),
-                        "attention_mask": mask.long(),
-                    }
-                    outputs = self.net(**given, output_hidden_states=deep)
+                    outputs = self.net(
+                        input_ids=torch.from_numpy(ids).to(device),
+                        attention_mask=mask.long(),
+                        output_hidden_states=deep,
+                    )
                     last = torch.stack(outputs.hidden_states) if deep else outputs.last_hidden_state
                     summed = (last * mask[:, :, None]).sum(-2)
                     part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()

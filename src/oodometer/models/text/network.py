@@ -59,8 +59,7 @@ class AttentionImportance:
             words[first:], is_split_into_words=True, return_tensors="pt", verbose=False
         )
         with load_torch().inference_mode():
-            tensors = {name: value.to(self._device) for name, value in given.items()}
-            states = self._net(**tensors, output_attentions=True)
+            states = self._net(**given.to(self._device), output_attentions=True)
         from_first = states.attentions[-1][0, :, 0].double().mean(0).cpu().numpy()
         out = np.zeros(len(words))
         for owner, weight in zip(given.word_ids(0), from_first, strict=True):
@@ -127,6 +126,24 @@ class TextClassifier(TorchClassifier):
         return with_words_dropped(inputs, seed)
 
 
+def _ids_of_pairs(tokenizer: Any, texts: Sequence[Text], max_length: int) -> tuple[Ragged, int]:
+    """Those of pairs, and of single texts as pairs with an empty second part."""
+    first = [text if isinstance(text, str) else text[0] for text in texts]
+    second = ["" if isinstance(text, str) else text[1] for text in texts]
+    rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
+    cut = [at for at, row in enumerate(rows) if len(row) > max_length]
+    if cut:
+        shortened = tokenizer(
+            *([texts[at] for at in cut] for texts in (first, second)),
+            truncation="longest_first",
+            max_length=max_length,
+            return_attention_mask=False,
+        )["input_ids"]
+        for at, row in zip(cut, shortened, strict=True):
+            rows[at] = row
+    return ragged(rows), len(cut)
+
+
 def counted_ids(
     tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False
 ) -> tuple[Ragged, int]:
@@ -134,20 +151,7 @@ def counted_ids(
     ``end`` their end; of a pair the longer part does, then both. Source: Sun et al. (2019) for the middle.
     """
     if any(not isinstance(text, str) for text in texts):
-        first = [text if isinstance(text, str) else text[0] for text in texts]
-        second = ["" if isinstance(text, str) else text[1] for text in texts]
-        rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
-        cut = [at for at, row in enumerate(rows) if len(row) > max_length]
-        if cut:
-            sides = ([texts[at] for at in cut] for texts in (first, second))
-            how = {
-                "truncation": "longest_first",
-                "max_length": max_length,
-                "return_attention_mask": False,
-            }
-            for at, row in zip(cut, tokenizer(*sides, **how)["input_ids"], strict=True):
-                rows[at] = row
-        return ragged(rows), len(cut)
+        return _ids_of_pairs(tokenizer, texts, max_length)
     room = max_length - tokenizer.num_special_tokens_to_add()
     plain = tokenizer(
         list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False

@@ -180,13 +180,22 @@ class TorchClassifier(Classifier):
         device = choose_device(self.device)
         answers = load_torch().from_numpy(truth).to(device)
         self._prepare(encoded, truth)
-        more: dict[str, Any] = {"checkpoint": folder, "hooks": Hooks(progress)}
+        dev_loss: Callable[[], float] | None = None
         if held_out is not None:
             name = fingerprint({"name": name, "dev": True}, *self._arrays(held_out[0]), held_out[1])
-            more["dev_loss"] = partial(self._mean_loss, *held_out, device)
+            dev_loss = partial(self._mean_loss, *held_out, device)
         batches = LengthBatches(encoded.lengths, self.training)
         loss = partial(self._loss, encoded, truth=answers, device=device)
-        train(self.net, loss, batches, self.training, name=name, **more)
+        train(
+            self.net,
+            loss,
+            batches,
+            self.training,
+            name=name,
+            checkpoint=folder,
+            hooks=Hooks(progress),
+            dev_loss=dev_loss,
+        )
 
     def _mean_loss(self, encoded: Any, truth: Array, device: str) -> float:
         functional = load_torch().nn.functional

@@ -152,18 +152,13 @@ def load_pretrained(
                 expected, loader, str(local), ", ".join(names[:3]) or "a folder without weights"
             )
     make = getattr(transformers(), loader).from_pretrained
-    log = logging.getLogger("huggingface_hub")
-    before, converts = log.level, os.environ.get(_NO_CONVERSION)
-    log.setLevel(logging.ERROR)  # each retry would be a line; afterwards the log is as it was
-    os.environ[_NO_CONVERSION] = "1"
     try:
-        loaded = make(str(local) if is_here else name, **options)
-        for option in (
-            "local_files_only",
-            "is_local",
-        ):  # saved again, a tokenizer would write where it was read from
-            getattr(loaded, "init_kwargs", {}).pop(option, None)
-        return loaded
+        with _quiet_hub():
+            loaded = make(str(local) if is_here else name, **options)
+            # saved again, a tokenizer would write where it was read from
+            for option in ("local_files_only", "is_local"):
+                getattr(loaded, "init_kwargs", {}).pop(option, None)
+            return loaded
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         if "trust_remote_code" in str(error):
             raise InputError(
@@ -182,10 +177,22 @@ def load_pretrained(
         raise InputError(
             f"a folder or a hub name of {expected} and its tokenizer", got=got, remedy=remedy
         ) from error
+
+
+@contextmanager
+def _quiet_hub() -> Iterator[None]:
+    """Inside, retries are no lines, and no service is asked for a conversion; afterwards all is as it was."""
+    log = logging.getLogger("huggingface_hub")
+    before, converts = log.level, os.environ.get(_NO_CONVERSION)
+    log.setLevel(logging.ERROR)
+    os.environ[_NO_CONVERSION] = "1"
+    try:
+        yield
     finally:
         log.setLevel(before)
         del os.environ[_NO_CONVERSION]
-        os.environ |= {} if converts is None else {_NO_CONVERSION: converts}
+        if converts is not None:
+            os.environ[_NO_CONVERSION] = converts
 
 
 def _no_safetensors(expected: str, loader: str, source: str, got: str) -> InputError:

@@ -320,6 +320,64 @@ class Hooks:
     stop_after: int | None = None
     keep_epochs: bool = False
 
+    def after_step(self, done: int, last: int) -> None:
+        """Tell of a step."""
+        if self.on_step is not None:
+            self.on_step(done)
+        if self.progress is not None:
+            self.progress(done, last)
+
+
+@final
+class _State:
+    """Weights and optimizer of a training after ``done`` steps, and the folder in which they are kept, or None."""
+
+    def __init__(self, net: Any, optimizer: Any, folder: Path | None, mark: str) -> None:
+        self.net, self.optimizer, self.folder, self.mark = net, optimizer, folder, mark
+        self.done, self._kept, self._whole, self._written = 0, 0, True, time.monotonic()
+
+    def resume(self, last: int, goes_on: Callable[[int], bool] | None) -> None:
+        """Go on from the folder where it holds this training, not beyond the last step, and nobody objects."""
+        kept = None if self.folder is None else kept_tensors(self.folder / CHECKPOINT, self.mark)
+        if kept is None:
+            return
+        tensors, step = kept[0], int(kept[1]["step"])
+        if step > last or not (goes_on is None or goes_on(step)):
+            return
+        of_net = {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")}
+        load_weights(self.net, of_net)
+        states: dict[int, dict[str, Any]] = {}
+        for key, value in tensors.items():
+            if key.startswith("adam."):
+                _, number, field = key.split(".", 2)
+                states.setdefault(int(number), {})[field] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": states, "param_groups": groups})
+        self.done = self._kept = step
+
+    def step(self) -> None:
+        """Let the optimizer change the weights."""
+        self._whole = False  # not the weights after so many steps
+        self.optimizer.step()
+        self.done, self._whole = self.done + 1, True
+
+    def keep(self) -> None:
+        """Write what is new to the folder, unless a step was interrupted."""
+        if self.folder is None or not self._whole or self.done <= self._kept:
+            return
+        tensors = {f"net.{key}": value for key, value in weights(self.net).items()}
+        for i, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam.{i}.{key}": value for key, value in state.items()}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        about = {"fingerprint": self.mark, "step": str(self.done)}
+        write_tensors(self.folder / CHECKPOINT, tensors, about)
+        self._written = time.monotonic()
+
+    def keep_after(self, seconds: float) -> None:
+        """Keep it where so long a time has passed since."""
+        if time.monotonic() - self._written > seconds:
+            self.keep()
+
 
 def train(
     net: Any,
@@ -346,68 +404,41 @@ def train(
     first_steps = np.cumsum([0, *batches.steps(config.epochs)])
     total = int(first_steps[-1])
     last = total if hooks.stop_after is None else min(total, hooks.stop_after)
-    own, done, first, whole, written = config.fingerprint(name), 0, 0, True, time.monotonic()
-
-    def keep() -> None:
-        nonlocal written
-        if checkpoint is not None and whole and done > first:
-            tensors = {f"net.{key}": value for key, value in weights(net).items()}
-            for i, state in optimizer.state_dict()["state"].items():
-                tensors |= {f"adam.{i}.{key}": value for key, value in state.items()}
-            checkpoint.mkdir(parents=True, exist_ok=True)
-            write_tensors(checkpoint / CHECKPOINT, tensors, {"fingerprint": own, "step": str(done)})
-            written = time.monotonic()
-
-    kept = None if checkpoint is None else kept_tensors(checkpoint / CHECKPOINT, own)
-    step = 0 if kept is None else int(kept[1]["step"])
-    if kept is not None and step <= last and (hooks.goes_on is None or hooks.goes_on(step)):
-        load_weights(
-            net, {k.removeprefix("net."): v for k, v in kept[0].items() if k.startswith("net.")}
-        )
-        states: dict[int, dict[str, Any]] = {}
-        for key, value in kept[0].items():
-            if key.startswith("adam."):
-                _, number, field = key.split(".", 2)
-                states.setdefault(int(number), {})[field] = value
-        optimizer.load_state_dict(
-            {"state": states, "param_groups": optimizer.state_dict()["param_groups"]}
-        )
-        done = first = step
+    state = _State(net, optimizer, checkpoint, config.fingerprint(name))
+    state.resume(last, hooks.goes_on)
     net.train()
     cast = autocast(config.precision, next(iter(net.parameters())).device.type)
+
+    def learn(batch: Array) -> None:
+        # Dropout is seeded by the step: a training that goes on draws what it would have drawn.
+        seed_draws(config.seed * 1_000_003 + state.done)
+        for group in optimizer.param_groups:
+            group["lr"] = config.rate(state.done, total)
+        optimizer.zero_grad(set_to_none=True)
+        with cast():
+            value = loss(batch)
+        value.backward()
+        if config.clip is not None:
+            torch.nn.utils.clip_grad_norm_(trained, config.clip)
+        state.step()
+
     try:
-        if hooks.on_step is not None and done:
-            hooks.on_step(done)
-        while done < last:
-            epoch = int(np.searchsorted(first_steps, done, side="right")) - 1
+        if hooks.on_step is not None and state.done:
+            hooks.on_step(state.done)
+        while state.done < last:
+            epoch = int(np.searchsorted(first_steps, state.done, side="right")) - 1
             begin = int(first_steps[epoch])
-            for batch in batches.of_epoch(epoch)[done - begin : last - begin]:
-                # Dropout is seeded by the step: a training that goes on draws what it would have drawn.
-                seed_draws(config.seed * 1_000_003 + done)
-                for group in optimizer.param_groups:
-                    group["lr"] = config.rate(done, total)
-                optimizer.zero_grad(set_to_none=True)
-                with cast():
-                    value = loss(batch)
-                value.backward()
-                if config.clip is not None:
-                    torch.nn.utils.clip_grad_norm_(trained, config.clip)
-                whole = False  # not the weights after so many steps
-                optimizer.step()
-                done, whole = done + 1, True
-                if hooks.on_step is not None:
-                    hooks.on_step(done)
-                if hooks.progress is not None:
-                    hooks.progress(done, last)
-                if time.monotonic() - written > config.checkpoint_seconds:
-                    keep()
-            if hooks.keep_epochs and done == first_steps[epoch + 1]:
-                keep()
+            for batch in batches.of_epoch(epoch)[state.done - begin : last - begin]:
+                learn(batch)
+                hooks.after_step(state.done, last)
+                state.keep_after(config.checkpoint_seconds)
+            if hooks.keep_epochs and state.done == first_steps[epoch + 1]:
+                state.keep()
     except KeyboardInterrupt:
-        keep()
+        state.keep()
         raise
     if last < total:
-        keep()
+        state.keep()
     net.eval()
     if best is not None:
         best.restore()

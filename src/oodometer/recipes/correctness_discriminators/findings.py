@@ -54,38 +54,37 @@ def pooled(several: Sequence[Any]) -> Any:
         return first
     if isinstance(first, Mapping):
         items = [item for item in several if isinstance(item, Mapping)]
-        if not {"value", "lower", "upper", "level"} <= set(first):
-            return {key: pooled([item[key] for item in items if key in item]) for key in first}
-        values, quantile = (
-            np.array([cell["value"] for cell in items]),
-            normal_quantile(first["level"]),
-        )
-        arms = np.array(
-            [[cell["value"] - cell["lower"], cell["upper"] - cell["value"]] for cell in items]
-        )
-        between = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
-        below, above = np.sqrt(np.square(arms / quantile).mean(axis=0) + between) * quantile
-        middle = float(values.mean())
-        return {
-            **first,
-            "value": middle,
-            "lower": middle - float(below),
-            "upper": middle + float(above),
-        }
+        if {"value", "lower", "upper", "level"} <= set(first):
+            return _pooled_cells(items)
+        return {key: pooled([item[key] for item in items if key in item]) for key in first}
     if isinstance(first, list | tuple):
-        key = next(
-            (
-                name
-                for name in _NAMES
-                if first and isinstance(first[0], Mapping) and name in first[0]
-            ),
-            None,
-        )
-        if key is None:
-            return first
-        named = [{row[key]: row for row in rows} for rows in several]  # a training may lack one
-        return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
+        return _pooled_rows(several)
     return 2 * sum(several) > len(several) if isinstance(first, bool) else first
+
+
+def _pooled_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Their mean, with standard error sqrt(mean(s_i^2) + d^2 / m) on either side."""
+    values, quantile = (
+        np.array([cell["value"] for cell in cells]),
+        normal_quantile(cells[0]["level"]),
+    )
+    arms = [(cell["value"] - cell["lower"], cell["upper"] - cell["value"]) for cell in cells]
+    between = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
+    below, above = np.sqrt(np.square(np.array(arms) / quantile).mean(axis=0) + between) * quantile
+    middle = float(values.mean())
+    ends = {"lower": middle - float(below), "upper": middle + float(above)}
+    return {**cells[0], "value": middle, **ends}
+
+
+def _pooled_rows(several: Sequence[Any]) -> Any:
+    """Rows of the same name are one; without names the first list stands. A training may lack a row."""
+    first = several[0]
+    is_table = first and isinstance(first[0], Mapping)
+    key = next((name for name in _NAMES if name in first[0]), None) if is_table else None
+    if key is None:
+        return first
+    named = [{row[key]: row for row in rows} for rows in several]
+    return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
 
 
 PAGE = Page.beside(
@@ -116,39 +115,49 @@ def sets_of(
     out, elsewhere = [], chosen_elsewhere(intervals(result)) if at == "chosen" else {}
     for key, task in result["tasks"].items():
         runs = trainings(result, key)
+        accepted = pooled([run["dev_accuracy"] for run in runs])["value"]
         for name, first in task["sets"].items():
             if domain is not None and first["domain"] != domain:
                 continue
             studies = [run["sets"][name] for run in runs if name in run["sets"]]
             if key in elsewhere:
-                own = [bounds_of_choice(study, elsewhere[key]) for study in studies]
-                studies = [
-                    {**study, "chosen": ends}
-                    for study, ends in zip(studies, own, strict=True)
-                    if ends
-                ]
-            study = pooled(studies or [first])
-            by_method = {row["method"]: row for row in study["methods"]}
-            if at in _BESIDE:
-                if _BESIDE[at] not in study:
-                    continue
-                beside = study[_BESIDE[at]]
-                by_method |= {row["method"]: row for row in beside["methods"]}
-                study = {**study, **beside}
-            ends = [by_method.get(f"max-prob-oracle-{end}") for end in ("lower", "upper")]
-            known = [end["value"]["value"] for end in ends if end is not None]
-            oracle = known[1] - known[0] if len(known) == 2 else None
-            about = {
-                "name": name,
-                "task": task["task"],
-                "family": task["family"],
-                "seeds": len(runs),
-            }
-            about["coins"] = coins(
-                pooled([run["dev_accuracy"] for run in runs])["value"], first["judges"]
-            )
-            out.append({**study, **about, "by_method": by_method, "oracle_width": oracle})
+                studies = _with_choice(studies, elsewhere[key])
+            study = _by_procedure(pooled(studies or [first]), at)
+            if study is not None:
+                about = {
+                    "name": name,
+                    "task": task["task"],
+                    "family": task["family"],
+                    "seeds": len(runs),
+                    "coins": coins(accepted, first["judges"]),
+                }
+                out.append({**study, **about, "oracle_width": _oracle_width(study["by_method"])})
     return out
+
+
+def _with_choice(studies: Sets, choice: str) -> list[dict[str, Any]]:
+    """Those studies that have a choice, with its bounds as a procedure."""
+    bounds = [(study, bounds_of_choice(study, choice)) for study in studies]
+    return [{**study, "chosen": ends} for study, ends in bounds if ends]
+
+
+def _by_procedure(study: Mapping[str, Any], at: str) -> dict[str, Any] | None:
+    """A study with the numbers of a procedure and its rows ``by_method``; None where it lacks the procedure."""
+    beside: Mapping[str, Any] = {"methods": ()}
+    if at in _BESIDE:
+        if _BESIDE[at] not in study:
+            return None
+        beside = study[_BESIDE[at]]
+    by_method = {row["method"]: row for row in (*study["methods"], *beside["methods"])}
+    return {**study, **(beside if at in _BESIDE else {}), "by_method": by_method}
+
+
+def _oracle_width(by_method: Mapping[str, Any]) -> float | None:
+    """Width of the bounds by thresholds that know the truth."""
+    lower, upper = (by_method.get(f"max-prob-oracle-{end}") for end in ("lower", "upper"))
+    if lower is None or upper is None:
+        return None
+    return float(upper["value"]["value"] - lower["value"]["value"])
 
 
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
@@ -184,113 +193,116 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
     these sets, and of the ``chosen`` bounds only what the choice did not look at, or looked at on other tasks.
     """
     sets = every if at == "half" else away
-    of = len(sets)
-    if at in ("half", "thresholds") and sets:  # is one judge's share near the truth?
-        errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
-        far = [
-            f"{title} {_points(error['value'])}"
-            for title, error in errors
-            if error["value"] > CLOSE
-        ]
-        looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
-        fields = {
-            "near": of - len(far),
-            "of": of,
-            "far": f"; farther: {'; '.join(far)}" if far else "",
-        }
-        yield Row("single_close", NORMAL, looks, fields, "most")
-        # Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets
-        needed, parts, near = math.ceil(MANY * of), [], []
-        for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
-            recalls = [study["by_method"][method].get(measure) for study in sets]
-            near.append(
-                sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls)
-            )
-            parts.append(
-                at_least(
-                    needed,
-                    [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls],
-                )
-            )
-        fields = {"near": near, "of": of}
-        yield Row(
-            "recalls",
-            "normal, on the rows, for both recalls",
-            [all_of(parts)],
-            fields,
-            (of, needed),
-        )
+    if at in ("half", "thresholds") and sets:
+        yield _single_close(sets)
+        yield _recalls_near_all(sets)
     if at == "half":
         yield _inside("inside", sets, "any distribution")
     if at != "mixed":
         yield _inside("inside_out", away, "another distribution")
     if at in ("half", "thresholds"):
         yield _tight(away)
-    # Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?
-    domains, printed = (
-        {name: row["domain"] for name, row in PAGE.paper["table_1"].items()},
-        PAGE.paper["tables_2_to_4"],
-    )
-    paper = [row["ae"] for name, row in printed.items() if domains[name] == "out"]
-    for method, title in BASELINES.items() if at != "mixed" else ():
-        known = [study["by_method"] for study in away if method in study["by_method"]]
-        errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
-        ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
-        fields = {"baseline": title, "nearer": sum(a < b for a, b in errors), "of": len(known)}
-        shares = (
-            1.0,
-            sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper),
-        )
-        looks = (
-            [tests.sign_flips([s * b - a for a, b in errors]) for s in shares]
-            if len(known) >= FEWEST
-            else []
-        )
-        test, fields = (
-            "sign flips of the paired errors, over data sets",
-            {**fields, "ours": ours, "theirs": theirs},
-        )
-        yield Row(
-            f"mean_beats_{method}", test, looks[:1], fields, words="mean_beats", size=looks[1:]
-        )
-    # In the paper, ATC is the better point estimate for constituency parsing
-    known = [
-        study for study in sets if study["family"] == "parsing" and "atc" in study["by_method"]
-    ]
-    pairs = [[study["by_method"][method]["error"] for method in ("atc", "mean")] for study in known]
-    values = [
-        (study["title"], *(_points(e["value"]) for e in pair))
-        for study, pair in zip(known, pairs, strict=True)
-    ]
-    seen = "; ".join(f"{title}: ATC {atc}, mean of bounds {mean}" for title, atc, mean in values)
-    if known and at != "mixed":
-        yield Row("atc_on_parsing", SPREADS, [_smaller(*pair) for pair in pairs], {"seen": seen})
+    if at != "mixed":
+        yield from (_mean_beats(method, away) for method in BASELINES)
+        yield from _atc_on_parsing(sets)
     if at in ("half", "thresholds"):
         yield _small_samples(sets)
-    # The paper's outlook: what the lower bound accepts is right more often than the rest; of coins it is not
+    yield from _accepted_are_purer(every)
+
+
+def _single_close(sets: Sets) -> Row:
+    """Is one judge's share near the truth?"""
+    errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
+    far = [
+        f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE
+    ]
+    looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
+    fields = {
+        "near": len(sets) - len(far),
+        "of": len(sets),
+        "far": f"; farther: {'; '.join(far)}" if far else "",
+    }
+    return Row("single_close", NORMAL, looks, fields, "most")
+
+
+def _recalls_near_all(sets: Sets) -> Row:
+    """Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets."""
+    needed, parts, near = math.ceil(MANY * len(sets)), [], []
+    for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
+        recalls = [study["by_method"][method].get(measure) for study in sets]
+        known = [recall for recall in recalls if recall is not None]
+        near.append(sum(recall["value"] >= NEAR_ALL for recall in known))
+        looks = [above(recall, NEAR_ALL) for recall in known]
+        parts.append(at_least(needed, [*looks, *[Look()] * (len(sets) - len(known))]))
+    test, fields = "normal, on the rows, for both recalls", {"near": near, "of": len(sets)}
+    return Row("recalls", test, [all_of(parts)], fields, (len(sets), needed))
+
+
+def _mean_beats(method: str, away: Sets) -> Row:
+    """Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?"""
+    known = [study["by_method"] for study in away if method in study["by_method"]]
+    errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
+    ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
+    fields = {
+        "baseline": BASELINES[method],
+        "nearer": sum(a < b for a, b in errors),
+        "of": len(known),
+        "ours": ours,
+        "theirs": theirs,
+    }
+    paper = [
+        row["ae"]
+        for name, row in PAGE.paper["tables_2_to_4"].items()
+        if PAGE.paper["table_1"][name]["domain"] == "out"
+    ]
+    share = sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper)
+    looks = [tests.sign_flips([s * b - a for a, b in errors]) for s in (1.0, share)]
+    if len(known) < FEWEST:
+        looks = []
+    test = "sign flips of the paired errors, over data sets"
+    name = f"mean_beats_{method}"
+    return Row(name, test, looks[:1], fields, words="mean_beats", size=looks[1:])
+
+
+def _atc_on_parsing(sets: Sets) -> Iterator[Row]:
+    """In the paper, ATC is the better point estimate for constituency parsing."""
+    looks, seen = [], []
+    for study in sets:
+        if study["family"] == "parsing" and "atc" in study["by_method"]:
+            atc, mean = (study["by_method"][method]["error"] for method in ("atc", "mean"))
+            looks.append(_smaller(atc, mean))
+            errors = f"ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
+            seen.append(f"{study['title']}: {errors}")
+    if looks:
+        yield Row("atc_on_parsing", SPREADS, looks, {"seen": "; ".join(seen)})
+
+
+def _accepted_are_purer(sets: Sets) -> Iterator[Row]:
+    """The paper's outlook: what the lower bound accepts is right more often than the rest; of coins it is not."""
     purer, looks = [], []
-    for study in every:
+    for study in sets:
         accepted, gold = study["by_method"]["lower"], study["gold"]["value"]
         precision = accepted.get("correct_precision")
         if precision is not None and 0 < gold < 1:
-            from scipy.stats import hypergeom
-
-            # The accepted rows hold more right ones than as many rows drawn from all
-            taken = round(study["rows"] * accepted["value"]["value"])
-            right = round(taken * precision["value"])
-            law = hypergeom(study["rows"], round(study["rows"] * gold), taken)
             purer.append((study["title"], precision["value"], gold))
-            looks.append(Look(float(law.sf(right - 1)), float(law.cdf(right))))
+            taken = round(study["rows"] * accepted["value"]["value"])
+            looks.append(_more_right_ones(study["rows"], gold, taken, precision["value"]))
     seen = "; ".join(
         f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in purer
     )
-    fields = {
-        "better": sum(precision > gold for _, precision, gold in purer),
-        "of": len(purer),
-        "seen": seen,
-    }
+    better = sum(precision > gold for _, precision, gold in purer)
+    fields = {"better": better, "of": len(purer), "seen": seen}
     if purer:
         yield Row("accepted_are_purer", "hypergeometric, on the rows", looks, fields, "most")
+
+
+def _more_right_ones(rows: int, gold: float, taken: int, precision: float) -> Look:
+    """The accepted rows hold more right ones than as many rows drawn from all."""
+    from scipy.stats import hypergeom
+
+    right = round(taken * precision)
+    law = hypergeom(rows, round(rows * gold), taken)
+    return Look(float(law.sf(right - 1)), float(law.cdf(right)))
 
 
 def _worth(looks: Sets, at: str, words: str) -> Iterator[Row]:
@@ -506,58 +518,65 @@ def markdown(result: Mapping[str, Any]) -> str:
     tasks, words, sets = result["tasks"], PAGE.words["page"], sets_of(result)
     if not tasks:
         return "No task is finished yet.\n"
-    missing = (
-        PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])})
-        if result["missing"]
-        else ""
-    )
+    missing = ""
+    if result["missing"]:
+        missing = PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])})
+    samples = ((study, row) for study in sets for row in _thinned(study["subsets"]))
+    seeds = [len(trainings(result, name)) for name in tasks]
+    over = words["one_training"]
+    if max(seeds) > 1:
+        seen = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
+        over = PAGE.fill(words["trainings"], {"seeds": seen})
     out = [
         PAGE.table("runs", map(_run, tasks.values()), missing=missing),
         PAGE.table("recalls", _recalls(result)),
-    ]
-    out += [
         *(_accuracies(result, family) for family in PAGE.words["families"]),
         _procedures(result),
+        *_worths(result),
+        PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])),
+        PAGE.table(
+            "samples",
+            samples,
+            draws=max(row["draws"] for study in sets for row in study["subsets"]),
+        ),
+        *_types(result),
+        *_self_trained(result),
+        *_metrics(result),
+        claims_table(result["claims"], over),
     ]
-    out += _worths(result)
-    out.append(PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])))
-    draws = max(row["draws"] for study in sets for row in study["subsets"])
-    samples = ((study, row) for study in sets for row in _thinned(study["subsets"]))
-    out.append(PAGE.table("samples", samples, draws=draws))
-    # Truth and bounds by type, for the sets whose types are generalisations or genres
-    for one in sets_of(result, "out"):
-        if len(one["types"]) > 1:
-            types = [{**some, "name": some["type"].replace("_", " ")} for some in one["types"]]
-            fields = {
-                "title": one["title"],
-                "inside": sum(some["inside"] for some in types),
-                "of": len(types),
-            }
-            out.append(PAGE.table("types", types, **fields))
-    for name, task in tasks.items():
+    return tables_page(out)
+
+
+def _types(result: Mapping[str, Any]) -> Iterator[str]:
+    """Truth and bounds by type, for the sets whose types are generalisations or genres."""
+    for study in sets_of(result, "out"):
+        if len(study["types"]) > 1:
+            rows = [{**row, "name": row["type"].replace("_", " ")} for row in study["types"]]
+            inside = sum(row["inside"] for row in rows)
+            yield PAGE.table("types", rows, title=study["title"], inside=inside, of=len(rows))
+
+
+def _self_trained(result: Mapping[str, Any]) -> Iterator[str]:
+    """Parsers that learnt from accepted outputs, beside those that did not."""
+    for name, task in result["tasks"].items():
         if study := task.get("self_training"):
-            runs = [run for run in trainings(result, name) if "self_training" in run]
-            pairs = [
-                (run.get("seed", 0), row) for run in runs for row in run["self_training"]["sets"]
+            rows = [
+                (task["sets"][row["name"]], run.get("seed", 0), row)
+                for run in trainings(result, name)
+                if "self_training" in run
+                for row in run["self_training"]["sets"]
             ]
-            rows = [(task["sets"][row["name"]], seed, row) for seed, row in pairs]
             ladder = PAGE.table("ladder", study["ladder"])
-            out.append(
-                PAGE.table(
-                    "self_training", rows, **{**study, "title": task["title"], "ladder": ladder}
-                )
-            )
-    for task in tasks.values():
+            record = {**study, "ladder": ladder}
+            yield PAGE.table("self_training", rows, record, title=task["title"])
+
+
+def _metrics(result: Mapping[str, Any]) -> Iterator[str]:
+    """Judges of another metric."""
+    for task in result["tasks"].values():
         if study := task.get("metric"):
-            out.append(
-                PAGE.table("metric", study["sets"], title=task["title"], metric=study["metric"])
-            )
-    seeds = [len(trainings(result, name)) for name in tasks]
-    seen = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
-    over = (
-        PAGE.fill(words["trainings"], {"seeds": seen}) if max(seeds) > 1 else words["one_training"]
-    )
-    return tables_page([*out, claims_table(result["claims"], over)])
+            title, metric = task["title"], study["metric"]
+            yield PAGE.table("metric", study["sets"], title=title, metric=metric)
 
 
 def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -625,8 +644,12 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
             columns.append([f"*{title}* Acc", *(f"*{theirs[key]:.1f}*" for key in (*keys, "gold"))])
             columns.append(["*AE*", *errors, "*0.0*"])
     heads, *rows = (list(row) for row in zip(*columns, strict=True))
-    fields = {"family": PAGE.words["families"][family], "heads": " | ".join(heads)}
-    return PAGE.table("accuracies", rows if sets else (), **fields)
+    return PAGE.table(
+        "accuracies",
+        rows if sets else (),
+        family=PAGE.words["families"][family],
+        heads=" | ".join(heads),
+    )
 
 
 def _procedures(result: Mapping[str, Any]) -> str:
@@ -647,51 +670,60 @@ def _procedures(result: Mapping[str, Any]) -> str:
 
 def _worths(result: Mapping[str, Any]) -> Iterator[str]:
     """What bounds are worth beside ATC and a constant, and beside coins: over all sets, by set, by type."""
-    rows, chosen = intervals(result), chosen_elsewhere(intervals(result))
+    rows = intervals(result)
+    away = [row for row in rows if not row["near"]]
+    near = [row for row in rows if row["near"]]
     kinds = {
         name: PROCEDURES.get(name, PAGE.words["page"].get(name))
         for name in ("constant", *PROCEDURES, "coins")
     }
     names = kinds | {name: name for row in rows for name in row["choices"]}
-    away, near = ([row for row in rows if row["near"] == is_near] for is_near in (False, True))
     parts = (away, [row for row in away if row["seed"]], near)
     worth = [
         (title, *(Worth.of_rows(part, name) for part in parts)) for name, title in names.items()
     ]
     constants = {task: constant(rows, task) for task in result["tasks"]}
-    fields = {
-        "level": LEVEL,
-        "papers": PAPERS,
-        "chosen": "; ".join(f"{task}: {name}" for task, name in chosen.items()),
-    }
-    fields["constants"] = "; ".join(
-        f"{task} {_points(c)}" for task, c in constants.items() if c is not None
+    yield PAGE.table(
+        "worth",
+        [row for row in worth if any(row[1:])],
+        level=LEVEL,
+        papers=PAPERS,
+        chosen="; ".join(f"{task}: {name}" for task, name in chosen_elsewhere(rows).items()),
+        constants="; ".join(
+            f"{task} {_points(c)}" for task, c in constants.items() if c is not None
+        ),
     )
-    yield PAGE.table("worth", [row for row in worth if any(row[1:])], **fields)
-    by_set = {
-        row["title"]: [other for other in away if other["title"] == row["title"]] for row in away
-    }
+    yield _worths_by_set(away, kinds)
+    yield _worths_by_type(result, constants)
+
+
+def _worths_by_set(rows: Sets, kinds: Mapping[str, str]) -> str:
+    by_set: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_set.setdefault(row["title"], []).append(row)
     cells = [
-        (title, *(Worth.of_rows(some, name) for name in kinds)) for title, some in by_set.items()
+        (title, *(Worth.of_rows(of_set, name) for name in kinds))
+        for title, of_set in by_set.items()
     ]
-    yield PAGE.table("worth_by_set", cells, heads=" | ".join(kinds.values()))
-    lines = []
-    for task, study in (
-        (task, study) for task, run in result["tasks"].items() for study in run["sets"].values()
-    ):
-        types = []
-        for row in study["types"] if len(study["types"]) > 1 else ():
-            by = {"thresholds": (row["lower"]["value"], row["upper"]["value"])}
-            by |= (
-                {"mixed": (row["mixed"]["lower"], row["mixed"]["upper"])} if "mixed" in row else {}
-            )
-            by |= (
-                {"constant": around(row["atc"], c)}
-                if "atc" in row and (c := constants[task]) is not None
-                else {}
-            )
-            types.append({"gold": row["gold"]["value"], "by": by})
-        if types:
-            some = (Worth.of_rows(types, name) for name in ("constant", "thresholds", "mixed"))
-            lines.append((study["title"], *some))
-    yield PAGE.table("worth_by_type", lines)
+    return PAGE.table("worth_by_set", cells, heads=" | ".join(kinds.values()))
+
+
+def _worths_by_type(result: Mapping[str, Any], constants: Mapping[str, float | None]) -> str:
+    cells = []
+    for task, run in result["tasks"].items():
+        for study in run["sets"].values():
+            if len(study["types"]) > 1:
+                rows = [_interval_of_type(row, constants[task]) for row in study["types"]]
+                names = ("constant", "thresholds", "mixed")
+                cells.append((study["title"], *(Worth.of_rows(rows, name) for name in names)))
+    return PAGE.table("worth_by_type", cells)
+
+
+def _interval_of_type(row: Mapping[str, Any], c: float | None) -> dict[str, Any]:
+    """A row of `intervals` for a type: the ends of those procedures that it has."""
+    by = {"thresholds": (row["lower"]["value"], row["upper"]["value"])}
+    if "mixed" in row:
+        by["mixed"] = (row["mixed"]["lower"], row["mixed"]["upper"])
+    if "atc" in row and c is not None:
+        by["constant"] = around(row["atc"], c)
+    return {"gold": row["gold"]["value"], "by": by}

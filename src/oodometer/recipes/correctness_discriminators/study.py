@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, final
@@ -165,13 +165,17 @@ def collect_unseen(data: TaskData, workspace: Workspace, progress: Progress) -> 
     """Gold pairs, and mistakes of each parser of a half on the half that it has not seen."""
     config, parsers = data.config, [half.model for half in _halves(data, workspace)]
     part = data.set("train").sample(config.example_rows, config.seed + 3)
-    how: dict[str, Any] = {
-        "folds": _folds(data, part.inputs),
-        "beams": config.beams,
-        "clean": data.clean,
-    }
-    how |= {"balance": SHARE * config.balance, "seed": config.seed, "progress": progress}
-    collected = judging.collect(parsers, part.inputs, part.targets, **how)
+    collected = judging.collect(
+        parsers,
+        part.inputs,
+        part.targets,
+        folds=_folds(data, part.inputs),
+        beams=config.beams,
+        clean=data.clean,
+        balance=SHARE * config.balance,
+        seed=config.seed,
+        progress=progress,
+    )
     write_predictions(collected.record(), workspace / "unseen/train.parquet")
     workspace.write_json("unseen/statistics.json", collected.statistics())
 
@@ -187,29 +191,38 @@ def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
 
 def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> judging.Discriminator:
     """A member of the panel, not trained; members differ by the seed. ``start`` holds a pretrained encoder, or None."""
+    training = TrainingConfig(**{**config.judge_plan, "seed": seed})
+    kind: Callable[..., judging.Discriminator] = judging.ClassifierDiscriminator
+    if config.judge["kind"] == "generative":
+        kind = judging.GenerativeDiscriminator
+    return kind(**_judge_options(config, start), training=training)
+
+
+def _judge_options(config: RunConfig, start: Path | None) -> dict[str, Any]:
+    """What a judge is made of, but its kind."""
     options = located(config.judge)
+    del options["kind"]
     if start is not None:
         del options["config"]
         options["source"] = str(start.resolve())
-    options["training"] = TrainingConfig(**{**config.judge_plan, "seed": seed})
-    generative = options.pop("kind") == "generative"
-    return (judging.GenerativeDiscriminator if generative else judging.ClassifierDiscriminator)(
-        **options
-    )
+    return options
 
 
 def train_parser(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train the parser, keep the snapshots of its first checkpoints, write it to ``parser``."""
     config = data.config
     parser = new_parser(data, config.seed)
-    early: dict[str, Any] = {
-        "snapshots": workspace / "snapshots",
-        "every": config.every,
-        "most": config.checkpoints,
-    }
     with passing(workspace, "parser") as checkpoint:
         rows = data.set("train")
-        parser.fit(rows.inputs, rows.targets, checkpoint=checkpoint, progress=progress, **early)
+        parser.fit(
+            rows.inputs,
+            rows.targets,
+            checkpoint=checkpoint,
+            progress=progress,
+            snapshots=workspace / "snapshots",
+            every=config.every,
+            most=config.checkpoints,
+        )
         parser.save(workspace / "parser")
         workspace.write_json("parser.json", {"parameters": parser.parameters})
 
@@ -229,12 +242,14 @@ def collect_mistakes(data: TaskData, workspace: Workspace, progress: Progress) -
                 if name == "train"
                 else data.set(name)
             )
-
-            given: dict[str, Any] = {
-                "checkpoint": checkpoint,
-                "progress": part_of(progress, done, len(PARTS)),
-            }
-            collected = judging.collect(folders, part.inputs, part.targets, options=how, **given)
+            collected = judging.collect(
+                folders,
+                part.inputs,
+                part.targets,
+                options=how,
+                checkpoint=checkpoint,
+                progress=part_of(progress, done, len(PARTS)),
+            )
             write_predictions(collected.record(), workspace / f"examples/{name}.parquet")
             statistics[name] = collected.statistics()
         workspace.write_json("examples/statistics.json", statistics)
@@ -255,13 +270,15 @@ def pretrain_judges(data: TaskData, workspace: Workspace, progress: Progress) ->
     """Let an encoder learn the gold pairs before judges start from it: ``pretrained``, shared by all seeds."""
     config, pairs = data.config, data.seen(data.set("train").inputs, data.set("train").targets)
     training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
-    how: dict[str, Any] = {
-        "config": config.judge["config"],
-        "training": training,
-        "progress": progress,
-    }
     with passing(workspace, "pretrained") as checkpoint:
-        judging.pretrain(*pairs, workspace / "pretrained", checkpoint=checkpoint, **how)
+        judging.pretrain(
+            *pairs,
+            workspace / "pretrained",
+            checkpoint=checkpoint,
+            config=config.judge["config"],
+            training=training,
+            progress=progress,
+        )
 
 
 def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, place: int) -> None:
@@ -295,13 +312,15 @@ def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> 
     judges = judging.Panel(list(map(judging.load_discriminator, folders)))
     others = _halves(data, workspace)
     parts = 3 if others else 2
-    how: dict[str, Any] = {
-        "beams": config.beams,
-        "clean": data.clean,
-        "columns": {"type": list(rows.types)},
-    }
-    how |= {"ids": rows.ids, "progress": part_of(progress, 0, parts)}
-    record = parser.predict(rows.inputs, gold=rows.targets, **how)
+    record = parser.predict(
+        rows.inputs,
+        gold=rows.targets,
+        beams=config.beams,
+        clean=data.clean,
+        columns={"type": list(rows.types)},
+        ids=rows.ids,
+        progress=part_of(progress, 0, parts),
+    )
     given, parsed = present(record.input).tolist(), present(record.output).tolist()
     inputs, outputs = data.seen(given, parsed)
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
@@ -462,43 +481,21 @@ def study_task(
     task, folder = data.task, workspace.folder
     reference, sets = read_judged(folder, "dev"), {}
     points = JudgeThresholds(reference, LEVEL)
-    given: dict[str, Any] = {
-        "draws": task.config.draws,
-        "level": LEVEL,
-        "seed": task.config.data_seed,
-    }
+    judged = partial(vote_study, draws=task.config.draws, level=LEVEL, seed=task.config.data_seed)
     for done, test in enumerate(task.tests, 1):
         record = read_judged(folder, test.name)
         voted, mixed = points.voted(record), points.mixed(record)
-        kinds = np.asarray(voted.columns["type"]).astype(str)
         study: dict[str, Any] = {
             name: getattr(test, name) for name in ("title", "domain", "paper", "resembles")
         }
-        study |= _short(vote_study(voted, reference=reference, **given))
-        study["at_half"] = _beside(
-            vote_study(record, reference=reference, **given), len(said_of(record))
-        )
+        study |= _short(judged(voted, reference=reference))
+        study["at_half"] = _beside(judged(record, reference=reference), len(said_of(record)))
         if mixed is not None and mixed.votes is not None:  # all but one agree
             voters = len(mixed.votes)
             agree = max(voters - 1, voters // 2 + 1)
-            whole = vote_study(mixed, agree=agree, reference=points.mixed(reference), **given)
+            whole = judged(mixed, agree=agree, reference=points.mixed(reference))
             study["mixed"] = {"agree": agree, **_beside(whole, agree)}
-        study["choices"], study["types"] = points.choices(record), []
-        for name in np.unique(
-            kinds
-        ).tolist():  # truth and bounds of a generalisation or genre, all judges agreeing
-            counts = VoteCounts.of(voted.take(np.flatnonzero(kinds == name)))
-            widest = bounds_by_agreement(counts, LEVEL)[0]
-            row = {
-                "type": name,
-                "rows": counts.rows,
-                "gold": _share(int(counts.of_verdict[1]), counts.rows),
-            }
-            row |= {
-                "inside": widest["inside"],
-                **{k: widest[k].to_dict() for k in ("lower", "upper", "mean")},
-            }
-            study["types"].append(rounded(row))
+        study["choices"], study["types"] = points.choices(record), _by_type(voted)
         sets[test.name] = study | {"cut": workspace.read_json(f"predictions/{test.name}.json")}
         progress(done, len(task.tests))
     parent = Workspace(folder.parent)
@@ -524,6 +521,23 @@ def study_task(
     result |= {"dev_accuracy": rounded(_share(int(verdicts.sum()), len(verdicts)))}
     result |= {"sets": sets, **{name: workspace.read_json(f"{name}.json") for name in more}}
     workspace.write_json("result.json", result)
+
+
+def _by_type(voted: Predictions) -> list[Any]:
+    """Truth and bounds of each generalisation or genre, all judges agreeing."""
+    kinds, rows = np.asarray(voted.columns["type"]).astype(str), []
+    for name in np.unique(kinds).tolist():
+        counts = VoteCounts.of(voted.take(np.flatnonzero(kinds == name)))
+        widest = bounds_by_agreement(counts, LEVEL)[0]
+        row = {
+            "type": name,
+            "rows": counts.rows,
+            "gold": _share(int(counts.of_verdict[1]), counts.rows),
+            "inside": widest["inside"],
+        }
+        row |= {end: widest[end].to_dict() for end in ("lower", "upper", "mean")}
+        rows.append(rounded(row))
+    return rows
 
 
 def _share(part: int, whole: int) -> dict[str, Any]:

@@ -132,7 +132,6 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     task, cogs, pos = partial(_task, scale=scale), sequences.cogs, sequences.pos_cogs
     gen = TestSet("gen", "COGS", "out", partial(cogs, "gen"), "COGS")
     of_pos = TestSet("gen", "POS-COGS", "out", partial(pos, "gen"), "POS-COGS")
-    self_trained: dict[str, Any] = {"brackets": True, "pseudo_labels": "gen"}
     if scale == "paper":
         mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
         amr, top, penn, trees = (
@@ -162,7 +161,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
                 mcd2,
                 TestSet("test", "MCD2", "out", partial(mcd2, "test"), "MCD2"),
             ),
-            task("cogs: COGS", "semantic", cogs, gen, **self_trained),
+            task("cogs: COGS", "semantic", cogs, gen, brackets=True, pseudo_labels="gen"),
             task(
                 "topv2: TOPv2",
                 "semantic",
@@ -201,7 +200,16 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     of_amr = TestSet("test", "AMR Little Prince", "in", partial(amr, "test"), resembles="AMR")
     near_pos = TestSet("test", "POS-COGS in distribution", "in", partial(pos, "test"))
     tasks = (
-        task("cogs: COGS", "semantic", cogs, gen, near, **self_trained, weight=40),
+        task(
+            "cogs: COGS",
+            "semantic",
+            cogs,
+            gen,
+            near,
+            brackets=True,
+            pseudo_labels="gen",
+            weight=40,
+        ),
         task("amr: AMR", "semantic", amr, of_amr, brackets=True, metric="token_f1"),
         task("pos-cogs: POS-COGS", "tagging", pos, of_pos, near_pos),
         task("pos-ud: POS-UD", "tagging", lambda part: ud("ewt", (part,)), *of_ud),
@@ -215,22 +223,17 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
 
 def replicates_of(task: Task) -> tuple[Task, ...]:
     """The task trained again from other seeds, on the same rows; a judge of another metric is trained once."""
-    runs = []
-    for seed in REPLICATES:
-        names: dict[str, Any] = {
-            "name": f"{task.name}-seed-{seed}",
-            "title": f"{task.title}, seed {seed}",
-        }
-        runs.append(
-            replace(
-                task,
-                config=replace(task.config, seed=seed),
-                metric=None,
-                replicate_of=task.name,
-                **names,
-            )
+    return tuple(
+        replace(
+            task,
+            name=f"{task.name}-seed-{seed}",
+            title=f"{task.title}, seed {seed}",
+            config=replace(task.config, seed=seed),
+            metric=None,
+            replicate_of=task.name,
         )
-    return tuple(runs)
+        for seed in REPLICATES
+    )
 
 
 def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:

@@ -40,7 +40,9 @@ def claims_of(result: Cell) -> list[Claim]:
     """Every claim that the conditions of this run let one check, in the order of the protocol."""
     tests = _Tests(result)
     rows = [row for group in ("uw", "ic") for row in (*tests.falls(group), tests.steps(group))]
-    rows += [*tests.between_methods(), *tests.falls("importance"), *tests.flat("importance_flat")]
+    rows += [*tests.ensemble(), *tests.temperature(), *tests.dropout(), tests.known_words()]
+    rows += tests.short_contexts()
+    rows += [*tests.falls("importance"), *tests.flat("importance_flat")]
     return claims_from(PAGE, (row for row in rows if row.looks))
 
 
@@ -118,13 +120,17 @@ class _Tests:
             ("ece", "rises", 1.0),
         ):
             if change := self._of.get(f"change/{group}/{metric}"):
-                fields = {
-                    "metric": NAMES[metric],
-                    "verb": verb,
-                    "shift": _SHIFTS[group],
+                yield self._above(
+                    f"{group}_{metric}",
+                    [change],
+                    sign,
+                    "fall",
+                    metric=NAMES[metric],
+                    verb=verb,
+                    shift=_SHIFTS[group],
+                    **change,
                     **self._ends(group, metric),
-                }
-                yield self._above(f"{group}_{metric}", [change], sign, "fall", **change, **fields)
+                )
 
     def steps(self, group: str) -> Row:
         """R@1 falls from every severity to the next."""
@@ -138,83 +144,89 @@ class _Tests:
             f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text
         )
 
-    def between_methods(self) -> Iterator[Row]:
-        """Which method is best in accuracy and Brier (3), in ECE (4, 5); known words and short contexts (6, 7)."""
+    def ensemble(self) -> Iterator[Row]:
+        """The ensemble is best in accuracy and Brier score, on all conditions and on the strongest (3)."""
         for metric, sign, others in (
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("temperature", "dropout")),
         ):
-            every = {
-                (o, c): row
-                for o in others
-                for c, row in self._between(f"ensemble-{o}", metric).items()
-            }
-            name, fields = (
-                f"ensemble_{metric}",
-                {"metric": NAMES[metric], "others": " and ".join(others)},
-            )
-            yield self._above(name, list(every.values()), sign, "ensemble", **fields)
+            every = [
+                (other, condition, row)
+                for other in others
+                for condition, row in self._between(f"ensemble-{other}", metric).items()
+            ]
             last = self._named("uw")[-1:]
-            strongest = {other: row for (other, c), row in every.items() if c in last}
-            text = ", ".join(
+            strongest = {other: row for other, condition, row in every if condition in last}
+            seen = ", ".join(
                 f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest)
             )
-            rows = list(strongest.values())
-            yield self._above(
-                f"{name}_strongest", rows, sign, "ensemble_strongest", **fields, seen=text
+            above = partial(
+                self._above, sign=sign, metric=NAMES[metric], others=" and ".join(others)
             )
-        shifted = "on every condition of unknown words, deleted turns and importance"
-        for name, other, methods, sign, groups, where in (
-            ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), "on every condition"),
-            (
-                "ensemble",
-                "the ensemble",
-                "ensemble-temperature",
-                1.0,
-                ("uw", "ic", "importance"),
-                shifted,
-            ),
-        ):
-            rows = list(self._between(methods, "ece", groups).values())
-            mean = _mean(rows, -sign)
-            yield self._above(
-                f"temperature_{name}",
-                rows,
-                sign,
-                "temperature",
-                other=other,
-                where=where,
-                mean=mean,
-            )
+            name, rows = f"ensemble_{metric}", [row for _, _, row in every]
+            yield above(name, rows, words="ensemble")
+            name, rows = f"{name}_strongest", list(strongest.values())
+            yield above(name, rows, words="ensemble_strongest", seen=seen)
+
+    def temperature(self) -> Iterator[Row]:
+        """Temperature scaling has the smallest ECE, which rises with the shift (4, 5)."""
+        rows = list(self._between("temperature-vanilla", "ece").values())
+        yield self._above(
+            "temperature_vanilla",
+            rows,
+            -1.0,
+            "temperature",
+            other="vanilla",
+            where="on every condition",
+            mean=_mean(rows),
+        )
+        rows = list(
+            self._between("ensemble-temperature", "ece", ("uw", "ic", "importance")).values()
+        )
+        yield self._above(
+            "temperature_ensemble",
+            rows,
+            1.0,
+            "temperature",
+            other="the ensemble",
+            where="on every condition of unknown words, deleted turns and importance",
+            mean=_mean(rows, -1.0),
+        )
         if rises := self._of.get("change/uw/ece/temperature"):
             first, last = (
                 PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1)
             )
             size = [self._look(rises, 1.0, -(last - first))]  # above the paper's rise
             yield self._above("temperature_rises", [rises], **rises)._replace(size=size)
-        rows = list(
-            self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values()
-        )
+
+    def dropout(self) -> Iterator[Row]:
+        """Dropout has a smaller ECE than the plain ranker, and no higher R@1."""
+        groups = ("uw", "kw", "ic", "importance")
+        rows = list(self._between("dropout-vanilla", "ece", groups).values())
         yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
-        rows = [
-            row
-            for name, row in self._between("dropout-vanilla", "accuracy").items()
-            if name != "sr-1"
-        ]
-        seen = {
+        changes = self._between("dropout-vanilla", "accuracy")
+        rows = [row for condition, row in changes.items() if condition != "sr-1"]
+        fields = {
             "better": sum(row["value"] <= 0 for row in rows),
             "of": len(rows),
             "mean": _mean(rows),
+            "margin": _NO_GAIN,
         }
         looks = [self._look(row, -1.0, _NO_GAIN) for row in rows]
-        yield Row("dropout_accuracy", _test(rows), looks, {**seen, "margin": _NO_GAIN})
+        yield Row("dropout_accuracy", _test(rows), looks, fields)
+
+    def known_words(self) -> Row:
+        """Known words harm less than unknown ones (6)."""
         pairs = {
             key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")
         }
-        text = "; ".join(
+        seen = "; ".join(
             f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items()
         )
-        yield self._above("known_words", list(pairs.values()), seen=text)
+        return self._above("known_words", list(pairs.values()), seen=seen)
+
+    def short_contexts(self) -> Iterator[Row]:
+        """R@1 is flat over real lengths, and falls more where turns are deleted (7)."""
         yield from self.flat("short_flat")
         if control := self._of.get("control/accuracy"):
             yield self._above("short_control", [control], **control)
@@ -319,11 +331,10 @@ def markdown(result: Cell) -> str:
         for fifth, count in ours["importance"].items()
     ]
     turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
-    more = {**counts, "turns": turns, "most": max(map(int, counts["turns"]))}
     out = [
         _run(result),
-        PAGE.table("shifted", ratios, **counts),
-        PAGE.table("importance", fifths, **more),
+        PAGE.table("shifted", ratios, counts),
+        PAGE.table("importance", fifths, counts, turns=turns, most=max(map(int, counts["turns"]))),
     ]
     for group, title in PAGE.words["titles"].items():
         rows = [row for row in every if row["group"] == group]

@@ -77,6 +77,10 @@ class RunConfig:
         """Whether rankers are heads on a frozen encoder; else cross-encoders, trained as a whole."""
         return "hidden" in self.network
 
+    def has_dropout(self, condition: str) -> bool:
+        """Whether rankers are asked about a condition with dropout, too."""
+        return self.dropout_conditions is None or condition in self.dropout_conditions
+
 
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
 _SHIFTS = {
@@ -568,6 +572,12 @@ class Bootstrap:
         return out | {"rows": [len(answers.target) for _, answers, _ in terms]}
 
 
+def _conversations(condition: str, ids: Array) -> Array:
+    """The conversations of ids like ``<conversation>-<turn>``; those of the validation split are others."""
+    split = "dev:" if condition == "dev" else ""
+    return np.array([split + row.rpartition("-")[0] for row in ids.tolist()])
+
+
 FORM = 2  # raise it where the form of the result changes: then the step is done again
 REPLICATES = 1_999
 
@@ -577,35 +587,35 @@ class Study:
     """What all models said of all conditions, and what is to be told of it."""
 
     def __init__(self, config: RunConfig, workspace: Workspace) -> None:
-        self.config, every = config, conditions_of(config)
-        folders = [f"answers/{i}" for i in range(config.members)]
+        self.config, every = config, [condition.name for condition in conditions_of(config)]
         members = [
-            {c.name: load_answers(workspace, folder, c.name) for c in every} for folder in folders
+            {name: load_answers(workspace, f"answers/{member}", name) for name in every}
+            for member in range(config.members)
         ]
         self._first = members[0]
-        self.conditions = [c for c in every if len(self._first[c.name]["ids"])]
         self.ids = {name: answers["ids"] for name, answers in self._first.items()}
-        # Names of the conversations of ids like ``<conversation>-<turn>``, those of the validation split apart
-        splits = {name: "dev:" if name == "dev" else "" for name in self.ids}
-        self._conversation = {
-            name: np.array([splits[name] + id_.rpartition("-")[0] for id_ in ids.tolist()])
-            for name, ids in self.ids.items()
-        }
+        self.conditions = [c for c in conditions_of(config) if len(self.ids[c.name])]
+        self._conversation = {name: _conversations(name, ids) for name, ids in self.ids.items()}
         self._logits = {
-            name: np.stack([member[name]["logits"] for member in members]) for name in self._first
+            name: np.stack([member[name]["logits"] for member in members]) for name in every
         }
         self.temperatures = [
             fit_temperature(member["dev"]["logits"], member["dev"]["target"]) for member in members
         ]
-        self._dropout: dict[str, Array] = {}
-        folders = [f"answers/dropout-{i}" for i in range(config.dropout_members)]
-        for name in (condition.name for condition in self.conditions if folders):
-            if config.dropout_conditions is None or name in config.dropout_conditions:
-                self._dropout[name] = np.stack(
-                    [load_answers(workspace, folder, name)["mean"] for folder in folders]
-                )
+        self._dropout = self._means_of_dropout(workspace) if config.dropout_members else {}
         everyone = [name for names in self._conversation.values() for name in names]
         self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
+
+    def _means_of_dropout(self, workspace: Workspace) -> dict[str, Array]:
+        """What members say with dropout, of each condition that they were asked about."""
+        folders = [f"answers/dropout-{i}" for i in range(self.config.dropout_members)]
+        return {
+            condition.name: np.stack(
+                [load_answers(workspace, folder, condition.name)["mean"] for folder in folders]
+            )
+            for condition in self.conditions
+            if self.config.has_dropout(condition.name)
+        }
 
     def answers(self, method: str, condition: Condition) -> Answers | None:
         """What a method said of a condition; no two ensembles have a member in common."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from statistics import stdev
 from typing import Any
 
@@ -96,6 +97,12 @@ class FewShotAccuracies:
             words.append(f"{suite} {', '.join(each)}")
         return "; ".join(words)
 
+    def cell(self, suite: str, method: str, group: str = "inoculated") -> str:
+        """The mean over seeds, with a dagger where the paper's own test says better than ACC in all of them."""
+        tested = [row["p_draws"] for row in self.rows(suite, group) if method in row["p_draws"]]
+        better = tested and max(row[method] for row in tested) < 0.05
+        return percent(self.means([suite], method, "", group)) + (" †" if better else "")
+
 
 def percent(values: Sequence[float]) -> str:
     """Mean and standard deviation in percent."""
@@ -109,7 +116,9 @@ def percent(values: Sequence[float]) -> str:
 def claims_of(result: Record) -> list[Claim]:
     """Every claim of the protocol, in its order, and those of this recipe, each by t tests over seeds."""
     table, acc = FewShotAccuracies(result), str(result["baseline"])
-    rows = [*_of_sets(table, acc), *_across_architectures(table, acc), _of_near_pairs(table, acc)]
+    tests = _Tests(table, acc)
+    rows = [tests.strong(), *tests.windows(), *tests.made_factors(), *tests.confidence()]
+    rows += [*tests.across_architectures(), tests.near_pairs()]
     for method in result["combined"]:  # rankings that the paper does not have
         name = (
             method.lower().replace("+", "").replace("-", "_").replace("  ", "_").replace(" ", "_")
@@ -134,168 +143,179 @@ def _tested(
     return Row(name, test, list(map(positive, samples)), fields, words=words)
 
 
-def _of_sets(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
-    """(1) to (6): what is so in each of some sets."""
+class _Tests:
+    """The claims of the protocol on few-shot accuracies, ``acc`` the baseline."""
 
-    def ranks(
-        name: str, pairs: Sequence[Sequence[str]], shown: Shown, words: str = "", **fields: Any
+    def __init__(self, table: FewShotAccuracies, acc: str) -> None:
+        self._table, self._acc = table, acc
+
+    def _ranks(
+        self,
+        name: str,
+        pairs: Sequence[tuple[str, str, str]],
+        shown: Shown,
+        words: str = "",
+        **fields: Any,
     ) -> Row:
         """Each pair is a set with its better and worse method."""
-        samples = [table.means([suite], better, worse) for suite, better, worse in pairs]
-        better = sum(sum(sample) > 0 for sample in samples)
+        samples = [self._table.means([suite], better, worse) for suite, better, worse in pairs]
         return _tested(
             name,
             samples,
-            _SEEDS,
-            words,
-            seen=table.words(shown),
-            better=better,
+            words=words,
+            seen=self._table.words(shown),
+            better=sum(sum(sample) > 0 for sample in samples),
             of=len(samples),
             **fields,
         )
 
-    def own(
-        method: str, suites: Sequence[str] = _PAIRS, *, better: bool = False
-    ) -> tuple[Any, Shown]:
-        """The factors made for some sets against ACC."""
-        named = {suite: f"{method}/{_OWN[suite]}" for suite in suites}
-        pairs = [
-            (suite, *((factor, acc) if better else (acc, factor)))
-            for suite, factor in named.items()
+    def strong(self) -> Row:
+        """ACC is strong in every set (1)."""
+        samples = [
+            [value - STRONG for value in self._table.means([suite], self._acc)] for suite in _EVERY
         ]
-        return pairs, {
-            suite: {f"{_OWN[suite]} ": factor, "ACC ": acc} for suite, factor in named.items()
-        }
+        seen = self._table.words({suite: {"": self._acc} for suite in _EVERY})
+        return _tested("acc_strong", samples, bound=STRONG, seen=seen)
 
-    samples = [[value - STRONG for value in table.means([suite], acc)] for suite in _EVERY]
-    yield _tested(
-        "acc_strong",
-        samples,
-        bound=STRONG,
-        seen=table.words({suite: {"": acc} for suite in _EVERY}),
-    )
-    for suite, window in _WINDOW.items():
-        lime = f"lime/{window}"
-        shown = {suite: {f"{lime} ": lime, f"{acc} ": acc}}
-        yield ranks(
-            f"lime_window_{suite.lower()}", [(suite, lime, acc)], shown, "lime_window", suite=suite
-        )
-    for first, second in (("token-ig", "shap"), ("shap", "lime")):
-        pairs = [
-            (suite, f"{second}/{window}", f"{first}/{window}") for suite, window in _WINDOW.items()
-        ]
-        shown = {
-            suite: {f"{m} ": f"{m}/{window}" for m in (first, second)}
-            for suite, window in _WINDOW.items()
-        }
-        yield ranks(
-            f"{first.replace('-', '_')}_below_{second}",
-            pairs,
-            shown,
-            "below",
-            first=first,
-            second=second,
-        )
-    shap = {suite: f"shap/{_WINDOW[suite]}" for suite in ("MORPH", "VERB")}
-    shown = {suite: {"shap ": factor, "ACC ": acc} for suite, factor in shap.items()}
-    yield ranks("shap_below_acc", [(suite, acc, factor) for suite, factor in shap.items()], shown)
-    yield ranks("shap_own_factors", *own("shap", better=True))
-    lime = "lime/swap-avg"
-    paws = {name: value / 100 for name, value in PAGE.paper["table_2"]["PAWS"].items()}
-    lead = PAGE.paper["factors"]["lime"]["PAWS"]["swap-avg"] / 100 - paws["ACC"]
-    size = [positive([value - lead for value in table.means(["PAWS"], lime, acc)])]
-    shown = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
-    yield ranks("lime_swap_avg", [("PAWS", lime, acc)], shown)._replace(size=size)
-    yield ranks("lime_other_factors", *own("lime", ("SUB", "CON")))
-    yield ranks("ig_own_factors", *own("token-ig"))
-    pairs = [
-        (suite, acc, f"shap/{factor}")
-        for suite in _PAIRS
-        for factor in _GENERAL
-        if factor != _OWN[suite]
-    ]
-    yield ranks("general_factors", pairs, {})
-    yield ranks(
-        "conf_below_acc",
-        [(s, acc, "CONF") for s in _EVERY],
-        {suite: {"": "CONF"} for suite in _EVERY},
-    )
-    signed = [(sign, table.means([suite], "CONF")) for suite in _MSGS for sign in (1, -1)]
-    samples = [[CHANCE - sign * (value - 0.5) for value in values] for sign, values in signed]
-    seen = table.words({suite: {"": "CONF"} for suite in _MSGS})
-    yield _tested("conf_near_chance", samples, f"two one-sided {_SEEDS}", bound=CHANCE, seen=seen)
-    seen = table.words({"PAWS": {f"{method} ": method for method in ("CONF", "CONF reversed")}})
-    below = [
-        [bound - value for value in table.means(["PAWS"], "CONF")] for bound in (0.5, paws["CONF"])
-    ]
-    yield _tested("conf_reversed_paws", below[:1], seen=seen)._replace(size=[positive(below[1])])
-
-
-def _across_architectures(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
-    """(7)"""
-    for factor in _GENERAL:
-        look = table.over(_PAIRS, f"shap/{factor}", acc, _ACROSS)
-        seen = table.words(
-            {suite: {"": f"shap/{factor}", "ACC ": acc} for suite in _PAIRS}, _ACROSS
-        )
-        name, fields = f"architectures_{factor.replace('-', '_')}", {"factor": factor, "seen": seen}
-        yield Row(name, _STRATA, [look], fields, words=_ACROSS)
-    shares = []
-    for seed in table.seeds:
-        rows = [
-            row["pairwise"]
-            for suite in _PAIRS
-            for row in table.rows(suite, _ACROSS)
-            if row["seed"] == seed
-        ]
-        factors = [
-            p
-            for row in rows
-            for name, values in row.items()
-            if name.startswith("shap/")
-            for p in values
-        ]
-        plain = [p for row in rows for p in row[acc]]
-        if factors and plain:
-            shares.append(
-                [
-                    sum(not _EXTREME < p < 1 - _EXTREME for p in some) / len(some)
-                    for some in (factors, plain)
-                ]
+    def windows(self) -> Iterator[Row]:
+        """Methods of attribution on the words that the models of MSGS are about (2, 3)."""
+        acc = self._acc
+        for suite, window in _WINDOW.items():
+            lime = f"lime/{window}"
+            name, shown = (
+                f"lime_window_{suite.lower()}",
+                {suite: {f"{lime} ": lime, f"{acc} ": acc}},
             )
-    ends = {
-        key: percent([pair[i] for pair in shares]) for i, key in enumerate(("factors", "plain"))
-    }
-    yield _tested("architectures_extreme", [[a - b for a, b in shares]] if shares else [], **ends)
+            yield self._ranks(name, [(suite, lime, acc)], shown, "lime_window", suite=suite)
+        for first, second in (("token-ig", "shap"), ("shap", "lime")):
+            pairs, shown = [], {}
+            for suite, window in _WINDOW.items():
+                worse, better = f"{first}/{window}", f"{second}/{window}"
+                pairs.append((suite, better, worse))
+                shown[suite] = {f"{first} ": worse, f"{second} ": better}
+            name = f"{first.replace('-', '_')}_below_{second}"
+            yield self._ranks(name, pairs, shown, "below", first=first, second=second)
+        shap = {suite: f"shap/{_WINDOW[suite]}" for suite in ("MORPH", "VERB")}
+        pairs = [(suite, acc, factor) for suite, factor in shap.items()]
+        shown = {suite: {"shap ": factor, "ACC ": acc} for suite, factor in shap.items()}
+        yield self._ranks("shap_below_acc", pairs, shown)
 
-
-def _of_near_pairs(table: FewShotAccuracies, acc: str) -> Row:
-    """(8)"""
-    means, count = [], 0
-    for seed in table.seeds:
-        rows = [
-            (w, row)
-            for suite, w in _WINDOW.items()
-            for row in table.rows(suite)
-            if row["seed"] == seed
-        ]
-        rows = [(w, row) for w, row in rows if f"lime/{w}" in row["pairwise"]]
-        near = [
-            (w, row, i)
-            for w, row in rows
-            for i, pair in enumerate(row["pairs"])
-            if pair["gap"] <= NEAR
-        ]
+    def made_factors(self) -> Iterator[Row]:
+        """Factors that were made for a set against ACC, and general ones (4, 5)."""
+        acc, lime = self._acc, "lime/swap-avg"
+        shap = {suite: f"shap/{factor}" for suite, factor in _OWN.items()}
+        pairs = [(suite, factor, acc) for suite, factor in shap.items()]
+        yield self._ranks("shap_own_factors", pairs, self._beside_acc(shap))
+        theirs = PAGE.paper["factors"]["lime"]["PAWS"]["swap-avg"] / 100
+        lead = theirs - PAGE.paper["table_2"]["PAWS"]["ACC"] / 100
+        size = [positive([value - lead for value in self._table.means(["PAWS"], lime, acc)])]
+        shown = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
+        yield self._ranks("lime_swap_avg", [("PAWS", lime, acc)], shown)._replace(size=size)
+        for name, method, suites in (
+            ("lime_other_factors", "lime", _HANS),
+            ("ig_own_factors", "token-ig", _PAIRS),
+        ):
+            factors = {suite: f"{method}/{_OWN[suite]}" for suite in suites}
+            pairs = [(suite, acc, factor) for suite, factor in factors.items()]
+            yield self._ranks(name, pairs, self._beside_acc(factors))
         pairs = [
-            (row["pairwise"][f"lime/{window}"][i], row["pairwise"][acc][i])
-            for window, row, i in near
+            (suite, acc, f"shap/{factor}")
+            for suite in _PAIRS
+            for factor in _GENERAL
+            if factor != _OWN[suite]
         ]
-        count += len(pairs)
-        if pairs:
-            means.append([sum(values) / len(pairs) for values in zip(*pairs, strict=True)])
-    seen = f"{count} pairs: {percent([a for a, _ in means])}, ACC {percent([b for _, b in means])}"
-    samples = [[a - b for a, b in means]] if means else []
-    return _tested("near_pairs", samples, bound=NEAR, seen=seen if means else "no such pair")
+        yield self._ranks("general_factors", pairs, {})
+
+    def _beside_acc(self, factors: Mapping[str, str]) -> Shown:
+        return {
+            suite: {f"{_OWN[suite]} ": factor, "ACC ": self._acc}
+            for suite, factor in factors.items()
+        }
+
+    def confidence(self) -> Iterator[Row]:
+        """CONF is below ACC, near chance on MSGS, and wrong way round on PAWS (6)."""
+        means, words = self._table.means, self._table.words
+        pairs = [(suite, self._acc, "CONF") for suite in _EVERY]
+        yield self._ranks("conf_below_acc", pairs, {suite: {"": "CONF"} for suite in _EVERY})
+        samples = [
+            [CHANCE - sign * (value - 0.5) for value in means([suite], "CONF")]
+            for suite in _MSGS
+            for sign in (1, -1)
+        ]
+        test, seen = f"two one-sided {_SEEDS}", words({suite: {"": "CONF"} for suite in _MSGS})
+        yield _tested("conf_near_chance", samples, test, bound=CHANCE, seen=seen)
+        seen = words({"PAWS": {f"{method} ": method for method in ("CONF", "CONF reversed")}})
+        theirs = PAGE.paper["table_2"]["PAWS"]["CONF"] / 100
+        below, smaller = (
+            [bound - value for value in means(["PAWS"], "CONF")] for bound in (0.5, theirs)
+        )
+        row = _tested("conf_reversed_paws", [below], seen=seen)
+        yield row._replace(size=[positive(smaller)])
+
+    def across_architectures(self) -> Iterator[Row]:
+        """General factors beside ACC across architectures, and how often they rank a pair all alike (7)."""
+        table, acc = self._table, self._acc
+        for factor in _GENERAL:
+            shap = f"shap/{factor}"
+            seen = table.words({suite: {"": shap, "ACC ": acc} for suite in _PAIRS}, _ACROSS)
+            name, fields = (
+                f"architectures_{factor.replace('-', '_')}",
+                {"factor": factor, "seen": seen},
+            )
+            look = table.over(_PAIRS, shap, acc, _ACROSS)
+            yield Row(name, _STRATA, [look], fields, words=_ACROSS)
+        shares = list(self._extreme_shares())
+        yield _tested(
+            "architectures_extreme",
+            [[factors - plain for factors, plain in shares]] if shares else [],
+            factors=percent([factors for factors, _ in shares]),
+            plain=percent([plain for _, plain in shares]),
+        )
+
+    def _extreme_shares(self) -> Iterator[tuple[float, float]]:
+        """For every seed: of pairs, the share that factors, and ACC, nearly always rank alike."""
+        for seed in self._table.seeds:
+            rows = [row["pairwise"] for row in self._rows_of(seed, _PAIRS, _ACROSS)]
+            plain = [p for row in rows for p in row[self._acc]]
+            factors = [
+                p
+                for row in rows
+                for name, values in row.items()
+                if name.startswith("shap/")
+                for p in values
+            ]
+            if factors and plain:
+                yield _extreme_share(factors), _extreme_share(plain)
+
+    def _rows_of(self, seed: int, suites: Iterable[str], group: str = "inoculated") -> list[Record]:
+        return [
+            row for suite in suites for row in self._table.rows(suite, group) if row["seed"] == seed
+        ]
+
+    def near_pairs(self) -> Row:
+        """Of pairs that are nearly as good, LIME ranks more rightly than ACC (8)."""
+        means, count = list[tuple[float, float]](), 0
+        for seed in self._table.seeds:
+            pairs = [pair for row in self._rows_of(seed, _WINDOW) for pair in self._near(row)]
+            count += len(pairs)
+            if pairs:
+                lime, acc = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+                means.append((lime, acc))
+        if not means:
+            return _tested("near_pairs", [], bound=NEAR, seen="no such pair")
+        lime, acc = (percent(values) for values in zip(*means, strict=True))
+        seen, samples = f"{count} pairs: {lime}, ACC {acc}", [[a - b for a, b in means]]
+        return _tested("near_pairs", samples, bound=NEAR, seen=seen)
+
+    def _near(self, row: Record) -> list[tuple[float, float]]:
+        """Pairwise accuracies of LIME and ACC on the near pairs of a row."""
+        lime, acc = row["pairwise"].get(f"lime/{_WINDOW[row['suite']]}"), row["pairwise"][self._acc]
+        near = [i for i, pair in enumerate(row["pairs"]) if pair["gap"] <= NEAR]
+        return [] if lime is None else [(lime[i], acc[i]) for i in near]
+
+
+def _extreme_share(values: Sequence[float]) -> float:
+    return sum(not _EXTREME < p < 1 - _EXTREME for p in values) / len(values)
 
 
 _SHOWN = {"CON": ("const", "sum-diff"), "PAWS": ("swap-avg", "swap-max-diff")}
@@ -390,56 +410,65 @@ _EXPLAINED = tuple(f"{method}/{factor}" for method in METHODS for factor in _FAC
 
 def markdown(result: Record) -> str:
     """All tables of a result, one after the other."""
-    table, theirs = FewShotAccuracies(result), PAGE.paper
-
-    def here(suite: str, method: str, group: str = "inoculated") -> str:
-        """A cell: the mean over seeds, with a dagger where the paper's own test says better than ACC in all of them."""
-        p = [row["p_draws"][method] for row in table.rows(suite, group) if method in row["p_draws"]]
-        return percent(table.means([suite], method, "", group)) + (
-            " †" if p and max(p) < 0.05 else ""
-        )
-
-    rows: list[list[str]] = []
-    for suite, window in _WINDOW.items():
-        methods = (*_BASELINES, *(f"{method}/{window}" for method in ("token-ig", "shap", "lime")))
-        rows += [
-            [suite, method, here(suite, method), dash(theirs["table_1"][suite].get(method))]
-            for method in methods
-        ]
-    sizes = result["sizes"]
+    table, sizes = FewShotAccuracies(result), result["sizes"]
     fields = {
         "networks": ", ".join(sizes["networks"]),
         "stand_ins": "; ".join(result["stand_ins"].values()),
+        "models": len(result["models"]),
     }
-    run = PAGE.fill(
-        PAGE.words["page"]["run"], {**result, **fields, "models": len(result["models"])}
-    )
-    out = [run, PAGE.table("msgs", rows)]
-    for method, title in _TABLES.items():
-        named = [(baseline, baseline, theirs["table_2"]) for baseline in _BASELINES]
-        named += [(factor, f"{method}/{factor}", theirs["factors"][method]) for factor in _FACTORS]
-        rows = [
-            [name, *(cell for s in _PAIRS for cell in (here(s, ours), dash(paper[s].get(name))))]
-            for name, ours, paper in named
-        ]
-        after = (
-            "Its caption names Table 3; its rows are those of Table 2." if method != "shap" else ""
-        )
-        out.append(PAGE.table("factors", rows, title=title, method=method, after=after))
-    out += [_across(result, table, here), _of_pairs(table), *_of_models(result)]
-    names = {name for row in result["rows"] for name in row["few_shot"]}
-    order = [
-        "ACC",
-        POWERED,
-        *result["combined"],
-        *sorted(name for name in names if name.startswith("pool/")),
+    out = [
+        PAGE.fill(PAGE.words["page"]["run"], {**result, **fields}),
+        _of_windows(table),
+        *(_of_factors(table, method, title) for method, title in _TABLES.items()),
+        _across(result, table),
+        _of_pairs(table),
+        *_of_models(result),
+        _of_sets(result),
+        _beyond(result, table),
+        claims_table(result["claims"], PAGE.words["page"]["over"]),
     ]
-    rows = [[name, *(here(suite, name) for suite in _EVERY)] for name in order if name in names]
-    out.append(PAGE.table("beyond", rows))
-    return tables_page([*out, claims_table(result["claims"], PAGE.words["page"]["over"])])
+    return tables_page(out)
 
 
-def _across(result: Record, table: FewShotAccuracies, here: Callable[..., str]) -> str:
+def _of_windows(table: FewShotAccuracies) -> str:
+    """Table 1."""
+    rows = []
+    for suite, window in _WINDOW.items():
+        theirs = PAGE.paper["table_1"][suite]
+        explained = (f"{method}/{window}" for method in ("token-ig", "shap", "lime"))
+        for method in (*_BASELINES, *explained):
+            rows.append([suite, method, table.cell(suite, method), dash(theirs.get(method))])
+    return PAGE.table("msgs", rows)
+
+
+def _of_factors(table: FewShotAccuracies, method: str, title: str) -> str:
+    """Table 2, 7 or 8."""
+    baselines, factors = PAGE.paper["table_2"], PAGE.paper["factors"][method]
+    named = [(name, name, baselines) for name in _BASELINES]
+    named += [(name, f"{method}/{name}", factors) for name in _FACTORS]
+    rows = []
+    for name, ours, theirs in named:
+        cells = ((table.cell(s, ours), dash(theirs[s].get(name))) for s in _PAIRS)
+        rows.append([name, *chain.from_iterable(cells)])
+    after = "" if method == "shap" else "Its caption names Table 3; its rows are those of Table 2."
+    return PAGE.table("factors", rows, title=title, method=method, after=after)
+
+
+def _beyond(result: Record, table: FewShotAccuracies) -> str:
+    """Rankings that the paper does not have."""
+    names = {name for row in result["rows"] for name in row["few_shot"]}
+    pool = sorted(name for name in names if name.startswith("pool/"))
+    return PAGE.table(
+        "beyond",
+        [
+            [name, *(table.cell(suite, name) for suite in _EVERY)]
+            for name in ("ACC", POWERED, *result["combined"], *pool)
+            if name in names
+        ],
+    )
+
+
+def _across(result: Record, table: FewShotAccuracies) -> str:
     """Table 3."""
     theirs = PAGE.paper["table_3"]
     names = {name for row in result["rows"] if row["group"] == _ACROSS for name in row["few_shot"]}
@@ -449,7 +478,8 @@ def _across(result: Record, table: FewShotAccuracies, here: Callable[..., str]) 
             method, _, factor = name.rpartition("/")
             printed = dash(theirs.get(factor) if method in ("", "shap") else None)
             mean = percent(table.means(_PAIRS, name, "", _ACROSS))
-            rows.append([name, mean, *(here(suite, name, _ACROSS) for suite in _PAIRS), printed])
+            each = (table.cell(suite, name, _ACROSS) for suite in _PAIRS)
+            rows.append([name, mean, *each, printed])
     for guess in result["guess"]:
         label = f"GUESS, architecture {guess['model'] + 1} named best"
         printed = dash(theirs["GUESS"] if guess["model"] == 1 else None)
@@ -478,62 +508,57 @@ def _of_pairs(table: FewShotAccuracies) -> str:
 
 
 def _of_models(result: Record) -> Iterator[str]:
-    """Tables 5, 6 and 9."""
-    theirs, sizes, doses, others = PAGE.paper, result["sizes"], [], []
-    for model in result["models"]:
-        family = model["family"]
-        accuracy, even = (
-            {k: percent(v["by_seed"]) for k, v in model[key].items()}
-            for key in ("accuracy", "balanced")
-        )
-        if family in _MSGS:
-            shares = (
-                ", ".join(f"{name} {100 * share:g} %" for name, share in model["shares"].items())
-                or "none"
-            )
-            shares += (
-                f"; weights {model['share']['mean']:.2f} of the way" if "share" in model else ""
-            )
-            printed = dash(theirs["table_5"][family].get(model["label"]))
-            doses.append(
-                [family, model["label"], shares, accuracy["in-domain"], accuracy[family], printed]
-            )
-        else:
-            far = "; ".join(
-                f"{name} {accuracy[name]} ({even[name]})"
-                for name in accuracy
-                if name != "in-domain"
-            )
-            further = (
-                [str(model["further"]), f"{100 * model['mixture']:g} %"]
-                if model["further"]
-                else ["-", "-"]
-            )
-            about = [model["label"], model["network"], str(model["steps"]), *further]
-            others.append([*about, accuracy["in-domain"], far])
-    yield PAGE.table("doses", doses)
+    """Tables 5 and 6."""
+    models, sizes, theirs = result["models"], result["sizes"], PAGE.paper["table_6"]
+    yield PAGE.table("doses", [_dosed(model) for model in models if model["family"] in _MSGS])
 
     def rates(training: str, by_family: str) -> str:
         """A learning rate, and the families that have another."""
         other = ", ".join(f"{rate:g} in {name}" for name, rate in sizes[by_family].items())
         return f"{sizes[training]['learning_rate']:g}" + (f" ({other})" if other else "")
 
-    fields = {
-        "rates": rates("training", "rates"),
-        "further_rates": rates("further", "further_rates"),
-    }
-    fields["hans"] = ", ".join(f"{name} {a}/{b}" for name, a, b in theirs["table_6"]["hans"])
-    fields["paws"] = ", ".join(f"{name} {a}" for name, a in theirs["table_6"]["paws"])
-    yield PAGE.table("models", others, **{**sizes, **fields})
+    yield PAGE.table(
+        "models",
+        [_further(model) for model in models if model["family"] not in _MSGS],
+        {**sizes, "rates": rates("training", "rates")},
+        further_rates=rates("further", "further_rates"),
+        hans=", ".join(f"{name} {a}/{b}" for name, a, b in theirs["hans"]),
+        paws=", ".join(f"{name} {a}" for name, a in theirs["paws"]),
+    )
+
+
+def _by_set(model: Record, measure: str) -> dict[str, str]:
+    return {name: percent(cell["by_seed"]) for name, cell in model[measure].items()}
+
+
+def _dosed(model: Record) -> list[str]:
+    """A model of MSGS: what its training data held of target sets."""
+    family, label, accuracy = model["family"], model["label"], _by_set(model, "accuracy")
+    shares = ", ".join(f"{name} {100 * share:g} %" for name, share in model["shares"].items())
+    shares = shares or "none"
+    if "share" in model:
+        shares += f"; weights {model['share']['mean']:.2f} of the way"
+    printed = dash(PAGE.paper["table_5"][family].get(label))
+    return [family, label, shares, accuracy["in-domain"], accuracy[family], printed]
+
+
+def _further(model: Record) -> list[str]:
+    """A model of entailment or paraphrases: how far it was trained on, and on what mixture."""
+    accuracy, even = _by_set(model, "accuracy"), _by_set(model, "balanced")
+    near = accuracy.pop("in-domain")
+    far = "; ".join(f"{name} {value} ({even[name]})" for name, value in accuracy.items())
+    further = ["-", "-"]
+    if model["further"]:
+        further = [str(model["further"]), f"{100 * model['mixture']:g} %"]
+    return [model["label"], model["network"], str(model["steps"]), *further, near, far]
+
+
+def _of_sets(result: Record) -> str:
+    """Table 9."""
     rows = []
     for study in result["sets"]:
-        counted = ("set", "seed", "rows", "judged", "pool", "absent")
-        counts = ", ".join(
-            f"{name} {count}" for name, count in study.items() if name not in counted
-        )
-        absent = (
-            ", ".join(f"{name} {count}" for name, count in study["absent"].items() if count)
-            or "none"
-        )
-        rows.append((study, theirs["table_9"][study["set"]], counts, absent))
-    yield PAGE.table("sets", rows)
+        named = {"set", "seed", "rows", "judged", "pool", "absent"}
+        counts = ", ".join(f"{name} {n}" for name, n in study.items() if name not in named)
+        absent = ", ".join(f"{name} {n}" for name, n in study["absent"].items() if n)
+        rows.append((study, PAGE.paper["table_9"][study["set"]], counts, absent or "none"))
+    return PAGE.table("sets", rows)

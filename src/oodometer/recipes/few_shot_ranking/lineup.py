@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, final
 
@@ -140,61 +140,53 @@ def _of_family(config: RunConfig, family: str) -> list[Plan]:
     base = Plan(f"{named}-base", "0 steps", family, config.roles[role], steps=config.steps[family])
     others = config.roles.get(f"{role}_others", ())
     if family in config.graded:
-        how = config.graded[family]
-        out = []
-        for place, network in enumerate((base.network, *others)):
-            slug = f"-{network.lower()}" if place else ""
-            start = replace(
-                base,
-                name=f"{named}{slug}-base",
-                label="start",
-                network=network,
-                inoculated=not place,
-            )
-            start = replace(start, shares=how.get("shares", {}), ranked=False)
-            further = {"further": how["further"], "mixture": how.get("mixture", 1.0)}
-            end = replace(
-                start,
-                name=f"{named}{slug}-end",
-                label="end",
-                start=start.name,
-                shares={},
-                **further,
-            )
-            graded = replace(start, start=start.name, toward=end.name, ranked=True, **further)
-            out += [start, end]
-            if place:
-                turned = ACROSS[place:] + ACROSS[:place]
-                out.append(replace(graded, name=f"{named}{slug}", label=network, grades=turned))
-            else:
-                for i, grade in enumerate(GRADES, 1):
-                    label = f"grade {100 * grade:g} %"
-                    out.append(
-                        replace(graded, name=f"{named}-grade-{i}", label=label, grades=(grade,))
-                    )
-        return out
+        return [*_graded(config, base, others)]
     if family == "paraphrase":
         return _paraphrase(config, replace(base, label="base"))
     if family == "nli":
-        on = replace(base, start=base.name)
-        inoculated = [
-            replace(on, name=f"nli-{n}", label=f"{n} steps", further=n) for n in config.nli_further
-        ]
-        other = replace(base, inoculated=False)
-        return [
-            base,
-            *inoculated,
-            *(replace(other, name=f"nli-{n.lower()}", label=n, network=n) for n in others),
-        ]
-    out = []
+        return [*_inference(config, base, others)]
+    return [*_dosed(config, base)]
+
+
+def _graded(config: RunConfig, base: Plan, others: Sequence[str]) -> Iterator[Plan]:
+    """Models between a start and an end: of the usual network at each grade, of another one at a grade by seed."""
+    given, named = config.graded[base.family], base.name.removesuffix("-base")
+    further, mixture = given["further"], given.get("mixture", 1.0)
+    base = replace(base, label="start", shares=given.get("shares", {}), ranked=False)
+    for place, network in enumerate((base.network, *others)):
+        name = f"{named}-{network.lower()}" if place else named
+        start = replace(base, name=f"{name}-base", network=network, inoculated=not place)
+        on = replace(start, start=start.name, further=further, mixture=mixture)
+        end = replace(on, name=f"{name}-end", label="end", shares={})
+        graded = replace(on, toward=end.name, ranked=True)
+        yield start
+        yield end
+        if place:
+            turned = ACROSS[place:] + ACROSS[:place]
+            yield replace(graded, name=name, label=network, grades=turned)
+            continue
+        for i, grade in enumerate(GRADES, 1):
+            label = f"grade {100 * grade:g} %"
+            yield replace(graded, name=f"{name}-grade-{i}", label=label, grades=(grade,))
+
+
+def _inference(config: RunConfig, base: Plan, others: Sequence[str]) -> Iterator[Plan]:
+    """Models of entailment: the base, those inoculated by more and more steps, and other networks."""
+    yield base
+    for n in config.nli_further:
+        yield replace(base, name=f"nli-{n}", label=f"{n} steps", start=base.name, further=n)
+    for network in others:
+        name = f"nli-{network.lower()}"
+        yield replace(base, name=name, label=network, network=network, inoculated=False)
+
+
+def _dosed(config: RunConfig, base: Plan) -> Iterator[Plan]:
+    """Models whose training data hold doses of target sets."""
+    named, sizes = base.name.removesuffix("-base"), config.doses[base.family]
     for label, doses in _DOSES.items():
-        shares = {target: config.doses[family][size - 1] for target, size in doses.items()}
-        out.append(
-            replace(
-                base, name=f"{named}-{label.replace(' ', '')}".lower(), label=label, shares=shares
-            )
-        )
-    return out
+        name = f"{named}-{label.replace(' ', '')}".lower()
+        shares = {target: sizes[size - 1] for target, size in doses.items()}
+        yield replace(base, name=name, label=label, shares=shares)
 
 
 def ranked_of(config: RunConfig, family: str) -> list[Plan]:

@@ -272,52 +272,57 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     """Train a model and save it, with what its classes mean; it goes on from its checkpoint."""
     use_threads()
     config, workspace = data.config, place.workspace
-    network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
-    options = {
-        name: value
-        for name, value in located(network).items()
-        if name not in ("ready", "learning_rate")
-    }
-    if folder := cut_folder(network):
-        options["source"] = str(workspace.folder / folder)
+    network = config.networks[plan.network]
+    training = replace(training_of(config, plan), seed=seed)
     with passing(workspace, place.folder) as checkpoint:
-        how: dict[str, Any] = {"checkpoint": checkpoint, "progress": place.progress}
         if plan.start:
-            model = _loaded(
-                workspace.folder, f"models/{seed}/{plan.start}"
-            )  # of its own: the training changes it
-            roles = workspace.read_json(f"models/{seed}/{plan.start}/classes.json")
-            rows = data.further(plan, seed)
-            named = tuple(
-                model.classes[roles["positive" if target else "negative"]]
-                for target in rows.targets
+            start = f"models/{seed}/{plan.start}"
+            model = _loaded(workspace.folder, start)  # of its own: the training changes it
+            roles = workspace.read_json(f"{start}/classes.json")
+            rows = _with_classes(data.further(plan, seed), model, roles)
+            model.fit_further(
+                rows, training=training, checkpoint=checkpoint, progress=place.progress
             )
-            model.fit_further(replace(rows, targets=named), training=training, **how)
         elif network.get("ready"):
+            options = _options_of(network, workspace)
             model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
-            # Which output is the positive class, entailment, and which one non-entailment is taught as
-            near = data.in_domain(plan.family, seed)
-            p, labels = model.ask(near.inputs).distribution, np.array(near.targets)
-            starts = (
-                "entail",
-                ("neutral", "not", "non"),
-            )  # what a class is named counts for more than what it says
-            by_name = [
-                np.array([3.0 * str(name).lower().startswith(some) for name in model.classes])
-                for some in starts
-            ]
-            of_negative = p[labels == 0].mean(0)
-            positive = int((by_name[0] + p[labels == 1].mean(0) - of_negative).argmax())
-            others = [i for i in range(len(of_negative)) if i != positive]
-            roles = {
-                "positive": positive,
-                "negative": max(others, key=lambda i: float(by_name[1][i] + of_negative[i])),
-            }
+            roles = _roles_of(model, data.in_domain(plan.family, seed))
         else:
-            model, roles = Encoder(**options, training=training), {"positive": 1, "negative": 0}
-            model.fit(data.training(plan, seed), classes=(0, 1), **how)
+            model = Encoder(**_options_of(network, workspace), training=training)
+            roles, rows = {"positive": 1, "negative": 0}, data.training(plan, seed)
+            model.fit(rows, classes=(0, 1), checkpoint=checkpoint, progress=place.progress)
         model.save(workspace / place.folder)
         workspace.write_json(f"{place.folder}/classes.json", roles)
+
+
+def _options_of(network: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
+    """What an encoder is made of; layers of MiniLM lie in the workspace."""
+    options = located(network)
+    for name in ("ready", "learning_rate"):
+        options.pop(name, None)
+    if folder := cut_folder(network):
+        options["source"] = str(workspace.folder / folder)
+    return options
+
+
+def _with_classes(rows: Dataset, model: Any, roles: Mapping[str, int]) -> Dataset:
+    """Rows whose targets are classes of the model."""
+    positive, negative = (model.classes[roles[role]] for role in ("positive", "negative"))
+    return replace(rows, targets=tuple(positive if target else negative for target in rows.targets))
+
+
+def _roles_of(model: Any, near: Dataset) -> dict[str, int]:
+    """Which output of a trained model is the positive class, entailment, and which one non-entailment is taught as:
+    what a class is named counts for more than what it says of rows in its domain.
+    """
+    p, labels = model.ask(near.inputs).distribution, np.array(near.targets)
+    positive, negative = p[labels == 1].mean(0), p[labels == 0].mean(0)
+    names = [str(name).lower() for name in model.classes]
+    entails = 3.0 * np.array([name.startswith("entail") for name in names])
+    denies = 3.0 * np.array([name.startswith(("neutral", "not", "non")) for name in names])
+    first = int((entails + positive - negative).argmax())
+    others = [i for i in range(len(negative)) if i != first]
+    return {"positive": first, "negative": max(others, key=(denies + negative).__getitem__)}
 
 
 _STEPS = 17  # of the way between two models, on which their accuracy is looked up
@@ -608,12 +613,13 @@ class Evaluation:
         """A row for each group of models, over the pool."""
         for group, models in self.groups():
             methods, labels = self.methods(models), [self.plans[i].label for i in models]
-            how: dict[str, Any] = {
-                "draws": self.config.draws,
-                "size": min(self.config.size, self.pool),
-            }
             study = ranking.few_shot_evaluation(
-                methods, self.truth[models], models=labels, seed=self.seed, **how
+                methods,
+                self.truth[models],
+                models=labels,
+                seed=self.seed,
+                draws=self.config.draws,
+                size=min(self.config.size, self.pool),
             )
             others, test = [name for name in study.methods if name != BASELINE], ranking.draws_test
             p = {

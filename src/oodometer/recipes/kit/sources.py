@@ -39,11 +39,12 @@ def sizes_of(module: str) -> dict[str, Any]:
 def built(config: type[T], values: Mapping[str, Any]) -> T:
     """A dataclass from values as TOML has them: its lists are tuples, its tables may be dataclasses."""
     hints = get_type_hints(config)
-    fields = {
-        name: built(hints[name], v) if is_dataclass(hints[name]) else _frozen(v)
-        for name, v in values.items()
-    }
-    return config(**fields)
+    return config(
+        **{
+            name: built(hints[name], v) if is_dataclass(hints[name]) else _frozen(v)
+            for name, v in values.items()
+        }
+    )
 
 
 def _frozen(value: Any) -> Any:

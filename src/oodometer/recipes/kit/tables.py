@@ -118,13 +118,18 @@ class Page:
             )
         return filled
 
-    def table(self, name: str, of: Iterable[Any], /, **fields: Any) -> str:
-        """A table of such rows, its words filled with ``fields``; empty where there are none."""
+    def table(
+        self, name: str, of: Iterable[Any], record: Mapping[str, Any] = {}, /, **fields: Any
+    ) -> str:
+        """A table of such rows, its words filled with ``fields`` and those of a record; empty where there are none."""
         words, rows = self.words["tables"][name], self.rows(name, of)
+        if not rows:
+            return ""
         heads, above, below = (
-            self.fill(words.get(key, ""), fields) for key in ("heads", "words", "after")
+            self.fill(words.get(key, ""), {**record, **fields})
+            for key in ("heads", "words", "after")
         )
-        return section(above, heads, rows, below) if rows else ""
+        return section(above, heads, rows, below)
 
 
 def tables_page(sections: Iterable[str]) -> str:

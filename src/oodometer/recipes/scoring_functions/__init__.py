@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -22,154 +22,211 @@ __all__ = ["RECIPE", "ScoringFunctions"]
 
 
 TASKS = ("clean", "measurement-noise", "under-sampling", "label-noise", "dominoes")
-_TRAIN, _ASK = (
-    45.0,
-    30.0,
-)  # about how many seconds a step takes at the small scale; only the bar depends on it
+# About how many seconds a step takes at the small scale; only the bar depends on it.
+_TRAIN, _ASK = 45.0, 30.0
 
 
-def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step]:
+@final
+class _ConditionSteps:
     """Two ensembles trained on clean or compromised data, asked and judged; of the second, labels are flipped."""
-    clean = name == "clean"
-    epochs = config.training.epochs if clean else config.compromised_epochs
-    members = {
-        "ma": config.clean_members if clean else config.members,
-        "ma-diverse": config.members,
-    }
-    ends = dict.fromkeys((min(config.severities), max(config.severities)))
-    source = {"source": ("validation", *data.present)}
-    by_grade = {
-        str(grade): tuple(f"{kind}-{grade}" for kind in data.kinds) for grade in config.severities
-    }
-    few = source | {str(grade): by_grade[str(grade)] for grade in ends}
-    sets_of = {"ma": source | by_grade if clean else few, "ma-diverse": few}
-    targets = {
-        v: [t for some in sets.values() for t in some if t != "validation"]
-        for v, sets in sets_of.items()
-    }
 
-    def train(variant: str, member: int) -> Step:
-        flipped, folder = (
-            config.flipped if variant == "ma-diverse" else 0.0,
-            f"{name}/models/{variant}-{member}",
-        )
+    def __init__(self, condition: str, config: RunConfig, data: RunData) -> None:
+        self.condition, self.config, self.data = condition, config, data
+        self.is_clean = condition == "clean"
+        self.epochs = config.training.epochs if self.is_clean else config.compromised_epochs
+        self.members = {
+            "ma": config.clean_members if self.is_clean else config.members,
+            "ma-diverse": config.members,
+        }
+        self.sets = {
+            "ma": self._sets_of(config.severities if self.is_clean else self._ends()),
+            "ma-diverse": self._sets_of(self._ends()),
+        }
+
+    def _ends(self) -> Iterable[int]:
+        """The mildest and the strongest severity."""
+        return dict.fromkeys((min(self.config.severities), max(self.config.severities)))
+
+    def _sets_of(self, severities: Iterable[int]) -> dict[str, tuple[str, ...]]:
+        """Sets of images that are asked about in one step: natural ones, and the corruptions of a severity."""
+        corrupted = {
+            str(severity): tuple(f"{kind}-{severity}" for kind in self.data.kinds)
+            for severity in severities
+        }
+        return {"source": ("validation", *self.data.present)} | corrupted
+
+    def all(self) -> list[Step]:
+        """All of them in order."""
+        steps, asked = list[Step](), list[str]()
+        for variant in VARIANTS:
+            steps += [self.train(variant, member) for member in range(self.members[variant])]
+            questions = [self.ask(variant, part) for part in self.sets[variant]]
+            asked += [step.name for step in questions]
+            steps += questions
+        return [*steps, self.study(asked)]
+
+    def train(self, variant: str, member: int) -> Step:
+        """A training of one member."""
+        condition, config, epochs = self.condition, self.config, self.epochs
+        folder = f"{condition}/models/{variant}-{member}"
+        flipped = config.flipped if variant == "ma-diverse" else 0.0
 
         def fit(workspace: Workspace, progress: Progress) -> None:
-            rows = data.compromised(name, flipped, member)
+            rows = self.data.compromised(condition, flipped, member)
             work.train_member(rows, config, epochs, member, Place(workspace, folder, progress))
 
-        settings = {
-            "network": dict(config.network),
-            "training": config.training,
-            "epochs": epochs,
-            "condition": name,
-        }
-        settings |= {
-            "flipped": flipped,
-            "seed": config.seed + member,
-            "data": data.parts["train"].fingerprint,
-        }
-        about = f"{name}: training model {member + 1} of {members[variant]} ({variant})"
-        files = tuple(f"{folder}/{file}" for file in MODEL_FILES)
-        return Step(f"{name}/train-{variant}-{member}", about, files, fit, settings, weight=_TRAIN)
+        return Step(
+            f"{condition}/train-{variant}-{member}",
+            f"{condition}: training model {member + 1} of {self.members[variant]} ({variant})",
+            files=tuple(f"{folder}/{file}" for file in MODEL_FILES),
+            work=fit,
+            settings={
+                "network": dict(config.network),
+                "training": config.training,
+                "epochs": epochs,
+                "condition": condition,
+                "flipped": flipped,
+                "seed": config.seed + member,
+                "data": self.data.parts["train"].fingerprint,
+            },
+            weight=_TRAIN,
+        )
 
-    def ask(variant: str, part: str) -> Step:
-        folder, models, sets = (
-            f"{name}/answers-{variant}",
-            range(members[variant]),
-            sets_of[variant],
-        )
+    def ask(self, variant: str, part: str) -> Step:
+        """What all members say of the natural sets, or of the corruptions of a severity."""
+        condition, config, data = self.condition, self.config, self.data
+        folder, sets = f"{condition}/answers-{variant}", self.sets[variant][part]
+        models = [f"{variant}-{member}" for member in range(self.members[variant])]
         policies = {"published": ("timm", config.bases)} if variant == "ma" else {}
-        policies |= (
-            {"views": ("increasing", config.mild_bases)} if variant == "ma" and clean else {}
-        )
+        if variant == "ma" and self.is_clean:
+            policies["views"] = ("increasing", config.mild_bases)
 
         def answer(workspace: Workspace, progress: Progress) -> None:
             rows = data.parts["validation"]
             first = [("validation", rows.inputs, np.asarray(rows.targets))]
             asked = chain(first, data.natural()) if part == "source" else data.corrupted(int(part))
-            folders, place = (
-                [f"{name}/models/{variant}-{i}" for i in models],
-                Place(workspace, folder, progress),
-            )
-            work.ask_all(folders, asked, place, len(sets[part]), config, policies)
+            folders = [f"{condition}/models/{model}" for model in models]
+            place = Place(workspace, folder, progress)
+            work.ask_all(folders, asked, place, len(sets), config, policies)
 
-        marks = {name: data.parts[name].fingerprint for name in ("validation", "held")}
-        settings: dict[str, Any] = {
-            "rows": config.rows,
-            "overlap": config.overlap,
-            "seed": config.seed,
-            **marks,
-        }
-        settings |= {"policies": policies, "views": config.views, "view_rows": config.view_rows}
-        about = (
-            f"{name}: asking about {part if part == 'source' else f'severity {part}'} ({variant})"
+        about = part if part == "source" else f"severity {part}"
+        return Step(
+            f"{condition}/ask-{variant}-{part}",
+            f"{condition}: asking about {about} ({variant})",
+            files=tuple(f"{folder}/{name}.npz" for name in sets),
+            work=answer,
+            settings={
+                "rows": config.rows,
+                "overlap": config.overlap,
+                "seed": config.seed,
+                "validation": data.parts["validation"].fingerprint,
+                "held": data.parts["held"].fingerprint,
+                "policies": policies,
+                "views": config.views,
+                "view_rows": config.view_rows,
+            },
+            needs=tuple(f"{condition}/train-{model}" for model in models),
+            weight=_ASK,
         )
-        files = tuple(f"{folder}/{study}.npz" for study in sets[part])
-        needs = tuple(f"{name}/train-{variant}-{i}" for i in models)
-        return Step(f"{name}/ask-{variant}-{part}", about, files, answer, settings, needs, _ASK)
 
-    steps: list[Step] = []
-    for variant in VARIANTS:
-        steps += [train(variant, i) for i in range(members[variant])]
-        steps += [ask(variant, part) for part in sets_of[variant]]
-    asked = tuple(
-        f"{name}/ask-{variant}-{part}" for variant in VARIANTS for part in sets_of[variant]
-    )
-    settings: dict[str, Any] = {
-        "form": FORM,
-        "groups": config.groups,
-        "view_rows": config.view_rows,
-    }
-    judge, files = partial(work.study_condition, data, name, targets), (f"{name}/result.json",)
-    steps.append(
-        Step(f"{name}/study", f"{name}: judging the scores", files, judge, settings, asked, 5.0)
-    )
-    return steps
+    def study(self, asked: Sequence[str]) -> Step:
+        """What is found in all answers."""
+        targets = {
+            variant: [name for name in chain.from_iterable(sets.values()) if name != "validation"]
+            for variant, sets in self.sets.items()
+        }
+        return Step(
+            f"{self.condition}/study",
+            f"{self.condition}: judging the scores",
+            files=(f"{self.condition}/result.json",),
+            work=partial(work.study_condition, self.data, self.condition, targets),
+            settings={
+                "form": FORM,
+                "groups": self.config.groups,
+                "view_rows": self.config.view_rows,
+            },
+            needs=tuple(asked),
+            weight=5.0,
+        )
 
 
-def steps_of_dominoes(config: RunConfig, data: RunData) -> list[Step]:
+@final
+class _DominoesSteps:
     """Networks trained on a simple image above a complex one, for each correlation of the two, asked and judged."""
-    steps, asked, own = [], [], config.dominoes
-    for correlation in own.correlations:
-        trained = []
-        for member, folder in enumerate(work.folders_of(correlation, own.members)):
-            settings: dict[str, Any] = {
-                "network": dict(config.network),
-                "training": config.training,
-            }
-            settings |= {
-                "rows": own.train_rows,
-                "data": data.parts["train"].fingerprint,
-                "epochs": own.epochs,
-            }
-            settings |= {"correlation": correlation, "seed": config.seed + member}
-            files = tuple(f"{folder}/{file}" for file in MODEL_FILES)
-            about = f"dominoes: training at correlation {correlation:g}, model {member + 1}"
-            trained.append(f"dominoes/train-{correlation:g}-{member}")
-            train = partial(work.train_dominoes, data, correlation, member)
-            steps.append(Step(trained[-1], about, files, train, settings, weight=25.0))
-        files = tuple(
-            f"dominoes/answers/{correlation:g}/{target}.npz"
-            for target in ("validation", *work.TARGETS)
-        )
-        settings = {
-            "severity": own.severity,
-            "views": config.views,
-            "view_rows": config.view_rows,
-            "seed": config.seed,
-        }
-        settings |= {"held": data.parts["held"].fingerprint, "far": list(data.present)}
-        about, ask = (
+
+    def __init__(self, config: RunConfig, data: RunData) -> None:
+        self.config, self.data = config, data
+
+    def all(self) -> list[Step]:
+        """All of them in order."""
+        steps, asked = list[Step](), list[str]()
+        for correlation in self.config.dominoes.correlations:
+            trainings = self.train(correlation)
+            question = self.ask(correlation, [step.name for step in trainings])
+            steps += [*trainings, question]
+            asked.append(question.name)
+        return [*steps, self.study(asked)]
+
+    def train(self, correlation: float) -> list[Step]:
+        """The trainings of all members at a correlation."""
+        config, sizes, data = self.config, self.config.dominoes, self.data
+        return [
+            Step(
+                f"dominoes/train-{correlation:g}-{member}",
+                f"dominoes: training at correlation {correlation:g}, model {member + 1}",
+                files=tuple(f"{folder}/{file}" for file in MODEL_FILES),
+                work=partial(work.train_dominoes, data, correlation, member),
+                settings={
+                    "network": dict(config.network),
+                    "training": config.training,
+                    "rows": sizes.train_rows,
+                    "data": data.parts["train"].fingerprint,
+                    "epochs": sizes.epochs,
+                    "correlation": correlation,
+                    "seed": config.seed + member,
+                },
+                weight=25.0,
+            )
+            for member, folder in enumerate(work.folders_of(correlation, sizes.members))
+        ]
+
+    def ask(self, correlation: float, trained: Sequence[str]) -> Step:
+        """What the networks of a correlation say of the images of the threshold and of both targets."""
+        config, folder = self.config, f"dominoes/answers/{correlation:g}"
+        return Step(
+            f"dominoes/ask-{correlation:g}",
             f"dominoes: asking at correlation {correlation:g}",
-            partial(work.ask_dominoes, data, correlation),
+            files=tuple(f"{folder}/{target}.npz" for target in ("validation", *work.TARGETS)),
+            work=partial(work.ask_dominoes, self.data, correlation),
+            settings={
+                "severity": config.dominoes.severity,
+                "views": config.views,
+                "view_rows": config.view_rows,
+                "seed": config.seed,
+                "held": self.data.parts["held"].fingerprint,
+                "far": list(self.data.present),
+            },
+            needs=tuple(trained),
+            weight=25.0,
         )
-        asked.append(f"dominoes/ask-{correlation:g}")
-        steps.append(Step(asked[-1], about, files, ask, settings, tuple(trained), 25.0))
-    settings = {"form": FORM, "groups": config.groups, "labels": own.labels, "draws": own.draws}
-    about, files = "dominoes: judging the scores and the alarms", ("dominoes/result.json",)
-    study = partial(work.study_dominoes, data)
-    return [*steps, Step("dominoes/study", about, files, study, settings, tuple(asked), 120.0)]
+
+    def study(self, asked: Sequence[str]) -> Step:
+        """What is found in all answers."""
+        sizes = self.config.dominoes
+        return Step(
+            "dominoes/study",
+            "dominoes: judging the scores and the alarms",
+            files=("dominoes/result.json",),
+            work=partial(work.study_dominoes, self.data),
+            settings={
+                "form": FORM,
+                "groups": self.config.groups,
+                "labels": sizes.labels,
+                "draws": sizes.draws,
+            },
+            needs=tuple(asked),
+            weight=120.0,
+        )
 
 
 @final
@@ -196,11 +253,10 @@ class ScoringFunctions(Recipe):
         data = RunData(config)
         out: list[Step] = []
         for task in chosen:
-            out += (
-                steps_of_dominoes(config, data)
-                if task == "dominoes"
-                else steps_of_condition(task, config, data)
-            )
+            if task == "dominoes":
+                out += _DominoesSteps(config, data).all()
+            else:
+                out += _ConditionSteps(task, config, data).all()
         combined = partial(of_tasks, paper=self.name, scale=scale, form=FORM, names=TASKS)
         return [*out, *last_steps(self, combined, [f"{task}/study" for task in chosen])]
 

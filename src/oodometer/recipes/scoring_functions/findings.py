@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...reports import drawings as plain
 from ...reports.drawings import Panel
 from ..kit.claims import Claim, Look, Row, claims_from, claims_table, gap
@@ -45,10 +46,12 @@ def near_of(shifts: Shifts) -> str:
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim that the tasks at hand let one check, in the paper's order."""
     tasks = result["tasks"]
-    rows = [*_of_clean(tasks["clean"]), *_of_training_data(tasks)] if "clean" in tasks else []
-    return claims_from(
-        PAGE, [*rows, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else rows
-    )
+    rows = list[Row]()
+    if "clean" in tasks:
+        rows += [*_of_clean(tasks["clean"]), *_of_wrong_labels(tasks), *_of_compromised(tasks)]
+    if "dominoes" in tasks:
+        rows += _of_dominoes(tasks["dominoes"])
+    return claims_from(PAGE, rows)
 
 
 def _cell(shift: Mapping[str, Any], score: str, threshold: str = "grid") -> dict[str, Any]:
@@ -64,30 +67,31 @@ def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
 
     Source: Efron and Stein (1981), by whom it is not too small for what is no sum, such as agreement; Tukey (1958).
     """
-
-    def without(weight: float, cell: Mapping[str, Any]) -> Any:
-        own = np.asarray(cell["by_model"])
-        left = (
-            cell["by_training"]
-            if "by_training" in cell
-            else (own.sum() - own) / max(len(own) - 1, 1)
-        )
-        return weight * np.asarray(left)
-
-    cells, left = [pair for part in parts for pair in part], []
+    weighted = [pair for part in parts for pair in part]
+    without_one = []
     for part in parts:
-        own = [without(*pair) for pair in part]
-        if len({len(values) for values in own}) > 1 or len(own[0]) < 2:
+        errors = [weight * _without_trainings(cell) for weight, cell in part]
+        if len({len(values) for values in errors}) > 1 or len(errors[0]) < 2:
             return Look()
-        left.append(np.sum(own, 0))
-    if all(cell.get("by_images") for _, cell in cells):
-        left.append(np.sum([weight * np.asarray(cell["by_images"]) for weight, cell in cells], 0))
-    shares = [(len(own) - 1) * float(np.var(own)) for own in left]
-    value, variance = sum(weight * np.mean(cell["by_model"]) for weight, cell in cells), sum(shares)
+        without_one.append(np.sum(errors, 0))
+    if all(cell.get("by_images") for _, cell in weighted):
+        errors = [weight * np.asarray(cell["by_images"]) for weight, cell in weighted]
+        without_one.append(np.sum(errors, 0))
+    value = sum(weight * np.mean(cell["by_model"]) for weight, cell in weighted)
+    variances = [(len(errors) - 1) * float(np.var(errors)) for errors in without_one]
+    variance = sum(variances)
     parts_of_freedom = sum(
-        share**2 / (len(own) - 1) for share, own in zip(shares, left, strict=True)
+        share**2 / (len(errors) - 1) for share, errors in zip(variances, without_one, strict=True)
     )
     return gap(value, variance**0.5, variance**2 / parts_of_freedom if variance else np.inf)
+
+
+def _without_trainings(cell: Mapping[str, Any]) -> Array:
+    """An error without each training of its models."""
+    if "by_training" in cell:
+        return np.asarray(cell["by_training"])
+    by_model = np.asarray(cell["by_model"])
+    return np.asarray((by_model.sum() - by_model) / max(len(by_model) - 1, 1))
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -152,34 +156,49 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     yield _below("ma_conf", "ma", "conf", shifts, PAGE.paper["table1"])
     yield _below("conf_lms", "conf", "lms", shifts, PAGE.paper["table1"])
     grades = sorted(name for name in shifts if name.startswith("severity"))
-    for score in ("ma", "conf", "lms") if len(grades) > 2 else ():
-        cells = [_cell(shifts[grade], score) for grade in grades]
-        steps = np.arange(len(grades)) - (len(grades) - 1) / 2
-        slope = [
-            (float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)
-        ]
-        errors = [np.mean(cell["by_model"]) for cell in cells]
-        fields = {"score": NAMES[score], "errors": " ".join(f"{error:.4f}" for error in errors)}
-        fields["slope"] = f"{float(steps @ errors / (steps @ steps)):.4f}"
-        yield Row(f"severity_{score}", PAIRED, [jackknife(slope)], fields, words="severity")
+    if len(grades) > 2:
+        for score in ("ma", "conf", "lms"):
+            yield _rises(score, [_cell(shifts[grade], score) for grade in grades])
     rows = {row["models"]: row for row in clean["sizes_of_ensemble"]["all"]}
-    most = max(rows)
-    if most < 6:
-        return
-    gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[most])]
+    if max(rows) >= 6:
+        yield _saturates(rows)
+        yield _spreads(rows)
+
+
+def _rises(score: str, cells: Sequence[Mapping[str, Any]]) -> Row:
+    """The error of a score rises with the severity: the slope of a line through all of them."""
+    steps = np.arange(len(cells)) - (len(cells) - 1) / 2
+    slope = [(float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)]
+    errors = [np.mean(cell["by_model"]) for cell in cells]
     fields = {
-        "most": most,
-        "errors": ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most)),
+        "score": NAMES[score],
+        "errors": " ".join(f"{error:.4f}" for error in errors),
+        "slope": f"{float(steps @ errors / (steps @ steps)):.4f}",
     }
-    yield Row("saturates", PAIRED, [jackknife(gains)], fields)
-    spreads = {
-        size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None
-    }
-    seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
+    return Row(f"severity_{score}", PAIRED, [jackknife(slope)], fields, words="severity")
+
+
+def _saturates(rows: Mapping[int, Mapping[str, Any]]) -> Row:
+    """From two models to four the error of agreement falls by more than from four to all."""
+    most = max(rows)
+    gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[most])]
+    errors = ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most))
+    return Row("saturates", PAIRED, [jackknife(gains)], {"most": most, "errors": errors})
+
+
+def _spreads(rows: Mapping[int, Mapping[str, Any]]) -> Row:
+    """Errors of ensembles of more models differ less from each other."""
+    seen = ", ".join(
+        f"{size}: {rows[size]['spread']:.4f}"
+        for size in sorted(rows)
+        if rows[size]["spread"] is not None
+    )
     known = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
     last = max(known, default=4)
-    looks = [jackknife([(1.0, known[4]), (-1.0, known[last])])] if last > 4 else []
-    yield Row("spread", PAIRED, looks, {"seen": seen + (f"; 4 against {last}" if looks else "")})
+    if last <= 4:
+        return Row("spread", PAIRED, [], {"seen": seen})
+    look = jackknife([(1.0, known[4]), (-1.0, known[last])])
+    return Row("spread", PAIRED, [look], {"seen": f"{seen}; 4 against {last}"})
 
 
 def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
@@ -192,39 +211,52 @@ def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
     )
 
 
-def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
-    """Labels learnt wrong: less error on far shifts, not on near ones? Compromised images: less error on far ones?"""
-    table = PAGE.paper["table2"]
+def _of_wrong_labels(tasks: Mapping[str, Any]) -> Iterator[Row]:
+    """Labels learnt wrong: less error on far shifts, not on near ones?"""
     for name, task in tasks.items():
-        diverse = task.get("ma-diverse", {}).get("shifts", {})
-        for where, how, shift_of in (
-            (("far", "less", far_of), ("near", "more", near_of)) if diverse else ()
-        ):
-            if where == "near" and name != "clean":
-                continue
-            shift = shift_of(diverse)
-            # The same models judged by members of either kind, where the result has that
-            cells = task.get("paired", {}).get(shift) or {
-                "ma": {"by_model": agreement_of_as_many(task, shift)},
-                "ma-diverse": _cell(diverse[shift], "ma", "exact"),
-            }
-            order = ("ma", "ma-diverse") if where == "far" else ("ma-diverse", "ma")
-            paper = [table[name][variant][_FAR if where == "far" else _NEAR] for variant in order]
-            pair = (cells[order[0]], cells[order[1]], paper)
-            fields = {"how": how, "where": where, "data": name, "shift": shift}
-            fields |= {
-                "other": _mean(cells["ma-diverse"]["by_model"]),
-                "plain": _mean(cells["ma"]["by_model"]),
-            }
-            yield falls(f"diverse_{where}_{name}", [pair], fields, "diverse", "paired" not in task)
-    clean = tasks["clean"]["ma"]["shifts"]
+        if diverse := task.get("ma-diverse", {}).get("shifts", {}):
+            yield _of_diverse(name, task, far_of(diverse), "far")
+            if name == "clean":
+                yield _of_diverse(name, task, near_of(diverse), "near")
+
+
+def _of_diverse(name: str, task: Mapping[str, Any], shift: str, where: str) -> Row:
+    """The diverse ensemble errs less than the plain one on a far shift, or more on a near one."""
+    # The same models judged by members of either kind, where the result has that
+    cells = task.get("paired", {}).get(shift) or {
+        "ma": {"by_model": agreement_of_as_many(task, shift)},
+        "ma-diverse": _cell(task["ma-diverse"]["shifts"][shift], "ma", "exact"),
+    }
+    far, theirs = where == "far", PAGE.paper["table2"][name]
+    high, low = ("ma", "ma-diverse") if far else ("ma-diverse", "ma")
+    paper = [theirs[variant][_FAR if far else _NEAR] for variant in (high, low)]
+    fields = {
+        "how": "less" if far else "more",
+        "where": where,
+        "data": name,
+        "shift": shift,
+        "other": _mean(cells["ma-diverse"]["by_model"]),
+        "plain": _mean(cells["ma"]["by_model"]),
+    }
+    pairs = [(cells[high], cells[low], paper)]
+    return falls(f"diverse_{where}_{name}", pairs, fields, "diverse", apart="paired" not in task)
+
+
+def _of_compromised(tasks: Mapping[str, Any]) -> Iterator[Row]:
+    """Compromised images: less error on far shifts?"""
+    table, clean = PAGE.paper["table2"], tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
         shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
         for score in ("conf", "lms") if far in shifts else ():
             before, after = (_cell(by[far], score) for by in (clean, shifts))
-            fields = {"data": name, "score": NAMES[score], "far": far}
-            fields |= {"before": _mean(before["by_model"]), "after": _mean(after["by_model"])}
+            fields = {
+                "data": name,
+                "score": NAMES[score],
+                "far": far,
+                "before": _mean(before["by_model"]),
+                "after": _mean(after["by_model"]),
+            }
             pair = before, after, [table[data][score][_FAR] for data in ("clean", name)]
             yield falls(f"{name}_{score}", [pair], fields, "compromised", apart=True)
 

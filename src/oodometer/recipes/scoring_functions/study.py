@@ -186,8 +186,13 @@ def train_member(
     training = replace(config.training, epochs=epochs, seed=config.seed + member)
     model = ResNet(**{**config.network, **network}, training=training)
     with passing(place.workspace, place.folder) as checkpoint:
-        how: dict[str, Any] = {"checkpoint": checkpoint, "progress": place.progress}
-        model.fit(data.inputs, data.targets, classes=tuple(range(10)), **how)
+        model.fit(
+            data.inputs,
+            data.targets,
+            classes=tuple(range(10)),
+            checkpoint=checkpoint,
+            progress=place.progress,
+        )
         model.save(place.workspace / place.folder)
 
 
@@ -405,28 +410,38 @@ def study_condition(
         if condition == "clean" and variant == "ma":
             result["sizes_of_ensemble"] = _sizes(subsets[0][0], subsets[1], names["ma"])
         progress(done, len(VARIANTS) + 1)
-    # The same models judged by members of either kind, which differ in the wrong labels alone: paired by seed
-    common = [name for name in names["ma"] if name in names["ma-diverse"]]
-    seeds = min(len(sets[variant]["validation"]["probabilities"]) for variant in VARIANTS)
-    of = {
-        v: [sets[v][name]["probabilities"][:seeds].argmax(-1) for name in ("validation", *common)]
-        for v in VARIANTS
-    }
-    labels = [sets["ma"][name]["label"] for name in ("validation", *common)]
-    result["paired"] = defaultdict(dict)
-    for variant in VARIANTS if seeds > 1 else ():
-        each = [
-            of_all_subsets(of[judged], of[variant], labels, config.groups) for judged in VARIANTS
-        ]
-        errors, on = (
-            np.concatenate([own[0] for own, _ in each]),
-            np.concatenate([seeds for _, seeds in each]),
-        )
-        for shift, members in groups_of(common).items():
-            at = [common.index(name) for name in members]
-            result["paired"][shift][variant] = cell_of(errors[:, :, at].mean(2), on, seeds)
+    result["paired"] = _paired(sets, config)
     progress(1, 1)
     workspace.write_json(f"{condition}/result.json", rounded(result))
+
+
+def _paired(
+    sets: Mapping[str, Mapping[str, Answers]], config: RunConfig
+) -> dict[str, dict[str, Any]]:
+    """By kind of shift, errors of the same models judged by members of either variant, which differ in the wrong labels
+    alone: paired by seed.
+    """
+    plain, diverse = (sets[variant] for variant in VARIANTS)
+    names = [name for name in plain if name in diverse]  # that of the threshold first
+    seeds = min(len(of["validation"]["probabilities"]) for of in (plain, diverse))
+    paired: dict[str, dict[str, Any]] = defaultdict(dict)
+    if seeds < 2:
+        return paired
+    labels = [plain[name]["label"] for name in names]
+    classes = {
+        variant: [sets[variant][name]["probabilities"][:seeds].argmax(-1) for name in names]
+        for variant in VARIANTS
+    }
+    for variant in VARIANTS:
+        judged = [
+            of_all_subsets(classes[of], classes[variant], labels, config.groups) for of in VARIANTS
+        ]
+        errors = np.concatenate([exact for (exact, _), _ in judged])
+        on = np.concatenate([seeds for _, seeds in judged])
+        for shift, members in groups_of(names[1:]).items():
+            at = [names.index(name) - 1 for name in members]
+            paired[shift][variant] = cell_of(errors[:, :, at].mean(2), on, seeds)
+    return paired
 
 
 def _errors(
@@ -439,6 +454,34 @@ def _errors(
     labels, p = [own["label"] for own in answers], [own["probabilities"] for own in answers]
     classes, models = [own.argmax(-1) for own in p], len(p[0])
     right = [own == label for own, label in zip(classes, labels, strict=True)]
+    by_score = _errors_by_score(answers, right, config)
+    whole = [own.mean(0).argmax(-1) for own in p]
+    agree = [(own == mean).mean(0) for own, mean in zip(classes, whole, strict=True)]
+    true = [mean == label for mean, label in zip(whole, labels, strict=True)]
+    of_mean = errors_of(agree, true, 1, 2)["exact"]
+    subsets = of_all_subsets(classes, classes, labels, config.groups) if models > 1 else None
+    out: dict[str, Any] = {}
+    for shift, members in shifts.items():
+        at = [names.index(name) for name in members]
+        accuracy = mean_and_spread(np.mean([right[1 + i].mean(1) for i in at], 0))
+        out[shift] = {"sets": len(at), "accuracy": accuracy}
+        out[shift] |= {score: _score_cells(errors, at) for score, errors in by_score.items()}
+        if subsets is not None:
+            left = cell_of(subsets[0][1][:, :, at].mean(2), subsets[1], models)
+            out[shift]["ma"]["grid"]["by_training"] = left["by_training"]
+        out[shift]["ensemble"] = {
+            "accuracy": float(np.mean([true[1 + i].mean() for i in at])),
+            "ma": float(of_mean[at].mean()),
+        }
+    about = {"models": models, "validation_accuracy": mean_and_spread(right[0].mean(1))}
+    return {**about, "ensemble_accuracy": float(true[0].mean()), "shifts": out}, subsets
+
+
+def _errors_by_score(
+    answers: Sequence[Answers], right: Sequence[Array], config: RunConfig
+) -> dict[str, list[dict[str, Array]]]:
+    """By score and judged model what `errors_of` says of all sets; of smoothness, of their first images."""
+    models = len(right[0])
     steps = {
         "conf": _STEPS,
         "conf-few": _STEPS,
@@ -450,36 +493,19 @@ def _errors(
     for base in range(models):
         scores = [scores_of(own, base) for own in answers]
         for score in scores[0]:
-            few = len(labels[0]) if score in ("conf", "ma") else config.view_rows
+            few = len(right[0][base]) if score in ("conf", "ma") else config.view_rows
             by_set = [own[score][:few] for own in scores]
             true = [own[base][: len(values)] for own, values in zip(right, by_set, strict=True)]
             errors[score].append(errors_of(by_set, true, steps[score], config.groups))
-    whole = [own.mean(0).argmax(-1) for own in p]
-    agree = [(own == mean).mean(0) for own, mean in zip(classes, whole, strict=True)]
-    true = [mean == label for mean, label in zip(whole, labels, strict=True)]
-    of_mean = errors_of(agree, true, 1, 2)["exact"]
-    subsets = of_all_subsets(classes, classes, labels, config.groups) if models > 1 else None
-    out: dict[str, Any] = {}
-    for shift, members in shifts.items():
-        at = [names.index(name) for name in members]
-        out[shift] = {
-            "sets": len(at),
-            "accuracy": mean_and_spread(np.mean([right[1 + i].mean(1) for i in at], 0)),
-        }
-        for score, own in errors.items():
-            means = {how: np.array([by[how][..., at].mean(-1) for by in own]) for how in own[0]}
-            cells: dict[str, Any] = {
-                how: mean_and_spread(means[how]) for how in ("exact", "grid", "apart")
-            }
-            cells["grid"]["by_images"] = means["images"].mean(0).tolist()
-            if score == "ma" and subsets is not None:
-                left = cell_of(subsets[0][1][:, :, at].mean(2), subsets[1], models)
-                cells["grid"]["by_training"] = left["by_training"]
-            out[shift][score] = cells
-        accuracy = float(np.mean([true[1 + i].mean() for i in at]))
-        out[shift]["ensemble"] = {"accuracy": accuracy, "ma": float(of_mean[at].mean())}
-    about = {"models": models, "validation_accuracy": mean_and_spread(right[0].mean(1))}
-    return {**about, "ensemble_accuracy": float(true[0].mean()), "shifts": out}, subsets
+    return errors
+
+
+def _score_cells(errors: Sequence[Mapping[str, Array]], at: Sequence[int]) -> dict[str, Any]:
+    """Errors of a score, in the mean over sets at some places: by judged model, and without each group of images."""
+    means = {how: np.array([by[how][..., at].mean(-1) for by in errors]) for how in errors[0]}
+    cells: dict[str, Any] = {how: mean_and_spread(means[how]) for how in ("exact", "grid", "apart")}
+    cells["grid"]["by_images"] = means["images"].mean(0).tolist()
+    return cells
 
 
 def _sizes(errors: Array, on: Array, names: Sequence[str]) -> dict[str, Any]:

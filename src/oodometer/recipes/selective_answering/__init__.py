@@ -14,10 +14,11 @@ from typing import Any, TypeVar, final
 
 from ...datasets import Dataset, imdb, sst2
 from ...errors import UsageError
-from ...models import FrozenEncoder, load_model
+from ...models import Classifier, FrozenEncoder, load_model
 from ...models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
 from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
+from ...predictions import Predictions
 from ...store import write_predictions
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
 from ..kit.publish import write_result
@@ -112,7 +113,6 @@ class SelectiveAnswering(Recipe):
                     entries.vectors_source(kind), only=sorted(set(chain.from_iterable(split)))
                 )
             else:
-                how: dict[str, Any] = {"dimensions": config.dimensions, "seed": config.seed}
                 glove, word2vec = (
                     (train_glove, config.glove_epochs),
                     (train_word2vec, config.word2vec_epochs),
@@ -120,7 +120,12 @@ class SelectiveAnswering(Recipe):
                 train, epochs = word2vec if kind == "word2vec" else glove
                 with passing(workspace, f"vectors-{kind}") as checkpoint:
                     vectors = train(
-                        split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how
+                        split,
+                        dimensions=config.dimensions,
+                        seed=config.seed,
+                        epochs=epochs,
+                        checkpoint=checkpoint,
+                        progress=progress,
                     )
             vectors.save(workspace / f"vectors/{kind}.safetensors")
 
@@ -184,27 +189,20 @@ class SelectiveAnswering(Recipe):
                 "energy": None,
             }
             for name in SETS:
-                all_texts = texts = data.set(name)
-                if isinstance(
-                    model, FrozenEncoder
-                ):  # its states are kept: a few texts are timed without
-                    texts = texts.sample(_TIMED, data.config.seed)
-                fields: dict[str, Any] = {
-                    "label": texts.targets,
-                    "ids": texts.ids,
-                    "progress": progress,
-                }
-                ask, started = partial(model.predict, texts.inputs, **fields), time.monotonic()
+                texts = data.set(name)
+                # A frozen encoder's states are kept: a few texts are timed without.
+                is_frozen = isinstance(model, FrozenEncoder)
+                timed = texts.sample(_TIMED, data.config.seed) if is_frozen else texts
+                ask, started = partial(_asked, model, timed, progress), time.monotonic()
                 if metered and name == "imdb":
                     record, joules = _metered(ask)
-                    cost["energy"] = {"joules": joules, "rows": len(texts), "words": _HOW_COUNTED}
+                    cost["energy"] = {"joules": joules, "rows": len(timed), "words": _HOW_COUNTED}
                 else:
                     record = ask()
-                cost[name] = {"rows": len(texts), "seconds": time.monotonic() - started}
+                cost[name] = {"rows": len(timed), "seconds": time.monotonic() - started}
                 if isinstance(model, FrozenEncoder):
                     model.keep_states(workspace / "states")
-                    fields |= {"label": all_texts.targets, "ids": all_texts.ids}
-                    record = model.predict(all_texts.inputs, **fields)
+                    record = _asked(model, texts, progress)
                     model.keep_states(None)
                 write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
             workspace.write_json(f"costs/{entry.name}.json", cost)
@@ -226,6 +224,10 @@ class SelectiveAnswering(Recipe):
         )
 
 
+def _asked(model: Classifier, texts: Dataset, progress: Progress) -> Predictions:
+    return model.predict(texts.inputs, label=texts.targets, ids=texts.ids, progress=progress)
+
+
 def is_metered() -> bool:
     """Whether the extra `energy` is installed."""
     return importlib.util.find_spec("codecarbon") is not None
@@ -239,14 +241,13 @@ def _metered(work: Callable[[], T]) -> tuple[T, float]:
 
         logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
         # The country only weighs emissions, which are not read.
-        options = {
-            "save_to_file": False,
-            "log_level": "critical",
-            "pue": 1.0,
-            "allow_multiple_runs": True,
-        }
         tracker = OfflineEmissionsTracker(
-            country_iso_code="USA", tracking_mode="process", **options
+            country_iso_code="USA",
+            tracking_mode="process",
+            save_to_file=False,
+            log_level="critical",
+            pue=1.0,
+            allow_multiple_runs=True,
         )
         tracker.start()
         done = work()

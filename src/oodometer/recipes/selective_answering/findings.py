@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 from ...metrics.failure_cases import LEAST
@@ -169,8 +169,10 @@ def claims_of(result: Result) -> list[Claim]:
     models, rows = {model["name"]: model for model in result["models"]}, []
     if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
         replicates = Replicates(result)
-        rows = [*_of_orders(replicates), *_of_pairs(replicates, models), *_of_rises(models)]
-        rows += _of_names(replicates, models)
+        rows = [*_of_orders(replicates), *_not_always_better(replicates, models)]
+        if _BAG in models:
+            rows.append(_bag_of_words_last(replicates, models))
+        rows += [*_of_rises(models), *_of_names(replicates, models)]
     return claims_from(PAGE, [*rows, _six_cases(result)])
 
 
@@ -295,8 +297,8 @@ def _six_cases(result: Result) -> Row:
 Models = Mapping[str, Mapping[str, Any]]
 
 
-def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
-    """Newer: the transformers came after the models over words. Larger: more parameters. BOW-SUM: last on IMDb?"""
+def _not_always_better(replicates: Replicates, models: Models) -> Iterator[Row]:
+    """Newer: the transformers came after the models over words. Larger: more parameters."""
     newer = [m for m in models.values() if m["family"] == "transformer"]
     older = [m for m in models.values() if m["family"] == "words"]
     sized = sorted(models.values(), key=lambda m: int(m["parameters"]))
@@ -308,14 +310,11 @@ def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
         for name in SETS if pairs else ():
             leads = [_score(a, name) - _score(b, name) for a, b in pairs]
             shares = [replicates.better(name, a["name"], b["name"]) for a, b in pairs]
-            sure = [
-                lead
-                for lead, value in zip(zip(leads, pairs, strict=True), shares, strict=True)
-                if value >= SURE
-            ]
+            looks = [replicates.ahead(name, a["name"], b["name"]) for a, b in pairs]
             seen = beyond(shares)
+            sure = [i for i, value in enumerate(shares) if value >= SURE]
             if sure:
-                a, b = max(sure, key=lambda lead: lead[0])[1]
+                a, b = pairs[max(sure, key=leads.__getitem__)]
                 seen += f", such as {a['name']} against {b['name']}"
             fields = {
                 "word": word,
@@ -323,23 +322,28 @@ def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
                 "where": NAMES[name],
                 "of": len(pairs),
                 "seen": seen,
+                "ahead": sum(lead > 0 for lead in leads),
             }
-            fields["ahead"] = sum(lead > 0 for lead in leads)
-            looks = [replicates.ahead(name, a["name"], b["name"]) for a, b in pairs]
             yield replicates.some(f"{word}_{name}", looks, fields, "not_always_better")
-    if "BOW-SUM" in models:
-        home = {name: m["imdb"]["disca"] for name, m in models.items()}
-        others = [name for name in home if name != "BOW-SUM"]
-        worst = min(home, key=lambda name: float(home[name]["value"]))
-        negative = ", ".join(name for name, score in home.items() if score["value"] < 0) or "none"
-        own = above(home["BOW-SUM"], 0)
-        looks = [
-            all_of([replicates.ahead("imdb", name, "BOW-SUM") for name in others]),
-            Look(own.refutes, own.supports),  # it is below 0
-            all_of([above(home[name], 0) for name in others]),
-        ]
-        fields = {"worst": worst, "value": home[worst]["value"], "negative": negative}
-        yield Row("bag_of_words_last", f"{replicates.test}, normal", looks, fields)
+
+
+_BAG = "BOW-SUM"
+
+
+def _bag_of_words_last(replicates: Replicates, models: Models) -> Row:
+    """The bag of words is the last one on IMDb, the only one with a score below 0."""
+    home = {name: m["imdb"]["disca"] for name, m in models.items()}
+    others = [name for name in home if name != _BAG]
+    worst = min(home, key=lambda name: float(home[name]["value"]))
+    negative = ", ".join(name for name, score in home.items() if score["value"] < 0) or "none"
+    positive = above(home[_BAG], 0)
+    looks = [
+        all_of([replicates.ahead("imdb", name, _BAG) for name in others]),
+        Look(positive.refutes, positive.supports),
+        all_of([above(home[name], 0) for name in others]),
+    ]
+    fields = {"worst": worst, "value": home[worst]["value"], "negative": negative}
+    return Row("bag_of_words_last", f"{replicates.test}, normal", looks, fields)
 
 
 def _score(model: Mapping[str, Any], name: str) -> float:
@@ -348,90 +352,89 @@ def _score(model: Mapping[str, Any], name: str) -> float:
 
 def _of_rises(models: Models) -> Iterator[Row]:
     """Who fluctuates more: sums of words, and models out of domain? Errors from the 95 % bootstrap intervals."""
-    home, away = (
-        {name: m[study]["disca"]["fluctuations"] for name, m in models.items()} for study in SETS
-    )
-    ends = {
-        (n, study): m[study]["disca"]["fluctuations_interval"]
-        for n, m in models.items()
-        for study in SETS
-    }
-    errors = {key: float(high - low) / (2 * 1.96) for key, (low, high) in ends.items()}
-    sums = [name for name in home if name.endswith("-SUM")]
-    others = [name for name in home if name not in sums]
+    rises, errors = dict[tuple[str, str], float](), dict[tuple[str, str], float]()
+    for (name, model), where in product(models.items(), SETS):
+        score = model[where]["disca"]
+        low, high = score["fluctuations_interval"]
+        rises[name, where] = score["fluctuations"]
+        errors[name, where] = float(high - low) / (2 * 1.96)
+    sums = [name for name in models if name.endswith("-SUM")]
+    others = [name for name in models if name not in sums]
     if sums and others:
-        many, few = (sum(home[n] for n in group) / len(group) for group in (sums, others))
+        many, few = (sum(rises[n, "imdb"] for n in group) / len(group) for group in (sums, others))
         error = math.hypot(
             *(errors[n, "imdb"] / len(group) for group in (sums, others) for n in group)
         )
-        yield Row(
-            "sums_fluctuate",
-            RISES,
-            [gap(many - few, error)],
-            {"many": many, "few": few, "error": error},
-        )
-    gaps = {name: away[name] - home[name] for name in home}
+        fields = {"many": many, "few": few, "error": error}
+        yield Row("sums_fluctuate", RISES, [gap(many - few, error)], fields)
+    gaps = [rises[name, "sst2"] - rises[name, "imdb"] for name in models]
     looks = [
         gap(value, math.hypot(errors[name, "imdb"], errors[name, "sst2"]))
-        for name, value in gaps.items()
+        for name, value in zip(models, gaps, strict=True)
     ]
-    fields = {"more": sum(value > 0 for value in gaps.values()), "of": len(gaps)}
-    yield Row("more_out_of_domain", RISES, looks, fields, "most")
+    more = {"more": sum(value > 0 for value in gaps), "of": len(gaps)}
+    yield Row("more_out_of_domain", RISES, looks, more, "most")
 
 
 def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
     """Do sums of words lead out of domain, and have the lowest b? Plateaus? Is BERT-BASE before the larger encoders?"""
-
-    def leads(name: str, model: str, where: str) -> Row:
-        best = max(models, key=lambda name: _score(models[name], where))
-        shares = [replicates.better(where, model, other) for other in models if other != model]
-        seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
-        seen += f"{percent(min(shares), 0)} of replicates"
-        looks = [replicates.ahead(where, model, other) for other in models if other != model]
-        return Row(name, replicates.test, looks, {"seen": seen, "model": model})
-
     if "W2V-SUM" in models and len(models) > 1:
-        yield leads("word_sums_lead", "W2V-SUM", "sst2")
-    if "GLOVE-SUM" in models:
-        mean = {}
-        for one, model in models.items():
-            rows = [
-                row
-                for row in model["imdb"]["disca"]["by_tolerance"]
-                if round(row["tolerance"], 2) in TOLERANCES
-            ]
-            mean[one] = sum(float(row["b"]) for row in rows) / len(rows)
-        best, others = (
-            min(mean, key=mean.__getitem__),
-            [name for name in models if name != "GLOVE-SUM"],
-        )
-        looks = [replicates.ahead("imdb", name, "GLOVE-SUM", "p_a_larger_b") for name in others]
-        fields = {"best": best, "lowest": mean[best], "glove": mean["GLOVE-SUM"]}
-        yield Row(
-            "glove_b",
-            replicates.test if "p_a_larger_b" in replicates.result["pairs"][0] else "",
-            looks,
-            fields,
-        )
-    # Do transformers form plateaus? That none is seen does not say that there is none
-    cases = [
-        (name, where, case)
-        for name, model in models.items()
-        for where in SETS
-        for case in model[where]["cases"]
-    ]
-    plateaus = {
-        (name, where): case["share"] for name, where, case in cases if case["name"] == "plateau"
-    }
-    large = [name for name, model in models.items() if model["family"] == "transformer"]
-    looks = [
-        Look(share(plateaus.get((name, where), 0.0)).supports) for name in large for where in SETS
-    ]
-    seen = ", ".join(f"{name} ({NAMES[where]})" for name, where in plateaus) or "no model"
-    yield Row("plateau", f"bootstrap ({REPLICATES} replicates)", looks, {"seen": seen}, "any")
+        yield _leads("word_sums_lead", replicates, models, "W2V-SUM", "sst2")
+    if _GLOVE in models:
+        yield _glove_b(replicates, models)
+    yield _plateau(models)
     by_paper = {model["stands_for"]: name for name, model in models.items()}
     if {"BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"} <= set(by_paper):
-        yield leads("bert_base_first", by_paper["BERT-BASE"], "imdb")
+        yield _leads("bert_base_first", replicates, models, by_paper["BERT-BASE"], "imdb")
+
+
+def _leads(name: str, replicates: Replicates, models: Models, model: str, where: str) -> Row:
+    """A model has a higher DiSCA than every other one."""
+    best, others = (
+        max(models, key=lambda name: _score(models[name], where)),
+        [other for other in models if other != model],
+    )
+    nearest = min(replicates.better(where, model, other) for other in others)
+    seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
+    seen += f"{percent(nearest, 0)} of replicates"
+    looks = [replicates.ahead(where, model, other) for other in others]
+    return Row(name, replicates.test, looks, {"seen": seen, "model": model})
+
+
+_GLOVE = "GLOVE-SUM"
+
+
+def _glove_b(replicates: Replicates, models: Models) -> Row:
+    """The sum of GloVe vectors has the lowest b, in the mean over tolerances."""
+    mean = {}
+    for name, model in models.items():
+        rows = [
+            float(row["b"])
+            for row in model["imdb"]["disca"]["by_tolerance"]
+            if round(row["tolerance"], 2) in TOLERANCES
+        ]
+        mean[name] = sum(rows) / len(rows)
+    best = min(mean, key=mean.__getitem__)
+    looks = [
+        replicates.ahead("imdb", name, _GLOVE, "p_a_larger_b") for name in models if name != _GLOVE
+    ]
+    test = replicates.test if "p_a_larger_b" in replicates.result["pairs"][0] else ""
+    fields = {"best": best, "lowest": mean[best], "glove": mean[_GLOVE]}
+    return Row("glove_b", test, looks, fields)
+
+
+def _plateau(models: Models) -> Row:
+    """Do transformers form plateaus? That none is seen does not say that there is none."""
+    plateaus = {
+        (name, where): case["share"]
+        for (name, model), where in product(models.items(), SETS)
+        for case in model[where]["cases"]
+        if case["name"] == "plateau"
+    }
+    large = [name for name, model in models.items() if model["family"] == "transformer"]
+    looks = [Look(share(plateaus.get(pair, 0.0)).supports) for pair in product(large, SETS)]
+    seen = ", ".join(f"{name} ({NAMES[where]})" for name, where in plateaus) or "no model"
+    return Row("plateau", f"bootstrap ({REPLICATES} replicates)", looks, {"seen": seen}, "any")
 
 
 FORM = 3  # raise it where the figures change: then the step is done again
@@ -554,60 +557,65 @@ FIGURES = Figures(
 def markdown(result: Result) -> str:
     """All tables of a result, one after the other."""
     models, work, data = result["models"], result["work"], result["settings"]["data"]
-    places = (
-        "itself" if model["name"] == model["stands_for"] else model["stands_for"]
-        for model in models
-    )
-    named = [{**model, "place_of": place} for model, place in zip(models, places, strict=True)]
-    fields = {
-        "sizes": " and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS),
-        "cores": work["cores"],
-    }
-    fields |= {
-        "minutes": work["seconds"] / 60,
-        "processor": work["cpu_seconds"] / 60,
-        "threads": work["threads"],
-    }
-    out = [PAGE.table("models", named, **fields), *(_tolerances(result, name) for name in SETS)]
-    # The score at tolerance 0.95 on each grid: the paper does not state its own; an undefined one counts as 0
-    seen = []
+    named = [
+        {**m, "place_of": "itself" if m["name"] == m["stands_for"] else m["stands_for"]}
+        for m in models
+    ]
+    out = [
+        PAGE.table(
+            "models",
+            named,
+            sizes=" and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS),
+            cores=work["cores"],
+            minutes=work["seconds"] / 60,
+            processor=work["cpu_seconds"] / 60,
+            threads=work["threads"],
+        ),
+        *(_tolerances(result, name) for name in SETS),
+        PAGE.table("grids", models, seen="; ".join(_grids_agree(result))),
+        _rankings(result),
+        _partings(result),
+        PAGE.table("cases", _cases(result), result["search"]),
+        _costs(result),
+        claims_table(result["claims"]),
+    ]
+    return tables_page(out)
+
+
+def _grids_agree(result: Result) -> Iterator[str]:
+    """How alike the score at tolerance 0.95 ranks on each grid: the paper does not state its own; an undefined one
+    counts as 0.
+    """
     for name in SETS:
         scores = {model: score["by_grid"] for model, score in _scores(result, name).items()}
-        grids = ("coverage", "thresholds", "samples")
         first, *others = (
-            sorted(scores, key=lambda model: -(scores[model].get(grid) or 0.0)) for grid in grids
+            sorted(scores, key=lambda model: -(scores[model].get(grid) or 0.0))
+            for grid in ("coverage", "thresholds", "samples")
         )
         if len(scores) > 1:
-            seen.append(
-                f"{NAMES[name]} {' and '.join(f'{kendall_tau(first, other):.2f}' for other in others)}"
-            )
-    out.append(PAGE.table("grids", models, seen="; ".join(seen)))
-    metrics, rankings = ("accuracy", "auc_coverage", "disca"), result["rankings"]
-    orders = [
-        order for s in SETS for order in (*(rankings[s][m] for m in metrics), list(PAGE.paper[s]))
-    ]
-    ranks = range(len(models))
+            tau = " and ".join(f"{kendall_tau(first, other):.2f}" for other in others)
+            yield f"{NAMES[name]} {tau}"
+
+
+def _rankings(result: Result) -> str:
+    """The models by each metric on each set, and the paper's."""
+    orders = []
+    for name in SETS:
+        rankings = result["rankings"][name]
+        orders += [rankings[metric] for metric in ("accuracy", "auc_coverage", "disca")]
+        orders.append(list(PAGE.paper[name]))
+    ranks = range(len(result["models"]))
     rows = [[str(i + 1), *(order[i] if i < len(order) else "-" for order in orders)] for i in ranks]
-    out += [
-        PAGE.table("rankings", rows),
-        _partings(result),
-        PAGE.table("cases", _cases(result), **result["search"]),
-    ]
+    return PAGE.table("rankings", rows)
+
+
+def _costs(result: Result) -> str:
+    models, optimal = result["models"], result["settings"]["optimal_parameters"]
     energy = sorted({model["energy"]["words"] for model in models if model["energy"] is not None})
-    after = (
-        f"Energy: {energy[0]}."
-        if energy
-        else "Energy was not counted: the extra `energy` is not installed."
-    )
-    out.append(
-        PAGE.table(
-            "costs",
-            models,
-            after=after,
-            optimal_parameters=result["settings"]["optimal_parameters"],
-        )
-    )
-    return tables_page([*out, claims_table(result["claims"])])
+    after = "Energy was not counted: the extra `energy` is not installed."
+    if energy:
+        after = f"Energy: {energy[0]}."
+    return PAGE.table("costs", models, after=after, optimal_parameters=optimal)
 
 
 def _tolerances(result: Result, name: str) -> str:
@@ -629,10 +637,13 @@ def _tolerances(result: Result, name: str) -> str:
     alone = "; ".join(
         f"{name} {row[0]:.2f} to {row[-1]:.2f}" for name, row in theirs.items() if name not in ours
     )
-    fields = {"part": "a" if name == "imdb" else "b", "where": NAMES[name]}
-    fields |= {"heads": " | ".join(f"<{t:.2f}" for t in tolerances)}
     return PAGE.table(
-        "tolerances", rows, **fields, alone=f"In the paper alone: {alone}" if alone else ""
+        "tolerances",
+        rows,
+        part="a" if name == "imdb" else "b",
+        where=NAMES[name],
+        heads=" | ".join(f"<{t:.2f}" for t in tolerances),
+        alone=f"In the paper alone: {alone}" if alone else "",
     )
 
 
@@ -649,18 +660,17 @@ def _partings(result: Result) -> str:
         (claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"),
         "undecided",
     )
-    fields = {
-        "of": len(parted),
-        "firm": len(firm),
-        "seen": "; ".join(seen),
-        "auc": sides["AUC"],
-        "disca": sides["DiSCA"],
-    }
-    fields["verdict"] = "is undecided" if verdict == "undecided" else verdict
-    fields["none"] = (
-        ", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else "."
+    return PAGE.table(
+        "partings",
+        [(pair, NAMES[pair.name]) for pair in firm],
+        of=len(parted),
+        firm=len(firm),
+        seen="; ".join(seen),
+        auc=sides["AUC"],
+        disca=sides["DiSCA"],
+        verdict="is undecided" if verdict == "undecided" else verdict,
+        none=", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else ".",
     )
-    return PAGE.table("partings", [(pair, NAMES[pair.name]) for pair in firm], **fields)
 
 
 def _cases(result: Result) -> Iterator[list[str]]:

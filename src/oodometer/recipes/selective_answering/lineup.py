@@ -88,25 +88,34 @@ def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
     scales, sizes = sizes_of(__file__), vars(config)
     if scale not in scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(scales)}")
-    entries = []
-    for values in scales["small" if scale == "tiny" else scale]:
-        values = {"stands_for": values["name"], **values, "rows": sizes.get(values.get("rows"))}
-        if "training" in values:
-            plan = {name: sizes.get(value, value) for name, value in values["training"].items()}
-            values["training"] = TrainingConfig(**plan, seed=config.seed)
-        entries.append(Entry(**values))
-    return tuple(entries)
+    chosen = scales["small" if scale == "tiny" else scale]
+    return tuple(_entry(given, sizes) for given in chosen)
+
+
+def _entry(given: Mapping[str, Any], sizes: Mapping[str, Any]) -> Entry:
+    """An entry from its values in ``sizes.toml``; its rows, and numbers of its training, may be names of sizes."""
+    training, plan = None, given.get("training")
+    if plan is not None:
+        named = {name: sizes.get(value, value) for name, value in plan.items()}
+        training = TrainingConfig(**{**named, "seed": sizes["seed"]})
+    rows = sizes.get(given.get("rows", ""))
+    return Entry(**{"stands_for": given["name"], **given, "rows": rows, "training": training})
 
 
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     """The untrained model of an entry."""
+    model: Classifier = present(kind_named(entry.kind))(**_options_of(entry, vectors))
+    return model
+
+
+def _options_of(entry: Entry, vectors: WordVectors | None) -> dict[str, Any]:
+    """What a model is made of."""
     options = located(entry.options)
     if entry.vectors is not None:
         options["vectors"] = vectors
     if entry.training is not None:
         options["training"] = entry.training
-    model: Classifier = present(kind_named(entry.kind))(**options)
-    return model
+    return options
 
 
 _GOOGLE, _GLOVE = "GoogleNews-vectors-negative300", "glove.840B.300d"

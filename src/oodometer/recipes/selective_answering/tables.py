@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Any
@@ -225,10 +225,7 @@ def shares_of(
     ]
     confidences = [np.asarray(record.probabilities).max(axis=1) for record in records]
     verdicts = [record.verdicts for record in records]
-    groups = [
-        Ranks.of(confidence, other).groups
-        for confidence, other in zip(confidences, verdicts, strict=True)
-    ]
+    groups = [Ranks.of(*of_model).groups for of_model in zip(confidences, verdicts, strict=True)]
     options = {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
     early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
     better, sums, squares = (
@@ -236,43 +233,45 @@ def shares_of(
     )
     parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
     for number in range(_ROUNDS):
-        curves = jointly_resampled(
-            groups, confidences, verdicts, int(settings["seed"]) * 1000 + number
-        )
+        seed = int(settings["seed"]) * 1000 + number
+        curves = jointly_resampled(groups, confidences, verdicts, seed)
         ahead = {}
         for metric in better:
-            if metric == "b":
-                how = options["grid"], options["steps"], TOLERANCES
-                drawn = np.stack(
-                    [disca_terms(curve, *how).b.mean(axis=1) for curve in curves], axis=1
-                )
-            else:
-                drawn = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
+            drawn = np.stack([_drawn(curve, metric, options) for curve in curves], axis=1)
             gaps = np.nan_to_num(drawn[:, :, None] - drawn[:, None, :])
             sums[metric] += gaps.sum(axis=0)
             squares[metric] += (gaps**2).sum(axis=0)
             ahead[metric] = drawn[:, :, None] > drawn[:, None, :]
-            better[metric] += (ahead[metric] + 0.5 * (drawn[:, :, None] == drawn[:, None, :])).sum(
-                axis=0
-            )
+            equal = drawn[:, :, None] == drawn[:, None, :]
+            better[metric] += (ahead[metric] + 0.5 * equal).sum(axis=0)
         for one, other in parted:
             parted[one, other] += (ahead[one] & ahead[other].transpose(0, 2, 1)).sum(axis=0)
-        first = np.stack(
-            [curve.at_coverages(early).accuracy.mean(axis=1) for curve in curves], axis=1
-        )
+        first = np.stack([c.at_coverages(early).accuracy.mean(axis=1) for c in curves], axis=1)
         tail += (ahead["auc_coverage"] & (first[:, None, :] > first[:, :, None])).sum(axis=0)
         progress(number + 1, _ROUNDS)
     replicates = _ROUNDS * REPLICATES
-    seen = np.array([rank_bins(group).at_coverages(early).accuracy.mean() for group in groups])
-    area = np.array([group.accuracy_sum / group.rows for group in groups])
-    tail_seen = (area[:, None] > area[None]) & (seen[None] - seen[:, None] >= _TAIL_LEAST)
     for counts in (*better.values(), *parted.values(), tail):
         counts /= replicates
     error = {
         m: np.sqrt(np.maximum(squares[m] / replicates - (sums[m] / replicates) ** 2, 0.0))
         for m in better
     }
-    return Shares(models, replicates, better, error, parted, tail, tail_seen)
+    return Shares(models, replicates, better, error, parted, tail, _tail_seen(groups, early))
+
+
+def _drawn(curve: Any, metric: str, options: Mapping[str, Any]) -> Array:
+    """A metric of each replicate of a model, or the mean b over all tolerances."""
+    if metric != "b":
+        return replicated(curve, metric, **options)
+    terms = disca_terms(curve, options["grid"], options["steps"], TOLERANCES)
+    return np.asarray(terms.b.mean(axis=1))
+
+
+def _tail_seen(groups: Sequence[Any], early: Array) -> Array:
+    """Of which pairs the first model has more AUC, and less accuracy over the first fifth, in the sample."""
+    seen = np.array([rank_bins(group).at_coverages(early).accuracy.mean() for group in groups])
+    area = np.array([group.accuracy_sum / group.rows for group in groups])
+    return np.asarray((area[:, None] > area[None]) & (seen[None] - seen[:, None] >= _TAIL_LEAST))
 
 
 FORM = 7  # raise it where the form of the result changes: then the step is done again
@@ -304,91 +303,107 @@ def tabulate(
     home, away = (
         [workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS
     )
-    how: dict[str, Any] = {
-        "names": names,
-        "weights": WEIGHTS,
-        "seed": seed,
-        "progress": part_of(progress, 0, 4),
-    }
-    compared = compare(home, out_of_domain=away, **how).to_dict()
+    compared = compare(
+        home,
+        out_of_domain=away,
+        names=names,
+        weights=WEIGHTS,
+        seed=seed,
+        progress=part_of(progress, 0, 4),
+    ).to_dict()
     compared["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", compared)
     settings = compared["settings"] | about["sizes"]
-    parts = {name: part_of(progress, number, 4) for number, name in enumerate(SETS, 1)}
     shares = {
-        name: shares_of(workspace, names, name, settings, part) for name, part in parts.items()
+        name: shares_of(workspace, names, name, settings, part_of(progress, number, 4))
+        for number, name in enumerate(SETS, 1)
     }
     models = [
         _model(workspace, entry, model)
         for entry, model in zip(entries, compared["models"], strict=True)
     ]
-    disagreements = []
-    for one in compared["disagreements"]:
-        if set(one["metrics"]) <= set(RANKED):
-            name = _SETS[one["domain"]]
-            pairs = [shares[name].of_pair(pair["preferred"]) for pair in one["pairs"]]
-            disagreements.append(
-                {"set": name, "metrics": one["metrics"], "tau": one["tau"], "pairs": pairs}
-            )
-    steps = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
-    steps += [f"{what}-{name}" for name in names for what in ("train", "predict")]
-    stamps = [workspace.stamp(step) for step in steps]
-    threads = max(workspace.read_json(f"costs/{name}.json")["threads"] for name in names)
-    work = {
-        what: round(sum(stamp[what] for stamp in stamps)) for what in ("seconds", "cpu_seconds")
-    }
-    given = {k: v for k, v in about.items() if k != "models"}
-    given |= {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
-    given |= {
-        "optimal_parameters": OPTIMAL_PARAMETERS,
-        "didma_weights": [0.5, 0.5],
-        "nidma_weights": [0.5, 0.5],
-    }
-    rankings = {"imdb": compared["rankings"], "sst2": compared["rankings_out_of_domain"]}
-    pairs = []
-    for one in compared["pairs"]:
-        if one["metric"] == "disca":
-            name, a, b = _SETS[one["domain"]], one["a"], one["b"]
-            at, own = (names.index(a), names.index(b)), shares[name]
-            values = {"p_a_better": own.better["disca"][at], "error": own.error["disca"][at]}
-            values |= {"p_a_larger_b": own.better["b"][at], "error_b": own.error["b"][at]}
-            pairs.append(
-                {
-                    "set": name,
-                    "a": a,
-                    "b": b,
-                    **{key: float(value) for key, value in values.items()},
-                }
-            )
-    seen = [(name, i, j) for name in SETS for i, j in np.argwhere(shares[name].tail_seen)]
-    tails = [
-        {"set": s, "models": [names[i], names[j]], "share": float(shares[s].tail[i, j])}
-        for s, i, j in seen
-    ]
-    ranked = {
-        s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED}
-        for s, by in rankings.items()
-    }
-    found = [
-        {"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}}
-        for one in compared["findings"]
-    ]
+    rankings = (compared["rankings"], compared["rankings_out_of_domain"])
     return {
         "form": FORM,
         "paper": "selective-answering",
         "scale": scale,
         "version": __version__,
         "python": platform.python_version(),
-        "work": {"cores": os.cpu_count(), "threads": threads, **work},
-        "settings": {**given, "replicates": shares["imdb"].replicates},
+        "work": _work(workspace, entries),
+        "settings": {
+            **{name: value for name, value in about.items() if name != "models"},
+            "weights": list(WEIGHTS),
+            "grid": "coverage",
+            "steps": 100,
+            "tolerance": 0.95,
+            "optimal_parameters": OPTIMAL_PARAMETERS,
+            "didma_weights": [0.5, 0.5],
+            "nidma_weights": [0.5, 0.5],
+            "replicates": shares["imdb"].replicates,
+        },
         "models": models,
-        "rankings": ranked,
-        "disagreements": disagreements,
-        "pairs": pairs,
-        "findings": found,
-        "tails": tails,
+        "rankings": {
+            name: {metric: [row["model"] for row in by.get(metric, [])] for metric in RANKED}
+            for name, by in zip(SETS, rankings, strict=True)
+        },
+        "disagreements": list(_disagreements(compared["disagreements"], shares)),
+        "pairs": [_pair(row, shares) for row in compared["pairs"] if row["metric"] == "disca"],
+        "findings": [
+            {"set": _SETS[row["domain"]], **{key: row[key] for key in _FINDING}}
+            for row in compared["findings"]
+        ],
+        "tails": list(_tails(shares)),
         "search": search_of(models, SETS, seed, part_of(progress, 3, 4)),
     }
+
+
+def _work(workspace: Workspace, entries: Sequence[Entry]) -> dict[str, Any]:
+    """The cores, and the seconds that all steps took."""
+    names = [entry.name for entry in entries]
+    steps = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
+    steps += [f"{what}-{name}" for name in names for what in ("train", "predict")]
+    stamps = [workspace.stamp(step) for step in steps]
+    return {
+        "cores": os.cpu_count(),
+        "threads": max(workspace.read_json(f"costs/{name}.json")["threads"] for name in names),
+        "seconds": round(sum(stamp["seconds"] for stamp in stamps)),
+        "cpu_seconds": round(sum(stamp["cpu_seconds"] for stamp in stamps)),
+    }
+
+
+def _disagreements(
+    rows: Sequence[Mapping[str, Any]], shares: Mapping[str, Shares]
+) -> Iterator[dict[str, Any]]:
+    """Pairs of models that two of the ranked metrics order differently."""
+    for row in rows:
+        if set(row["metrics"]) <= set(RANKED):
+            name = _SETS[row["domain"]]
+            pairs = [shares[name].of_pair(pair["preferred"]) for pair in row["pairs"]]
+            yield {"set": name, "metrics": row["metrics"], "tau": row["tau"], "pairs": pairs}
+
+
+def _pair(row: Mapping[str, Any], shares: Mapping[str, Shares]) -> dict[str, Any]:
+    """How surely the first of two models has the higher DiSCA, and the larger mean b."""
+    name, a, b = _SETS[row["domain"]], row["a"], row["b"]
+    of_set = shares[name]
+    at = of_set.models.index(a), of_set.models.index(b)
+    return {
+        "set": name,
+        "a": a,
+        "b": b,
+        "p_a_better": float(of_set.better["disca"][at]),
+        "error": float(of_set.error["disca"][at]),
+        "p_a_larger_b": float(of_set.better["b"][at]),
+        "error_b": float(of_set.error["b"][at]),
+    }
+
+
+def _tails(shares: Mapping[str, Shares]) -> Iterator[dict[str, Any]]:
+    """Pairs of models of which the first has more AUC and less accuracy over the first fifth."""
+    for name, of_set in shares.items():
+        for i, j in np.argwhere(of_set.tail_seen):
+            pair = [of_set.models[i], of_set.models[j]]
+            yield {"set": name, "models": pair, "share": float(of_set.tail[i, j])}
 
 
 _FINDING = ("name", "share", "contested", "sentence")

@@ -64,6 +64,46 @@ def find_wordnet(path: str | os.PathLike[str] | None = None) -> WordNet:
     raise InputError("the WordNet database", got="none in the usual places", remedy=_REMEDY)
 
 
+_COUNTS = "cntlist.rev"  # counts of meanings, which not every copy has
+_NEEDED = (
+    *(f"{kind}.{part}" for part in PARTS for kind in ("index", "data")),
+    *(f"{part}.exc" for part in PARTS),
+)
+
+
+def _files_of(named: str | os.PathLike[str]) -> dict[str, bytes]:
+    """The files of the database in a folder or an archive, by name; `InputError` where one is lacking."""
+    path = Path(named)
+    files: dict[str, bytes] = {}
+    names, got = (*_NEEDED, _COUNTS), "no such folder or file"
+    if path.is_dir():
+        got = "a folder"
+        files = {n: (path / n).read_bytes() for n in names if (path / n).is_file()}
+    elif path.is_file():
+        got = "an archive"
+        try:
+            files = _unpacked(path, names)
+        except (tarfile.TarError, EOFError, OSError):
+            got = "a file that is no tar archive"
+    lacking = next((name for name in _NEEDED if name not in files), None)
+    if lacking is None:
+        return files
+    got = f"{got} without {lacking}" if got in ("a folder", "an archive") else got
+    raise InputError("the files of the WordNet database", got=got, remedy=_REMEDY, file=str(named))
+
+
+def _unpacked(path: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Those files of an archive that have such names."""
+    files: dict[str, bytes] = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            name = Path(member.name).name
+            file = archive.extractfile(member) if name in names else None
+            if file is not None:
+                files[name] = file.read()
+    return files
+
+
 @final
 class WordNet:
     """The WordNet database, read from its files (`wndb(5WN)`); its words are looked up as `morphy(7WN)` does.
@@ -73,43 +113,8 @@ class WordNet:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        names = [
-            *(f"{kind}.{part}" for part in PARTS for kind in ("index", "data")),
-            *(f"{p}.exc" for p in PARTS),
-        ]
-        names.append("cntlist.rev")  # counts of meanings, which not every copy has
-        files: dict[str, bytes] = {}
-        got = (
-            "a folder"
-            if self.path.is_dir()
-            else "an archive"
-            if self.path.is_file()
-            else "no such folder or file"
-        )
-        if self.path.is_dir():
-            files = {
-                name: (self.path / name).read_bytes()
-                for name in names
-                if (self.path / name).is_file()
-            }
-        elif self.path.is_file():
-            try:
-                with tarfile.open(self.path) as archive:
-                    for member in archive:
-                        file = (
-                            archive.extractfile(member) if Path(member.name).name in names else None
-                        )
-                        if file is not None:
-                            files[Path(member.name).name] = file.read()
-            except (tarfile.TarError, EOFError, OSError):
-                files, got = {}, "a file that is no tar archive"
-        lacking = next((name for name in names[:-1] if name not in files), None)
-        if lacking is not None:
-            got = f"{got} without {lacking}" if got in ("a folder", "an archive") else got
-            raise InputError(
-                "the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path)
-            )
-        self._tagged = files.get(names[-1], b"")
+        files = _files_of(path)
+        self._tagged = files.get(_COUNTS, b"")
         self._data = {part: files[f"data.{part}"] for part in PARTS}
         # word -> where meanings stand
         self._index: dict[str, dict[str, tuple[int, ...]]] = {part: {} for part in PARTS}
