@@ -252,7 +252,7 @@ def _judges_say(result: Mapping[str, Any], scale: _Scale, rate: Interval) -> lis
 
 def _labels_alone(result: Mapping[str, Any], scale: _Scale) -> list[str]:
     """What the labels say without the judges, and how many labels these are worth."""
-    alone = result.get("label_only")
+    alone = result.get("label_only") or {}
     if interval_of(alone) is None or _has_every_label(result):
         return []
     text = "Labels alone: {} ({} to {})".format(*scale.cells(alone))
