@@ -80,7 +80,8 @@ def _tables(name: str) -> Mapping[str, Any]:
             tables = tables.get(key, {})
             if not isinstance(tables, Mapping):
                 raise UsageError(f"{name}: expected a table [{way}], got {way} = {tables!r}")
-    return tables
+    ours: Mapping[str, Any] = tables
+    return ours
 
 
 def _check_commands(name: str, tables: Mapping[str, Any], known: Sequence[str]) -> None:
