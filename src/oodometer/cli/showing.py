@@ -64,26 +64,8 @@ def history(given: dict[str, Any], to: Written) -> None:
                 "runs of long commands have no --job, --last, --run and --report; leave them out"
             )
         result = list_runs(stores)
-        if not to.deliver(result.to_dict()):
-            return
-        if not result.runs:
-            made = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
-            output.say(f"no run here; {made}")
-            return
-        rows = []
-        for listed in result.runs:
-            began = listed.began.replace("+00:00", "").replace("T", " ")
-            data = next(filter(None, map(listed.about.get, _DATA)), "")
-            row = [
-                listed.folder,
-                listed.verb,
-                listed.status,
-                f"{listed.done} of {listed.parts or '?'}",
-            ]
-            rows.append([*row, str(listed.read), began, os.path.basename(data.rstrip("/"))])
-        heads = ["folder", "command", "status", "parts done", "read", "began (UTC)", "target"]
-        output.print_table(heads, rows, "Runs")
-        output.say(*(f"{listed.folder}: {listed.why}" for listed in result.runs if listed.why))
+        if to.deliver(result.to_dict()):
+            _show_runs(result.runs)
         return
     if len(stores) > 1:
         raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
@@ -100,6 +82,24 @@ def history(given: dict[str, Any], to: Written) -> None:
         output.say(f"{past.store} holds no run yet; estimate adds one with --store {past.store}")
     for job in past.jobs:
         output.show(job)
+
+
+def _show_runs(runs: Sequence[Any]) -> None:
+    """Print how far each run of a long command came."""
+    if not runs:
+        made = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
+        output.say(f"no run here; {made}")
+        return
+    rows = []
+    for run in runs:
+        began = run.began.replace("+00:00", "").replace("T", " ")
+        data = next(filter(None, map(run.about.get, _DATA)), "")
+        done = f"{run.done} of {run.parts or '?'}"
+        target = os.path.basename(data.rstrip("/"))
+        rows.append([run.folder, run.verb, run.status, done, str(run.read), began, target])
+    heads = ["folder", "command", "status", "parts done", "read", "began (UTC)", "target"]
+    output.print_table(heads, rows, "Runs")
+    output.say(*(f"{run.folder}: {run.why}" for run in runs if run.why))
 
 
 class _Report(Options):

@@ -141,48 +141,47 @@ _MOST_TASKS = 30
 def differences(result: Result) -> list[Figure]:
     """Each model's difference to the best one, and the difference that comes first by task; bright: beyond chance."""
     gap, called = result.get("difference") or {}, names(result)
-    a, b = (called.get(str(gap.get(side)), "") for side in "ab")
-    groups: dict[str, list[tuple[str, Result]]] = {}
-    if to_best := result.get("to_best"):
-        groups["to-best"] = [
-            (called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]
-        ]
-    tasks = [
-        (short(row["task"] or "-", _WIDEST), row["difference"]) for row in result.get("tasks") or []
-    ]
+    made, to_best, tasks = [], result.get("to_best"), result.get("tasks") or []
+    if to_best:
+        items = [(called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]]
+        title = f"Behind {called.get(str(to_best[0]['best']), '')}, the best one"
+        made.append(_differences("to-best", title, items, result))
     if tasks or not to_best:
-        tasks = [("all rows", gap), *tasks[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
-        groups["by-task"] = [
-            (name, item) for name, item in tasks if interval_of({"kind": "", **item})
-        ]
-    out, scores = [], gap.get("metric") == "mean_score"
-    for name, items in groups.items():
-        rows = []
-        for title, item in items:
-            words = [amount(gap, item[end], signed=True) for end in ("value", "lower", "upper")]
-            sure, row = item["lower"] > 0 or item["upper"] < 0, entry(title, item)
-            tip = {"": title, "difference": words[0], "interval": f"{words[1]} to {words[2]}"}
-            color = ACCENT if sure else QUIET
-            rows.append({**row, "label": words[0], "tip": tip, "color": color, "band": BAND[color]})
-        if not rows:
-            continue
-        ends = [0.0, *(row[end] for row in rows for end in ("lower", "upper"))]
-        room = 0.06 * (max(ends) - min(ends) or 1)
-        unit, factor = ("score", "") if scores else ("points of accuracy", " * 100")
-        label = f"format(datum.value{factor}, '+~g')"
-        across = axis(
-            [min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label
-        )
-        best = called.get(str(to_best[0]["best"]), "") if to_best else ""
-        title = (
-            f"Behind {best}, the best one"
-            if name == "to-best"
-            else f"{b} \N{MINUS SIGN} {a}, by task"
-        )
-        title = title if len(rows) > 1 else f"{b} \N{MINUS SIGN} {a}"
-        text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
-        out.append(categories(name, title, text, rows, axis_title=unit, lines=lines, across=across))
-    return out
+        items = [(short(task["task"] or "-", _WIDEST), task["difference"]) for task in tasks]
+        items = [("all rows", gap), *items[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
+        items = [(name, item) for name, item in items if interval_of({"kind": "", **item})]
+        made.append(_differences("by-task", "", items, result))
+    return [figure for figure in made if figure is not None]
+
+
+def _differences(
+    name: str, title: str, items: Sequence[tuple[str, Result]], result: Result
+) -> Figure | None:
+    """Differences with their intervals; None where there are none."""
+    gap, called = result.get("difference") or {}, names(result)
+    rows = [_difference_row(label, item, gap) for label, item in items]
+    if not rows:
+        return None
+    ends = [0.0, *(row[end] for row in rows for end in ("lower", "upper"))]
+    room = 0.06 * (max(ends) - min(ends) or 1)
+    scores = gap.get("metric") == "mean_score"
+    unit, factor = ("score", "") if scores else ("points of accuracy", " * 100")
+    label = f"format(datum.value{factor}, '+~g')"
+    across = axis([min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label)
+    a, b = (called.get(str(gap.get(side)), "") for side in "ab")
+    pair = f"{b} \N{MINUS SIGN} {a}"
+    title = (title or f"{pair}, by task") if len(rows) > 1 else pair
+    text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
+    return categories(name, title, text, rows, axis_title=unit, lines=lines, across=across)
+
+
+def _difference_row(title: str, item: Result, gap: Result) -> dict[str, Any]:
+    """A difference as a row of the chart, bright where it is more than chance."""
+    value, low, high = (amount(gap, item[end], signed=True) for end in ("value", "lower", "upper"))
+    color = ACCENT if item["lower"] > 0 or item["upper"] < 0 else QUIET
+    tip = {"": title, "difference": value, "interval": f"{low} to {high}"}
+    row = entry(title, item)
+    return {**row, "label": value, "tip": tip, "color": color, "band": BAND[color]}
 
 
 # ------------------------------------------------------------------------------------------ accuracy over coverage

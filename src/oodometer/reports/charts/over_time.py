@@ -177,39 +177,41 @@ def chunks(result: Result) -> Figure | None:
         return None
     shown = every[-MOST:]
     spans, dated = _spans(shown)
+    rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, shown, strict=True)]
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
-    names = {
-        id(item): str(item.get("name") or f"the chunk from {item.get('start')}") for item in every
-    }
-    rows = []
-    for span, entry in zip(spans, shown, strict=True):
-        headline, fell = entry["headline"], entry.get("fell") or {}
-        tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
-        row = _row(
-            tip,
-            span,
-            {**headline, "rows": entry.get("rows")},
-            best(entry.get("truth")).get("value"),
-        )
-        row["tip"] |= {"fell": fall_text(fell)} if fell else {}
-        wide, told = _without_history(headline)
-        row["tip"] |= told
-        rows.append({**row, **wide, "alarm": bool(fell.get("alarm"))})
-    lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
-    title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
-    if accuracy is not None and not any(item.get("fell") for item in every):
-        below = sum((finite(item["headline"].get("upper")) or 1) < accuracy for item in every)
+    lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
+    title = f"Lowest in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
+    if accuracy is not None and not any(chunk.get("fell") for chunk in every):
+        below = sum((finite(chunk["headline"].get("upper")) or 1) < accuracy for chunk in every)
         title += f"; {below} of {len(every)} chunks lie wholly below the reference"
     of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
-    truths = any(best(item.get("truth")) for item in every)
-    raised = any((item.get("fell") or {}).get("alarm") for item in every)
-    of = "next rows of the file" if of_rows else "rows of one stretch of time"
-    taught = any("wide_lower" in row for row in rows)
-    parts = ("read", taught and "history", truths and "truths", raised and "alarms")
-    text = caption("chunks", *parts, of=of)
-    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure(
-        "chunks", title, text, height=_HEIGHT
+    text = caption(
+        "chunks",
+        "read",
+        bool(_with_wide(rows)) and "history",
+        any(best(chunk.get("truth")) for chunk in every) and "truths",
+        any((chunk.get("fell") or {}).get("alarm") for chunk in every) and "alarms",
+        of="next rows of the file" if of_rows else "rows of one stretch of time",
     )
+    plot = _along(rows, dated, [("reference", accuracy, REFERENCE)])
+    return plot.figure("chunks", title, text, height=_HEIGHT)
+
+
+def _chunk_name(chunk: Result) -> str:
+    """What a chunk is called."""
+    return str(chunk.get("name") or f"the chunk from {chunk.get('start')}")
+
+
+def _estimate_row(span: tuple[float, float], chunk: Result) -> Spec:
+    """The estimate of a chunk in its stretch of time."""
+    headline, fell = chunk["headline"], chunk.get("fell") or {}
+    tip = {"": _chunk_name(chunk), "estimate": percent(headline["value"])}
+    truth = best(chunk.get("truth")).get("value")
+    row = _row(tip, span, {**headline, "rows": chunk.get("rows")}, truth)
+    row["tip"] |= {"fell": fall_text(fell)} if fell else {}
+    wide, told = _without_history(headline)
+    row["tip"] |= told
+    return {**row, **wide, "alarm": bool(fell.get("alarm"))}
 
 
 def _without_history(headline: Result) -> tuple[Spec, Spec]:
