@@ -244,9 +244,7 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
         return None
     rows, index = min(len(given), len(known)), INDEX in (theirs, ours)
     apart = _differ(given[:rows], known[:rows])
-    single = all(
-        len(column.unique()) == len(column) and not column.null_count for column in (given, known)
-    )
+    single = _is_single(given) and _is_single(known)
     counted = _counts(given), _counts(known)
     if not len(apart) and len(given) == len(known):
         return True if single and not (index and all(counted)) else None
@@ -262,15 +260,31 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
     if not len(apart) and (not is_key or (index and counted[0])):
         return None  # numbers of rows differ, which others speak of
     row = int(apart[0]) if len(apart) else rows
-    got = f"{given[row].as_py()!r}" if row < len(given) else "no more rows"
-    wanted = f"{known[row].as_py()!r}" if row < len(known) else "no more rows"
-    alternative = f", or drop {theirs} here if these rows are in the target's order"
-    key = _BY + shlex.quote(ours if ours == theirs else f"{ours}={theirs}")
-    remedy = key + alternative if any(counted) else key
+    where = (
+        f"as in column {ours} of {target.name} (without --key the rows are taken in their order)"
+    )
+    remedy = _key_to_name(theirs, ours, is_key, any(counted))
+    expected = f"{_shown_cell(known, row)}, {where}"
+    return _fault(expected, _shown_cell(given, row), row, theirs, labels, remedy)
+
+
+def _is_single(cells: Any) -> bool:
+    """Whether every row has a cell of its own."""
+    return len(cells.unique()) == len(cells) and not cells.null_count
+
+
+def _shown_cell(cells: Any, row: int) -> str:
+    """A cell in a message."""
+    return f"{cells[row].as_py()!r}" if row < len(cells) else "no more rows"
+
+
+def _key_to_name(theirs: str, ours: str, is_key: bool, counts: bool) -> str:
+    """The key that joins labels with rows; where the column is none, or counts rows, what else helps."""
+    dropped = f", or drop {theirs} here if these rows are in the target's order"
     if not is_key:
-        remedy = f"join them by a column of ids with --key{alternative}"
-    expected = f"{wanted}, as in column {ours} of {target.name} (without --key the rows are taken in their order)"
-    return _fault(expected, got, row, theirs, labels, remedy)
+        return f"join them by a column of ids with --key{dropped}"
+    key = _BY + shlex.quote(ours if ours == theirs else f"{ours}={theirs}")
+    return key + dropped if counts else key
 
 
 def _texts(source: Source, column: str) -> tuple[Any, bool]:

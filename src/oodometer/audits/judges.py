@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -407,22 +406,19 @@ def rates_of(
                 "both_pass": passed & good,
                 "judge_passes": passed & ~good,
                 "person_passes": ~passed & good,
+                "both_fail": ~passed & ~good,
             }
-            four |= {"both_fail": ~passed & ~good}
             table = np.array([float(weight @ cells) for cells in four.values()])
             drawn = quantiles(
                 _kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2]
             )
-            found: dict[str, Any] = {
-                "sensitivity": share(passed, good),
-                "specificity": share(~passed, ~good),
-            }
-            found |= {
-                "agreement": share(passed == good, good | ~good),
-                "kappa": around(float(_kappa(table)), *drawn),
-            }
             rates = replace(
-                rates, **found, counts={key: int(cells.sum()) for key, cells in four.items()}
+                rates,
+                sensitivity=share(passed, good),
+                specificity=share(~passed, ~good),
+                agreement=share(passed == good, good | ~good),
+                kappa=around(float(_kappa(table)), *drawn),
+                counts={key: int(cells.sum()) for key, cells in four.items()},
             )
         elif labels > 4 and here.var() > 0 and truth.var() > 0:
             both = np.cov(here, truth, aweights=weight)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..results import Estimate, percent, plain
-from ..results.values import counted, listed, points, signed_points
+from ..results.values import Interval, counted, listed, points, signed_points
 from ..results.view import (
     Grid,
     Maker,
@@ -120,134 +120,222 @@ class JudgeAudit(Audit):
         return {name: partial(Table, columns[name], rows) for name, rows in tables.items() if rows}
 
 
+@dataclass(frozen=True)
+class _Scale:
+    """How the numbers of an audit are written: as shares, as grades, or as differences of two models."""
+
+    low: float
+    high: float
+    is_graded: bool
+    is_difference: bool
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> _Scale:
+        """That of a result."""
+        graded = result.get("scale")
+        low, high = graded or (0.0, 1.0)
+        return cls(low, high, bool(graded), bool(result.get("compared")))
+
+    @property
+    def in_points(self) -> bool:
+        """Whether numbers are differences of two shares."""
+        return self.is_difference and self.high == 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether numbers are shares themselves."""
+        return not self.in_points and not self.is_graded
+
+    @property
+    def usual_width(self) -> float:
+        """The width of an interval whose labels are told first."""
+        return _USUAL * (self.high - self.low) / (2 if self.is_difference else 1)
+
+    @property
+    def width_text(self) -> str:
+        """That width as text."""
+        graded = self.is_graded and not self.in_points
+        return f"{self.usual_width:.3g}" if graded else points(_USUAL)
+
+    def at(self, accepted: float) -> float:
+        """Where the share of rows that a judge accepts lies on the scale."""
+        return self.low + accepted * (self.high - self.low)
+
+    def text(self, value: float) -> str:
+        """A number."""
+        if self.in_points:
+            return signed_points(value)
+        if self.is_graded:
+            return f"{value:{'+' if self.is_difference else ''}.3g}"
+        return percent(value)
+
+    def cells(self, item: Mapping[str, Any]) -> list[str]:
+        """A number and both ends of its interval."""
+        return [self.text(item[n]) if n in item else "" for n in ("value", "lower", "upper")]
+
+
 @shows(JudgeAudit)
 def judges_view(result: Mapping[str, Any]) -> View:
     """What an audit of judges says, from the mapping that JSON holds: the rate, the judges, their bias, more labels."""
-    rows, labels, judges, whose = (
-        result["target"]["rows"],
-        result["labels"],
-        result["judges"],
-        result["label"],
-    )
-    low, high = result.get("scale") or (0.0, 1.0)
-    models = result.get("compared") or ()
-    gap, unit = bool(models) and high == 1, (high - low) / (2 if models else 1)
-    graded: Callable[[float], str] = lambda x: f"{x:{'+' * bool(models)}.3g}"  # noqa: E731
-    share = signed_points if gap else graded if result.get("scale") else percent
-    chosen, alone, worth = (
-        interval_of(result.get("rate")),
-        interval_of(result.get("label_only")),
-        0.0,
-    )
-    drawn, every = result.get("suggested") or (), labels == rows
-    notes = (
-        (f"{counted(len(drawn), 'row')} to label next, spread over what the judges say",)
-        if drawn
-        else ()
-    )
-    about: dict[str, Any] = {"notes": notes, "warnings": tuple(result.get("warnings") or ())}
-    if chosen is None:
-        says = f"The judges pass {listed([percent(judge['accepted']) for judge in judges])} of {rows:,} rows; what "
-        says += "people would say nobody knows until some rows are labelled"
-        return View("Corrected rate: no labels yet", "none", sentences=(says,), **about)
-    sentences = [f"All {rows:,} rows have labels: that is certain"] if every else []
-    if models:
-        says = (
-            f"{models[chosen.value > 0]} is better"
-            if chosen.lower > 0 or chosen.upper < 0
-            else "Undecided"
-        )
-        bare = [share(low + judge["accepted"] * (high - low)) for judge in judges]
-        sentences.append(
-            f"{says}, from {counted(labels, 'labelled row')} of {rows:,}; by the verdicts as they are {listed(bare)}"
-        )
-    elif len(judges) == 1:
-        sentences += _standing(judges[0], rows, labels, low, high)
-    if alone is not None and not every:
-        worth = result.get("effective_labels") or 0.0
-        more = (
-            f"; with the judges they are as informative as {worth:,.0f} labels"
-            if worth > labels
-            else ""
-        )
-        sentences.append(
-            f"Labels alone: {share(alone.value)} ({share(alone.lower)} to {share(alone.upper)}){more}"
-        )
+    scale, rate = _Scale.of(result), interval_of(result.get("rate"))
+    drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
+    next_rows = f"{counted(len(drawn), 'row')} to label next, spread over what the judges say"
+    notes = (next_rows,) if drawn else ()
+    if rate is None:
+        title, says = "Corrected rate: no labels yet", _unlabelled(result)
+        return View(title, "none", sentences=(says,), notes=notes, warnings=warnings)
     since = (result.get("reference") or {}).get("name") or "the earlier run"
-    sentences += _biases(result.get("bias") or ()) + _biases(result.get("changed") or (), since)
-    widths = () if every or result.get("not_random") else result.get("labels_for_width") or ()
-    for line in (line for line in widths if math.isclose(line["width"], _USUAL * unit)):
-        width = points(_USUAL) if share in (percent, signed_points) else f"{_USUAL * unit:.3g}"
-        many, without = (f"{line[name]:,}" if line[name] else "all" for name in ("labels", "alone"))
-        sentences.append(f"For an interval {width} wide: {many} labels ({without} without judges)")
+    every = _has_every_label(result)
+    certain = [f"All {result['labels']:,} rows have labels: that is certain"]
+    return View(
+        _title(result),
+        scale.text(rate.value),
+        rate,
+        str(result.get("method") or ""),
+        share=scale.is_share,
+        gap=scale.in_points,
+        sentences=(
+            *(certain if every else ()),
+            *_judges_say(result, scale, rate),
+            *_labels_alone(result, scale),
+            *_biases(result.get("bias") or ()),
+            *_biases(result.get("changed") or (), since),
+            *_labels_for_usual_width(result, scale),
+            *(() if every else [f"Assumes: {result['assumes']}"]),
+        ),
+        details=tuple(f"Not given: {why}" for why in result.get("not_given") or ()),
+        grids=(
+            _intervals_grid(result, scale),
+            *_judges_grid(result),
+            _groups_grid(result, scale),
+            _widths_grid(result),
+        ),
+        notes=notes,
+        warnings=warnings,
+        seed=result.get("seed"),
+    )
 
-    def cells(item: Mapping[str, Any]) -> list[str]:
-        return [share(item[n]) if n in item else "" for n in ("value", "lower", "upper")]
 
-    spans = [
-        [end["method"], *cells(end), end["kind"], end["assumes"]]
-        for end in result.get("intervals") or ()
+def _has_every_label(result: Mapping[str, Any]) -> bool:
+    """Whether all rows are labelled."""
+    every: bool = result["labels"] == result["target"]["rows"]
+    return every
+
+
+def _title(result: Mapping[str, Any]) -> str:
+    """What the number is."""
+    models, whose = result.get("compared"), result["label"]
+    called = f"mean of {whose}" if result.get("scale") else f"rate of {whose}"
+    if models:
+        called = f"difference of {whose}, {models[1]} minus {models[0]}"
+    return f"{called[0].upper()}{called[1:]}" if _has_every_label(result) else f"Corrected {called}"
+
+
+def _unlabelled(result: Mapping[str, Any]) -> str:
+    """What the judges say, and that nobody knows what people would."""
+    passed = listed([percent(judge["accepted"]) for judge in result["judges"]])
+    text = f"The judges pass {passed} of {result['target']['rows']:,} rows; what "
+    return f"{text}people would say nobody knows until some rows are labelled"
+
+
+def _judges_say(result: Mapping[str, Any], scale: _Scale, rate: Interval) -> list[str]:
+    """Which of two models is better, or how a lone judge stands to people."""
+    judges, models = result["judges"], result.get("compared")
+    if not models:
+        return _standing(judges[0], result, scale) if len(judges) == 1 else []
+    decided = rate.lower > 0 or rate.upper < 0
+    says = f"{models[rate.value > 0]} is better" if decided else "Undecided"
+    bare = listed([scale.text(scale.at(judge["accepted"])) for judge in judges])
+    made = f"{counted(result['labels'], 'labelled row')} of {result['target']['rows']:,}"
+    return [f"{says}, from {made}; by the verdicts as they are {bare}"]
+
+
+def _labels_alone(result: Mapping[str, Any], scale: _Scale) -> list[str]:
+    """What the labels say without the judges, and how many labels these are worth."""
+    alone = result.get("label_only") or {}
+    if interval_of(alone) is None or _has_every_label(result):
+        return []
+    text = "Labels alone: {} ({} to {})".format(*scale.cells(alone))
+    worth = result.get("effective_labels") or 0.0
+    if worth > result["labels"]:
+        text += f"; with the judges they are as informative as {worth:,.0f} labels"
+    return [text]
+
+
+def _widths(result: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """How many labels make intervals of certain widths, where more labels help."""
+    if _has_every_label(result) or result.get("not_random"):
+        return ()
+    return result.get("labels_for_width") or ()
+
+
+def _labels_for_usual_width(result: Mapping[str, Any], scale: _Scale) -> list[str]:
+    """How many labels make an interval of the usual width, with the judges and without."""
+    lines = []
+    for line in _widths(result):
+        if math.isclose(line["width"], scale.usual_width):
+            many, alone = (
+                f"{line[name]:,}" if line[name] else "all" for name in ("labels", "alone")
+            )
+            start = f"For an interval {scale.width_text} wide"
+            lines.append(f"{start}: {many} labels ({alone} without judges)")
+    return lines
+
+
+def _intervals_grid(result: Mapping[str, Any], scale: _Scale) -> Grid:
+    """The rate by each method."""
+    rows = [
+        [item["method"], *scale.cells(item), item["kind"], item["assumes"]]
+        for item in result.get("intervals") or ()
     ]
     columns = ["interval", "rate", "lower", "upper", "kind", "assumes"]
-    grids = [Grid("intervals", columns, spans, noun="interval", detail=True)]
-    rates = ("agreement", "sensitivity", "specificity", "kappa")
-    lines = [
-        [
-            j["judge"],
-            percent(j["accepted"]),
-            *(cell(ends(j[r])["value"], "%") for r in rates[:3]),
-            cell(ends(j["kappa"])["value"], ".2f"),
-        ]
-        for j in judges
+    return Grid("intervals", columns, rows, noun="interval", detail=True)
+
+
+def _judges_grid(result: Mapping[str, Any]) -> list[Grid]:
+    """How each of several judges stands to people."""
+    rates, rows = ("agreement", "sensitivity", "specificity"), []
+    for judge in result["judges"]:
+        shares = [cell(ends(judge[rate])["value"], "%") for rate in rates]
+        kappa = cell(ends(judge["kappa"])["value"], ".2f")
+        rows.append([judge["judge"], percent(judge["accepted"]), *shares, kappa])
+    columns = ["judge", "passes", *rates, "kappa"]
+    return [Grid("judges", columns, rows, noun="judge")] if len(rows) > 1 else []
+
+
+def _groups_grid(result: Mapping[str, Any], scale: _Scale) -> Grid:
+    """The rate of each group."""
+    rows = [
+        [item["group"], *scale.cells(item), f"{item['rows']:,}", f"{item['labels']:,}"]
+        for item in result.get("groups") or ()
     ]
-    grids += (
-        [Grid("judges", ["judge", "passes", *rates], lines, noun="judge")]
-        if len(judges) > 1
-        else []
-    )
-    lines = [
-        [g["group"], *cells(g), f"{g['rows']:,}", f"{g['labels']:,}"]
-        for g in result.get("groups") or ()
-    ]
-    grids += [
-        Grid("groups", ["group", "rate", "lower", "upper", "rows", "labels"], lines, noun="group")
-    ]
-    lines = [
-        [f"{w['width']:g}", *(f"{w[n] or 'all'}" for n in ("labels", "alone"))] for w in widths
+    columns = ["group", "rate", "lower", "upper", "rows", "labels"]
+    return Grid("groups", columns, rows, noun="group")
+
+
+def _widths_grid(result: Mapping[str, Any]) -> Grid:
+    """How many labels make intervals of certain widths."""
+    rows = [
+        [f"{item['width']:g}", f"{item['labels'] or 'all'}", f"{item['alone'] or 'all'}"]
+        for item in _widths(result)
     ]
     columns = ["width", "with judges", "alone"]
-    grids += [Grid("labels for a width", columns, lines, noun="width", detail=True)]
-    called = f"mean of {whose}" if result.get("scale") else f"rate of {whose}"
-    called = f"difference of {whose}, {models[1]} minus {models[0]}" if models else called
-    title = f"{called[0].upper()}{called[1:]}" if every else f"Corrected {called}"
-    sentences += [] if every else [f"Assumes: {result['assumes']}"]
-    about |= {
-        "sentences": tuple(sentences),
-        "grids": tuple(grids),
-        "share": share is percent,
-        "gap": gap,
-    }
-    about |= {
-        "details": tuple(f"Not given: {why}" for why in result.get("not_given") or ()),
-        "seed": result.get("seed"),
-    }
-    return View(title, share(chosen.value), chosen, str(result.get("method") or ""), **about)
+    return Grid("labels for a width", columns, rows, noun="width", detail=True)
 
 
-def _standing(
-    judge: Mapping[str, Any], rows: int, labels: int, low: float, high: float
-) -> list[str]:
+def _standing(judge: Mapping[str, Any], result: Mapping[str, Any], scale: _Scale) -> list[str]:
     """How a lone judge stands to people."""
+    rows = f"{result['target']['rows']:,} rows"
     near = "{value:.2f}, {lower:.2f} to {upper:.2f}"
     if judge["correlation"]:
-        mean = f"gives {low + judge['accepted'] * (high - low):.3g} on average over {rows:,} rows"
+        mean = f"gives {scale.at(judge['accepted']):.3g} on average over {rows}"
         return [
             f"{judge['judge']} {mean}; its correlation with people is {near.format(**judge['correlation'])}"
         ]
     passes = (
         f"says {judge['yes']} in" if str(judge.get("yes")).lower() in ("a", "model_a") else "passes"
     )
-    text = f"{judge['judge']} {passes} {percent(judge['accepted'])} of {rows:,} rows"
+    text = f"{judge['judge']} {passes} {percent(judge['accepted'])} of {rows}"
     if not judge["agreement"]:
         return [text]
     agrees = f"{percent(judge['agreement']['value'])} (kappa {near.format(**judge['kappa'])})"
@@ -258,7 +346,7 @@ def _standing(
         "upper": 1 - bad["lower"],
     }
     both = f"It passes {with_ends(good, 0)} of what people pass, {with_ends(wrong, 0)} of what they fail"
-    text += f"; of {counted(labels, 'labelled row')} it agrees with people on {agrees}"
+    text += f"; of {counted(result['labels'], 'labelled row')} it agrees with people on {agrees}"
     return [text, both] if good and bad else [text]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -234,37 +234,9 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
     seen: dict[tuple[str, int], int] = {}
     made: list[SampledRows] = []
     for part in parts:
-        labelled = np.flatnonzero(part.correct >= 0)
-        for kind, truths in (("correct", part.correct), ("label", part.label)):
-            pairs = (
-                []
-                if truths is None
-                else zip(part.row[labelled].tolist(), truths[labelled].tolist(), strict=True)
-            )
-            for row, truth in pairs:
-                if seen.setdefault((kind, row), truth) != truth:
-                    expected, remedy = f"one truth for target row {row}", "drop the wrong one"
-                    raise InputError(
-                        expected,
-                        got="two that disagree",
-                        file=part.name,
-                        column="row",
-                        remedy=remedy,
-                    )
-        # the draws of one file, without rows that an earlier one gave and without repetitions
-        before = np.concatenate([d.row for d in made]) if made else np.zeros(0)
-        _, first = np.unique(part.row[labelled], return_index=True)
-        position = labelled[np.sort(first)]
-        position = position[~np.isin(part.row[position], before)]
-        suggested = np.isfinite(part.share)
-        random, chosen = position[~suggested[position]], position[suggested[position]]
-        even = SampledRows.evenly(part.row[random], part.correct[random], seed)
-        last = int(chosen.max()) if len(chosen) else -1
-        passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
-        gaps = np.setdiff1d(part.row[passed], before).astype(np.int64)
-        fields = ("row", "correct", "share", "probability")
-        own = {f: np.concatenate([getattr(even, f), getattr(part, f)[chosen]]) for f in fields}
-        made.append(SampledRows(**own, gaps=gaps))
+        _refuse_contradictions(part, seen)
+        before = np.concatenate([draws.row for draws in made]) if made else np.zeros(0)
+        made.append(_new_draws(part, before, seed))
     if not seen:
         remedy = "fill in `label` (or `correct`)"
         expected = "at least one known label"
@@ -273,24 +245,60 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
     drawn = SampledRows(
         *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
     )
-    drawn = SampledRows(
-        drawn.row,
-        drawn.correct,
-        drawn.share,
-        drawn.probability,
-        np.setdiff1d(drawn.gaps, drawn.row),
-    )
-    written = np.isfinite(drawn.probability)
-    if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
-        off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]
-        if off.max() > _TOLERANCE:
-            remedy = "give the files in the order in which they were labelled, with the reference and target that "
-            expected, got = (
-                "chances that this reference and target give",
-                f"others, {percent(off.max(), 0)} off",
-            )
-            remedy += "--suggest was given"
-            raise InputError(
-                expected, got=got, column="probability", file=parts[-1].name, remedy=remedy
-            )
+    drawn = replace(drawn, gaps=np.setdiff1d(drawn.gaps, drawn.row))
+    _check_chances(drawn, score, parts[-1].name)
     return drawn
+
+
+def _refuse_contradictions(part: LabelledRows, seen: dict[tuple[str, int], int]) -> None:
+    """Raise `InputError` where a row has another truth than before; ``seen`` learns what the part says."""
+    labelled = np.flatnonzero(part.correct >= 0)
+    for kind, truths in (("correct", part.correct), ("label", part.label)):
+        if truths is None:
+            continue
+        for row, truth in zip(part.row[labelled].tolist(), truths[labelled].tolist(), strict=True):
+            if seen.setdefault((kind, row), truth) != truth:
+                raise InputError(
+                    f"one truth for target row {row}",
+                    got="two that disagree",
+                    file=part.name,
+                    column="row",
+                    remedy="drop the wrong one",
+                )
+
+
+def _new_draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:
+    """The draws of one file, without rows that an earlier one gave (``before``) and without repetitions."""
+    labelled = np.flatnonzero(part.correct >= 0)
+    _, first = np.unique(part.row[labelled], return_index=True)
+    position = labelled[np.sort(first)]
+    position = position[~np.isin(part.row[position], before)]
+    suggested = np.isfinite(part.share)
+    random, chosen = position[~suggested[position]], position[suggested[position]]
+    even = SampledRows.evenly(part.row[random], part.correct[random], seed)
+    last = int(chosen.max()) if len(chosen) else -1
+    passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
+    return SampledRows(
+        row=np.concatenate([even.row, part.row[chosen]]),
+        correct=np.concatenate([even.correct, part.correct[chosen]]),
+        share=np.concatenate([even.share, part.share[chosen]]),
+        probability=np.concatenate([even.probability, part.probability[chosen]]),
+        gaps=np.setdiff1d(part.row[passed], before).astype(np.int64),
+    )
+
+
+def _check_chances(drawn: SampledRows, score: Array, file: str) -> None:
+    """Raise `InputError` where the chances that a file tells are not those that these scores give."""
+    written = np.isfinite(drawn.probability)
+    if not written.any() or len(drawn.gaps):  # with gaps the chances are worked out without them
+        return
+    off = np.abs(drawn.chances(score) / drawn.probability - 1)[written].max()
+    if off > _TOLERANCE:
+        remedy = "give the files in the order in which they were labelled, with the reference and target that "
+        raise InputError(
+            "chances that this reference and target give",
+            got=f"others, {percent(off, 0)} off",
+            column="probability",
+            file=file,
+            remedy=f"{remedy}--suggest was given",
+        )

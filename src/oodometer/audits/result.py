@@ -239,66 +239,75 @@ class Audit(Shown):
 def audit_view(result: Mapping[str, Any]) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
-    free, rows, drawn = (
-        interval_of(head),
-        (result.get("target") or {}).get("rows") or 0,
-        result.get("suggested") or (),
-    )
-    about: dict[str, Any] = {
-        "warnings": tuple(result.get("warnings") or ()),
-        "seed": result.get("seed"),
-    }
-    about["alarms"] = (
-        tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
-    )
-    about["notes"] = (
-        (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
-    )
-    claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
+    free, rows = interval_of(head), (result.get("target") or {}).get("rows") or 0
+    drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
+    notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
+    alarms = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
         text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
-        says = (f"{text}were drawn, and run the audit again.", *_decisions(result))
-        title = "Estimated accuracy, not audited: no labels"
-        number = "not audited" if free is None else percent(free.value)
         return View(
-            title, number, free, sentences=says, details=method, trust=head.get("trust"), **about
+            "Estimated accuracy, not audited: no labels",
+            "not audited" if free is None else percent(free.value),
+            free,
+            trust=head.get("trust"),
+            sentences=(f"{text}were drawn, and run the audit again.", *_decisions(result)),
+            details=method,
+            notes=notes,
+            alarms=alarms,
+            warnings=warnings,
+            seed=result.get("seed"),
         )
     random = not result.get("not_random")
-    assumed = (
-        f"Assumes: {result['assumes']}" if result.get("assumes") and result["labels"] < rows else ""
+    unsure = result.get("assumes") and result["labels"] < rows
+    sentences = (
+        *_labels(result, rows),
+        _verdict(result, free, chosen),
+        "" if free is None else f"Label-free estimate: {with_ends(free)}",
+        *_believed(result)[result["labels"] == rows and random :],
+        *_decisions(result),
+        f"Assumes: {result['assumes']}" if unsure else "",
     )
-    guess = _believed(result)[result["labels"] == rows and random :]
-    verdict = _verdict(result, free, chosen)
-    sentences = [*_labels(result, rows), verdict, claim, *guess, *_decisions(result), assumed]
-    cells = [
+    no_sample = "Accuracy of the labelled rows, which are no random sample"
+    return View(
+        "Audited accuracy" if random else no_sample,
+        percent(chosen.value),
+        chosen,
+        str(result.get("method") or ""),
+        sentences=tuple(filter(None, sentences)),
+        details=(*method, *_used(result)),
+        grids=(_intervals_grid(result),),
+        notes=notes,
+        alarms=alarms,
+        warnings=warnings,
+        seed=result.get("seed"),
+    )
+
+
+def _intervals_grid(result: Mapping[str, Any]) -> Grid:
+    """The accuracy by each method that uses labels."""
+    rows = [
         [
-            e["method"],
-            *cells_of(e),
-            e["kind"],
-            f"{e.get('effective_labels') or 0:.0f}",
-            e["assumes"],
+            item["method"],
+            *cells_of(item),
+            item["kind"],
+            f"{item.get('effective_labels') or 0:.0f}",
+            item["assumes"],
         ]
-        for e in result.get("intervals") or ()
+        for item in result.get("intervals") or ()
     ]
-    believed = result.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
-    beside = "the judges' votes" if result.get("proxy") == "votes" else "the model's confidence"
-    uses = [f"Intervals named ppi use the labels and {beside} on every row"]
-    uses = uses if any("ppi" in row[0] for row in cells) else []
-    uses += [f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else []
-    grids = (Grid("intervals", columns, cells, noun="interval", detail=True),)
-    about |= {
-        "sentences": tuple(filter(None, sentences)),
-        "grids": grids,
-        "details": (*method, *uses),
-    }
-    title = (
-        "Audited accuracy"
-        if random
-        else "Accuracy of the labelled rows, which are no random sample"
-    )
-    return View(title, percent(chosen.value), chosen, str(result.get("method") or ""), **about)
+    return Grid("intervals", columns, rows, noun="interval", detail=True)
+
+
+def _used(result: Mapping[str, Any]) -> list[str]:
+    """What the intervals use beside the labels."""
+    assumes, lines = (result.get("believed") or {}).get("assumes"), []
+    if any("ppi" in item["method"] for item in result.get("intervals") or ()):
+        votes = result.get("proxy") == "votes"
+        beside = "the judges' votes" if votes else "the model's confidence"
+        lines.append(f"Intervals named ppi use the labels and {beside} on every row")
+    return [*lines, f"Public shifts: {assumes}"] if assumes else lines
 
 
 def _verdict(result: Mapping[str, Any], free: Interval | None, chosen: Interval) -> str:

@@ -8,6 +8,7 @@ import html
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -138,54 +139,13 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
     """One HTML document that loads nothing and asks a question of each row; texts of the data never become markup,
     answers stay in the browser.
     """
-    # what a model said is hidden, or shown as one line
-    shown: list[str | None] = [
-        n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")
-    ]
-    shown += ["features", None]
-    names = [n for n in sheet.columns if n != sheet.key and sheet.picked.field_of(n) in shown]
     values = {
         name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()]
-        for name in names
+        for name in _shown_columns(sheet)
     }
-    feed = sheet.picked.layout.feeds.get("features")
-    if feed is not None and not feed.wide:  # features in lists, which nobody reads
-        names = [name for name in names if name not in feed.columns]
-
-    def is_large(name: str) -> bool:
-        field, filled = (
-            sheet.picked.field_of(name),
-            [cell for cell in values[name] if cell is not None],
-        )
-        if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
-            return True
-        return field is None and bool(filled) and median(map(len, filled)) > _LONG
-
-    texts = [i for i, name in enumerate(names) if is_large(name)]
-    others = [i for i in range(len(names)) if i not in texts]
+    rows = _page_rows(sheet, list(values.values()))
     judging = sheet.classes is None  # who does has to see the answer, wherever it stands
-    folded = (
-        others
-        if texts and not judging
-        else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
-    )
-    ids = (
-        []
-        if sheet.key is None
-        else [str(v) for v in sheet.picked.table.column(sheet.key).to_pylist()]
-    )
-    draws = {name: [repr(value) for value in cells.tolist()] for name, cells in sheet.draws.items()}
-    rows = []
-    for i in range(len(sheet.drawn.row)):
-        drawn = [cells[i] for cells in draws.values()]
-        rows.append(
-            {
-                "name": f"{sheet.key} {ids[i]}" if ids else f"row {sheet.drawn.row[i]} of the file",
-                "saved": [*([guarded(ids[i])] if ids else []), *drawn],
-                "cells": [values[name][i] for name in names],
-                "said": None if sheet.said is None else sheet.said[i],
-            }
-        )
+    saved = [] if sheet.key is None else [sheet.key]
     data = {
         "file": file,
         "question": question,
@@ -193,14 +153,8 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
         "judging": judging,
         "classes": ["true", "false"] if judging else [str(entry) for entry in sheet.classes or ()],
         "words": ["right", "wrong"] if judging else None,
-        "saved": [*([] if sheet.key is None else [sheet.key]), *draws],
-        "columns": [
-            n.removeprefix("feature_") if sheet.picked.field_of(n) == "features" else n
-            for n in names
-        ],
-        "texts": texts,
-        "open": [i for i in others if i not in folded],
-        "folded": folded,
+        "saved": [*saved, *sheet.draws],
+        **_page_columns(sheet, values, judging),
         "rows": rows,
     }
     data["hash"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
@@ -219,6 +173,71 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
     page = "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _shown_columns(sheet: Worksheet) -> list[str]:
+    """The columns that the page shows; what a model said is hidden, or shown as one line."""
+    shown: list[str | None] = [
+        n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")
+    ]
+    shown += ["features", None]
+    feed = sheet.picked.layout.feeds.get("features")
+    lists = feed.columns if feed is not None and not feed.wide else ()  # which nobody reads
+    return [
+        name
+        for name in sheet.columns
+        if name != sheet.key and sheet.picked.field_of(name) in shown and name not in lists
+    ]
+
+
+def _is_large(field: str | None, cells: Sequence[Any]) -> bool:
+    """Whether a column of a field, or of none, is shown large, not as one cell of a table."""
+    filled = [cell for cell in cells if cell is not None]
+    if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
+        return True
+    return field is None and bool(filled) and median(map(len, filled)) > _LONG
+
+
+def _page_columns(
+    sheet: Worksheet, values: Mapping[str, list[Any]], judging: bool
+) -> dict[str, Any]:
+    """Names of the columns, and the places of those that are shown large, in a table, and when asked for."""
+    fields = [sheet.picked.field_of(name) for name in values]
+    large = list(map(_is_large, fields, values.values()))
+    texts = [i for i, is_large in enumerate(large) if is_large]
+    others = [i for i, is_large in enumerate(large) if not is_large]
+    folded = others
+    if judging or not texts:
+        folded = [i for i in others if fields[i] in _FOLDED]
+    return {
+        "columns": [
+            name.removeprefix("feature_") if field == "features" else name
+            for name, field in zip(values, fields, strict=True)
+        ],
+        "texts": texts,
+        "open": [i for i in others if i not in folded],
+        "folded": folded,
+    }
+
+
+def _page_rows(sheet: Worksheet, columns: Sequence[list[Any]]) -> list[dict[str, Any]]:
+    """Each row with its name, what is saved with its answer, its cells, and what a model said."""
+    draws = [[repr(value) for value in drawn.tolist()] for drawn in sheet.draws.values()]
+    ids = [] if sheet.key is None else sheet.picked.table.column(sheet.key).to_pylist()
+    rows = []
+    for i, row in enumerate(sheet.drawn.row):
+        name, saved = f"row {row} of the file", [drawn[i] for drawn in draws]
+        if sheet.key is not None:
+            name, saved = f"{sheet.key} {ids[i]}", [guarded(str(ids[i])), *saved]
+        rows.append(
+            {
+                "name": name,
+                "saved": saved,
+                "cells": [column[i] for column in columns],
+                "said": None if sheet.said is None else sheet.said[i],
+            }
+        )
+    return rows
 
 
 def write_worksheet(

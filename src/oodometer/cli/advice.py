@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..options import Declared, spelt
+from ..predictions import Predictions
+from ..store import Source, as_source
 from ..store.columns import WIDE, as_options
+from ..verbs.guessing import Asked, Guess, guess, label_of, opened_raw
+from ..verbs.opening import file_of
+from ..verbs.opening import renamings as said_renamings
 from ..verbs.options import parse_mapping
 
-_TRUTH = ("label", "correct")
+_TRUTH = frozenset({"label", "correct"})
 _OUTPUTS = frozenset(FIELDS) - {"label", "features", "input", "output", "time", "group"}
 _MOST_FEATURES = 8
 _TRIED_ROWS = 1_000
@@ -21,159 +26,126 @@ _PLACEHOLDER = "TRUTH"
 _SOURCES = ("reference", "target", "predictions", "models")
 
 
-def _was_tried(
-    files: Sequence[Any],
-    labels: Sequence[Any],
-    renamings: Mapping[str, str],
-    classes: Sequence[Any] | None,
-) -> bool:
-    """Whether first rows of all files are read with these renamings, answers of every one and a truth of the first, or
-    of the labels: a command is not advised that would be refused as well.
-    """
-    from ..store import as_source
+@dataclass(frozen=True)
+class _Inputs:
+    """The files that a command reads: those with predictions, by the options that name them, and those of labels."""
 
-    def head(file: Any, follow: Any = None) -> Any:
-        """The first rows, in the axes of another source."""
-        fitting = {c: ours for c, ours in renamings.items() if file.holds(c)}
-        how: dict[str, Any] = (
-            {"classes": classes} if follow is None else {"axes": replace(follow.axes, others=True)}
-        )
-        source = as_source(file.path, mapping=fitting or None, **how)
-        return source, next(iter(source.batches(rows=_TRIED_ROWS)))
+    options: Sequence[str]
+    files: Sequence[Any]
+    labels: Sequence[Any]
 
-    if any(file.path is None for file in [*files, *labels]):
-        return True  # read once only
-    try:
-        first, record = head(files[0])
-        records = [record, *(head(file, first)[1] for file in files[1:])]
-        truth = [head(file, first)[1] for file in labels] or [record]
-    except (OodometerError, StopIteration):
-        return False
-    answered = all(
-        one.has_prediction or one.confidence is not None or one.correct is not None
-        for one in records
-    )
-    return answered and any(one.label is not None or one.correct is not None for one in truth)
+    @property
+    def all(self) -> list[Any]:
+        """Every file."""
+        return [*self.files, *self.labels]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of every file."""
+        return list(dict.fromkeys(column for file in self.all for column in file.layout.columns))
+
+    @property
+    def are_pair(self) -> bool:
+        """Whether they are a reference and its target."""
+        return self.options == ["reference", "target"] and len(self.files) == 2
+
+    @property
+    def are_turned(self) -> bool:
+        """Whether the truth is in the target alone."""
+        with_truth = [bool(_TRUTH & {*file.fields}) for file in self.files]
+        return self.are_pair and with_truth == [False, True]
+
+    def have_truth(self, renamings: Mapping[str, str]) -> bool:
+        """Whether the first file, or the labels, hold the truth with these renamings."""
+        fields = {field for file in [self.files[0], *self.labels] for field in file.fields}
+        return bool(_TRUTH & {*renamings.values(), *fields})
+
+    def have_answers(self, renamings: Mapping[str, str]) -> bool:
+        """Whether every file but those of labels holds what a model said with these renamings."""
+        for file in self.files:
+            renamed = {renamings.get(c, "").split("_")[0] for c in file.layout.columns}
+            if not {*_OUTPUTS, "prob", "logit"} & {*file.fields, *renamed}:
+                return False
+        return True
 
 
-def better_command(
-    name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
-) -> str | None:
-    """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    from ..verbs.guessing import Asked, guess, label_of, opened_raw
-    from ..verbs.opening import file_of
-    from ..verbs.opening import renamings as both
+def _opened(path: Any, mapping: Mapping[str, str]) -> Any:
+    """The file with those of the renamings whose columns it holds; None where it cannot be opened."""
+    source = opened_raw(path)
+    if not mapping:
+        return source
+    return opened_raw(path, {c: ours for c, ours in mapping.items() if source.holds(c)})
 
-    if not {"mapping", "positive"} <= given.keys() or any(
-        file_of(pair)[0] for pair in given["mapping"] or []
-    ):
-        return None  # who renames columns of one file has read of them
 
-    def opened(*options: str, mapping: Mapping[str, str] | None = None) -> list[Any]:
-        """The files of these options that are read, in this order, with the renamings that fit each."""
-        read = [
-            given[value] for value, _, about in offered if value in options and about.path == "read"
-        ]
-        paths = [
-            path
-            for value in read
-            if value
-            for path in ([value] if isinstance(value, str) else value)
-        ]
-        if not mapping:
-            return [opened_raw(path) for path in paths]
-        fitting = [
-            {c: m for c, m in mapping.items() if source.holds(c)} for source in opened(*options)
-        ]
-        return [opened_raw(path, renamed) for path, renamed in zip(paths, fitting, strict=True)]
+def _inputs(
+    offered: Sequence[Declared], given: Mapping[str, Any], mapping: Mapping[str, str]
+) -> _Inputs:
+    """The files that the options name, opened with the renamings that fit each."""
+    readable = {option for option, _, about in offered if about.path == "read"}
 
-    files, labels = [file for option in _SOURCES for file in opened(option)], opened("labels")
-    if not files or not all(hasattr(file, "layout") for file in [*files, *labels]):
-        return None  # the error that was raised says enough
-    before = both(parse_mapping(given["mapping"] or []), given["positive"]) or {}
-    known = list(
-        dict.fromkeys(column for file in [*files, *labels] for column in file.layout.columns)
-    )
-    renamings: dict[
-        str, str
-    ] = {}  # those turned round the right way, and mistyped ones by their near names
-    for theirs, meant in before.items():
+    def files(option: str) -> list[Any]:
+        """Those of one option."""
+        value = given[option] if option in readable else None
+        paths = [value] if value and isinstance(value, str) else value
+        return [_opened(path, mapping) for path in paths or ()]
+
+    options = [option for option in _SOURCES if given.get(option)]
+    return _Inputs(options, [file for one in options for file in files(one)], files("labels"))
+
+
+def _mended(renamings: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
+    """Renamings turned round the right way, and mistyped columns by their near names."""
+    mended = {}
+    for theirs, meant in renamings.items():
         if theirs in known:
-            renamings[theirs] = meant
+            mended[theirs] = meant
         elif meant in known and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
-            renamings[meant] = theirs
+            mended[meant] = theirs
         elif near := near_names(theirs, known):
-            renamings[near[0]] = meant
-    sources = [option for option in _SOURCES if given.get(option)]
-    files = [file for option in sources for file in opened(option, mapping=renamings)]
-    labels = opened("labels", mapping=renamings)
-    changes = dict(given)
-    paired = sources == ["reference", "target"] and len(files) == 2
-    if paired and [bool({*_TRUTH} & {*file.fields}) for file in files] == [
-        False,
-        True,
-    ]:  # the truth is in the target
-        changes |= {"reference": given["target"], "target": given["reference"]}
-        files = files[::-1]
-    apart = bool(labels) and not given.get(
-        "reference"
-    )  # the truth of the predictions stands in a file of its own
-    others = files[1:] if paired else []
-    guessed = guess(
-        files[0],
-        others,
-        not apart,
-        Asked(renamings, given.get("classes"), repair=True, apart=apart),
-    )
-    if guessed.remedy:  # no renaming is one
-        return None
-    for file in files[1:]:
-        renamings |= {
-            c: ours
-            for c, ours in guess(file, truth=False, asked=Asked(renamings)).renamings.items()
-            if c not in guessed.renamings
-        }
-    renamings |= guessed.renamings
-    for file in labels:
+            mended[near[0]] = meant
+    return mended
+
+
+def _guessed(inputs: _Inputs, renamings: Mapping[str, str], classes: Sequence[Any] | None) -> Guess:
+    """What the columns of the first file are, beside the target where there is one."""
+    apart = bool(inputs.labels) and "reference" not in inputs.options  # the truth is in the labels
+    others = inputs.files[1:] if inputs.are_pair else []
+    asked = Asked(renamings, classes, repair=True, apart=apart)
+    return guess(inputs.files[0], others, not apart, asked)
+
+
+def _with_guesses(inputs: _Inputs, renamings: Mapping[str, str], first: Guess) -> dict[str, str]:
+    """The renamings with those that the files suggest; ``first`` is the guess of the first file."""
+    renamings = dict(renamings)
+    for file in inputs.files[1:]:
+        guessed = guess(file, truth=False, asked=Asked(renamings)).renamings
+        renamings |= {c: ours for c, ours in guessed.items() if c not in first.renamings}
+    renamings |= first.renamings
+    for file in inputs.labels:
         renamings |= label_of(file)
-    truths = {*_TRUTH} & {
-        *renamings.values(),
-        *(field for file in [files[0], *labels] for field in file.fields),
-    }
-    if not truths:
-        renamings = {_PLACEHOLDER: "label", **renamings}
-    if isinstance(error, UnknownColumnError):
-        there = [column for file in files for column in file.layout.columns]
-        changes |= {
-            n: error.meant
-            for n in ("by", "key")
-            if error.meant in there and given.get(n) == error.column
-        }
-    answers = [
-        {*file.fields, *(renamings.get(c, "").split("_")[0] for c in file.layout.columns)}
-        for file in files
-    ]
-    if any(not fields & {*_OUTPUTS, "prob", "logit"} for fields in answers) or (
-        renamings == before and changes == given
-    ):
-        return None
-    if guessed.renamings:  # names of their own: what else they say
-        renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}
-        if "features" in given and not given["features"] and guessed.features and paired:
-            plain = len(guessed.features) <= _MOST_FEATURES and not any(
-                "," in c for c in guessed.features
-            )
-            changes["features"] = ",".join(guessed.features) if plain else "auto"
-    if _PLACEHOLDER not in renamings and not _was_tried(
-        files, labels, renamings, given.get("classes")
-    ):
-        return None
+    return renamings
+
+
+def _features(guessed: Guess) -> str:
+    """The option that names the inputs of the model."""
+    names = guessed.features
+    plain = len(names) <= _MOST_FEATURES and not any("," in name for name in names)
+    return ",".join(names) if plain else "auto"
+
+
+def _written(
+    name: str,
+    offered: Sequence[Declared],
+    values: Mapping[str, Any],
+    renamings: dict[str, str],
+) -> str:
+    """The command as a shell takes it, without options that say what they say by default."""
     words, options = ["oodometer", name], []
-    for option, field, about in offered:  # without options that say what they say by default
-        value = changes.get(option)
+    for option, field, about in offered:
+        value = values.get(option)
         several = value if isinstance(value, (list, tuple)) else [value]
         if about.positional:
-            words += [str(value_) for value_ in several]
+            words += map(str, several)
         elif option not in ("mapping", "positive") and value not in (
             None,
             [],
@@ -181,16 +153,101 @@ def better_command(
             field.default,
         ):
             flag = spelt(option, about)[0]
-            options += [
-                word
-                for value_ in several
-                for word in ([flag] if value_ is True else [flag, str(value_)])
-            ]
-    command = " ".join(
-        value_
-        for value_ in (shlex.join(words), as_options(renamings), shlex.join(options))
-        if value_
+            for entry in several:
+                options += [flag] if entry is True else [flag, str(entry)]
+    parts = (shlex.join(words), as_options(renamings), shlex.join(options))
+    return " ".join(filter(None, parts))
+
+
+def _first_rows(
+    file: Any,
+    renamings: Mapping[str, str],
+    classes: Sequence[Any] | None = None,
+    follow: Source | None = None,
+) -> tuple[Source, Predictions]:
+    """The file as a source with the renamings, in the axes of another source, and its first rows."""
+    source = as_source(
+        file.path,
+        mapping={c: ours for c, ours in renamings.items() if file.holds(c)} or None,
+        classes=classes,
+        axes=None if follow is None else replace(follow.axes, others=True),
     )
+    return source, next(iter(source.batches(rows=_TRIED_ROWS)))
+
+
+def _was_tried(
+    inputs: _Inputs, renamings: Mapping[str, str], classes: Sequence[Any] | None
+) -> bool:
+    """Whether first rows of all files are read with these renamings, answers of every one and a truth of the first, or
+    of the labels: a command is not advised that would be refused as well.
+    """
+    if any(file.path is None for file in inputs.all):
+        return True  # read once only
+    try:
+        first, record = _first_rows(inputs.files[0], renamings, classes)
+        others = [_first_rows(file, renamings, follow=first)[1] for file in inputs.files[1:]]
+        truth = [_first_rows(file, renamings, follow=first)[1] for file in inputs.labels]
+    except (OodometerError, StopIteration):
+        return False
+    answered = all(
+        one.has_prediction or one.confidence is not None or one.correct is not None
+        for one in (record, *others)
+    )
+    return answered and any(
+        one.label is not None or one.correct is not None for one in truth or [record]
+    )
+
+
+def _typed_renamings(given: Mapping[str, Any]) -> dict[str, str] | None:
+    """The renamings that were typed; None where none can be, or where they are of one file."""
+    if not {"mapping", "positive"} <= given.keys():
+        return None
+    pairs = given["mapping"] or []
+    if any(file_of(pair)[0] for pair in pairs):
+        return None  # who renames columns of one file has read of them
+    return said_renamings(parse_mapping(pairs), given["positive"]) or {}
+
+
+def _meant_columns(
+    error: OodometerError, given: Mapping[str, Any], inputs: _Inputs
+) -> dict[str, Any]:
+    """The options that name the mistyped column of the error, with the column that was meant."""
+    if not isinstance(error, UnknownColumnError):
+        return {}
+    if not any(error.meant in file.layout.columns for file in inputs.files):
+        return {}
+    return {n: error.meant for n in ("by", "key") if given.get(n) == error.column}
+
+
+def better_command(
+    name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
+) -> str | None:
+    """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
+    typed = _typed_renamings(given)
+    if typed is None:
+        return None
+    inputs = _inputs(offered, given, {})
+    if not inputs.files or not all(hasattr(file, "layout") for file in inputs.all):
+        return None  # the error that was raised says enough
+    mended = _mended(typed, inputs.columns)
+    inputs, values = _inputs(offered, given, mended), dict(given)
+    if inputs.are_turned:
+        inputs = replace(inputs, files=inputs.files[::-1])
+        values |= {"reference": given["target"], "target": given["reference"]}
+    guessed = _guessed(inputs, mended, given.get("classes"))
+    if guessed.remedy:  # no renaming is one
+        return None
+    renamings = _with_guesses(inputs, mended, guessed)
+    if not inputs.have_truth(renamings):
+        renamings = {_PLACEHOLDER: "label", **renamings}
+    values |= _meant_columns(error, given, inputs)
+    if not inputs.have_answers(renamings) or (renamings == typed and values == given):
+        return None
+    if guessed.renamings:  # names of their own: what else they say
+        renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}
+        if guessed.features and inputs.are_pair and "features" in given:
+            values["features"] = given["features"] or _features(guessed)
+    command = _written(name, offered, values, renamings)
     if _PLACEHOLDER in renamings:
-        command += f", where {_PLACEHOLDER} is your column of the truth"
-    return command
+        return f"{command}, where {_PLACEHOLDER} is your column of the truth"
+    return command if _was_tried(inputs, renamings, given.get("classes")) else None

@@ -312,6 +312,37 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
 
 def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
     """Raise `UsageError` where an output is an input, another output, or a file in a folder that is read or written."""
+    named = _named_paths(offered, typed)
+    reads, folders = named["read"], named["folder"]
+    _refuse_pipes(reads)
+    writes: dict[str, str] = {}
+    for name, path in named["written"]:
+        if path != "-":  # an option that is given again goes by its path, too
+            writes[f"{name} {path}" if name in writes else name] = path
+    if not writes and not folders:
+        return
+    for name, path in writes.items():  # before the work, not after it
+        if why := _not_writable(name, path):
+            raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
+    from ..store.atomic import refuse_clashes
+
+    inputs = [path for _, path in reads]
+    _refuse_inside_inputs(writes | dict(folders), inputs)
+    outputs = _files_written(writes, inputs)
+    refuse_clashes(outputs, inputs)
+    for folder, use in folders:
+        refuse_clashes({folder: use}, inputs)
+        for name, path in outputs.items():
+            if Path(use).resolve() in Path(path).resolve().parents:
+                raise UsageError(
+                    f"{name} {path} lies in the folder of {folder}, which holds files of its own; choose another place"
+                )
+
+
+def _named_paths(
+    offered: Sequence[Declared], typed: Mapping[str, Any]
+) -> dict[str, list[tuple[str, str]]]:
+    """The options that name files, each with its path, by what is done with these: read, written, or used as folder."""
     named: dict[str, list[tuple[str, str]]] = {"read": [], "written": [], "folder": []}
     for parameter, _, about in offered:
         value = typed.get(parameter)
@@ -319,58 +350,52 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
             name = parameter.upper() if about.positional else spelt(parameter, about)[0]
             several = value if isinstance(value, (list, tuple)) else [value]
             named[about.path] += [(name, str(path)) for path in several]
-    reads = [path for _, path in named["read"]]
-    for name, path in named["read"]:
-        if os.path.exists(path) and (
-            Path(path).is_fifo() or Path(path).is_socket()
-        ):  # nobody may ever write into it
-            remedy = "name a regular file, or give - for predictions and pipe CSV or JSONL to standard input"
+    return named
+
+
+def _refuse_pipes(reads: Sequence[tuple[str, str]]) -> None:
+    """Raise `InputError` where a pipe is to be read: nobody may ever write into it."""
+    remedy = (
+        "name a regular file, or give - for predictions and pipe CSV or JSONL to standard input"
+    )
+    for name, path in reads:
+        if os.path.exists(path) and (Path(path).is_fifo() or Path(path).is_socket()):
             raise InputError(
                 f"a regular file as {name}", got="a pipe or device", file=path, remedy=remedy
             )
-    writes: dict[str, str] = {}
-    for name, path in named["written"]:
-        if path != "-":  # an option that is given again goes by its path, too
-            writes[f"{name} {path}" if name in writes else name] = path
-    if not writes and not named["folder"]:
-        return
-    for name, path in writes.items():  # before the work, not after it
-        parent = os.path.dirname(path.rstrip("/")) or "."
-        why = (
-            "it is a folder"
-            if os.path.isdir(path) and name.split()[0] in ("--json", "--report", "--save")
-            else ""
-        )
-        if (
-            not os.path.exists(path)
-            and "://" not in path
-            and not (os.path.isdir(parent) and os.access(parent, os.W_OK))
-        ):
-            why = f"{parent} is no folder that may be written"
-        if why:
-            raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
-    from ..store.atomic import refuse_clashes
 
-    # the next run would read a file that is written among predictions as one of them
-    homes = [(read, Path(read).resolve()) for read in reads if read != "-" and Path(read).is_dir()]
-    for name, path in (writes | dict(named["folder"])).items():
-        for given, folder_path in homes:
-            if folder_path in Path(path).resolve().parents:
+
+def _not_writable(name: str, path: str) -> str:
+    """Why no file can be written there; empty where one can."""
+    if os.path.isdir(path) and name.split()[0] in ("--json", "--report", "--save"):
+        return "it is a folder"
+    if os.path.exists(path) or "://" in path:
+        return ""
+    parent = os.path.dirname(path.rstrip("/")) or "."
+    writable = os.path.isdir(parent) and os.access(parent, os.W_OK)
+    return "" if writable else f"{parent} is no folder that may be written"
+
+
+def _refuse_inside_inputs(writes: Mapping[str, str], reads: Sequence[str]) -> None:
+    """Raise `UsageError` where an output lies in a folder that is read: the next run would read it as predictions."""
+    folders = [
+        (read, Path(read).resolve()) for read in reads if read != "-" and Path(read).is_dir()
+    ]
+    for name, path in writes.items():
+        for read, folder in folders:
+            if folder in Path(path).resolve().parents:
                 raise UsageError(
-                    f"{name} {path} lies in the folder {given} that is read; choose another place"
+                    f"{name} {path} lies in the folder {read} that is read; choose another place"
                 )
+
+
+def _files_written(writes: Mapping[str, str], reads: Sequence[str]) -> dict[str, str]:
+    """The files that are written; into a folder the results of several files go under their names."""
     outputs: dict[str, str] = {}
     for name, path in writes.items():
-        if Path(path).is_dir():  # the results of several files go into it under their names
+        if Path(path).is_dir():
             inside = dict.fromkeys(Path(read).name for read in reads if read != "-")
-            outputs |= {f"{value_} in {name}": str(Path(path) / value_) for value_ in inside}
+            outputs |= {f"{file} in {name}": str(Path(path) / file) for file in inside}
         else:
             outputs[name] = path
-    refuse_clashes(outputs, reads)
-    for folder, use in named["folder"]:
-        refuse_clashes({folder: use}, reads)
-        for name, path in outputs.items():
-            if Path(use).resolve() in Path(path).resolve().parents:
-                raise UsageError(
-                    f"{name} {path} lies in the folder of {folder}, which holds files of its own; choose another place"
-                )
+    return outputs

@@ -39,14 +39,30 @@ def defaults_for(
     of the command is read, ``[estimate]``, or ``[tool.oodometer.estimate]`` in pyproject.toml; ``known`` are all
     commands.
     """
-    # The file that was named, oodometer.toml, or pyproject.toml, and its tables.
-    name = file or (OWN if Path(OWN).is_file() else SHARED)
-    if (
-        file is None
-        and name == SHARED
-        and not (Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes())
-    ):
+    name = file or _usual_file()
+    if name is None:
         return {}, ""
+    tables = _tables(name)
+    _check_commands(name, tables, known)
+    path, command, table = _table_of(name, tables, parser, words)
+    if not path or not table or hasattr(command, "commands"):
+        return {}, ""
+    out = _defaults(f"{name}: [{'.'.join(path)}]", table, command, path)
+    for word in reversed(path):
+        out = {word: out}
+    return out, f"{name}: {', '.join(f'{key} = {value!r}' for key, value in table.items())}"
+
+
+def _usual_file() -> str | None:
+    """The file that is read where none is named: oodometer.toml, or a pyproject.toml that speaks of us."""
+    if Path(OWN).is_file():
+        return OWN
+    shared = Path(SHARED)
+    return SHARED if shared.is_file() and b"oodometer" in shared.read_bytes() else None
+
+
+def _tables(name: str) -> Mapping[str, Any]:
+    """The tables of a file that are ours."""
     import tomllib
 
     try:
@@ -64,24 +80,30 @@ def defaults_for(
             tables = tables.get(key, {})
             if not isinstance(tables, Mapping):
                 raise UsageError(f"{name}: expected a table [{way}], got {way} = {tables!r}")
+    ours: Mapping[str, Any] = tables
+    return ours
+
+
+def _check_commands(name: str, tables: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise `UsageError` where a table is of no command, or a command has no table."""
     for key, value in tables.items():
+        is_table = isinstance(value, Mapping)
         if key not in known:
             near = near_names(key, known)
-            hint = (
-                f"did you mean [{near[0]}]?"
-                if near
-                else f"there is one for each command: {', '.join(known)}"
-            )
-            what = (
-                f"table [{key}]"
-                if isinstance(value, Mapping)
-                else f"key {key} outside of a command's table"
-            )
+            what = f"table [{key}]" if is_table else f"key {key} outside of a command's table"
+            hint = f"there is one for each command: {', '.join(known)}"
+            hint = f"did you mean [{near[0]}]?" if near else hint
             raise UsageError(f"{name}: unknown {what}; {hint}")
-        if not isinstance(value, Mapping):
+        if not is_table:
             raise UsageError(f"{name}: expected a table [{key}] of options, got {key} = {value!r}")
+
+
+def _table_of(
+    name: str, tables: Mapping[str, Any], parser: Any, words: Sequence[str]
+) -> tuple[list[str], Any, Mapping[str, Any]]:
+    """The words that name the command, one, or group and command; the command, and its table."""
     command, path, table = parser, [], tables
-    for word in words:  # those that name the command: one, or group and command
+    for word in words:
         if word.startswith("-"):
             continue
         if word not in getattr(command, "commands", {}):
@@ -92,8 +114,13 @@ def defaults_for(
             raise UsageError(
                 f"{name}: expected a table [{'.'.join(path)}] of options, got {word} = {table!r}"
             )
-    if not path or not table or hasattr(command, "commands"):
-        return {}, ""
+    return path, command, table
+
+
+def _defaults(
+    place: str, table: Mapping[str, Any], command: Any, path: Sequence[str]
+) -> dict[str, Any]:
+    """The defaults that a table gives to the options of a command."""
     options = {
         opt.lstrip("-").replace("-", "_"): p
         for p in command.params
@@ -108,14 +135,11 @@ def defaults_for(
             near = near_names(key.replace("-", "_"), options)
             lists = f"oodometer {'.'.join(path)} --help lists them"
             hint = f"did you mean {near[0].replace('_', '-')}?" if near else lists
-            raise UsageError(f"{name}: [{'.'.join(path)}] has no option {key}; {hint}")
-        where = f"{name}: [{'.'.join(path)}] {key}"
+            raise UsageError(f"{place} has no option {key}; {hint}")
         if parameter.name in out:
-            raise UsageError(f"{where}: the option is given twice")
-        out[parameter.name] = _value(where, value, parameter, command)
-    for word in reversed(path):
-        out = {word: out}
-    return out, f"{name}: {', '.join(f'{key} = {value!r}' for key, value in table.items())}"
+            raise UsageError(f"{place} {key}: the option is given twice")
+        out[parameter.name] = _value(f"{place} {key}", value, parameter, command)
+    return out
 
 
 def _value(place: str, value: Any, parameter: Any, command: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,26 +64,8 @@ def history(given: dict[str, Any], to: Written) -> None:
                 "runs of long commands have no --job, --last, --run and --report; leave them out"
             )
         result = list_runs(stores)
-        if not to.deliver(result.to_dict()):
-            return
-        if not result.runs:
-            made = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
-            output.say(f"no run here; {made}")
-            return
-        rows = []
-        for listed in result.runs:
-            began = listed.began.replace("+00:00", "").replace("T", " ")
-            data = next(filter(None, map(listed.about.get, _DATA)), "")
-            row = [
-                listed.folder,
-                listed.verb,
-                listed.status,
-                f"{listed.done} of {listed.parts or '?'}",
-            ]
-            rows.append([*row, str(listed.read), began, os.path.basename(data.rstrip("/"))])
-        heads = ["folder", "command", "status", "parts done", "read", "began (UTC)", "target"]
-        output.print_table(heads, rows, "Runs")
-        output.say(*(f"{listed.folder}: {listed.why}" for listed in result.runs if listed.why))
+        if to.deliver(result.to_dict()):
+            _show_runs(result.runs)
         return
     if len(stores) > 1:
         raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
@@ -99,6 +82,24 @@ def history(given: dict[str, Any], to: Written) -> None:
         output.say(f"{past.store} holds no run yet; estimate adds one with --store {past.store}")
     for job in past.jobs:
         output.show(job)
+
+
+def _show_runs(runs: Sequence[Any]) -> None:
+    """Print how far each run of a long command came."""
+    if not runs:
+        made = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
+        output.say(f"no run here; {made}")
+        return
+    rows = []
+    for run in runs:
+        began = run.began.replace("+00:00", "").replace("T", " ")
+        data = next(filter(None, map(run.about.get, _DATA)), "")
+        done = f"{run.done} of {run.parts or '?'}"
+        target = os.path.basename(data.rstrip("/"))
+        rows.append([run.folder, run.verb, run.status, done, str(run.read), began, target])
+    heads = ["folder", "command", "status", "parts done", "read", "began (UTC)", "target"]
+    output.print_table(heads, rows, "Runs")
+    output.say(*(f"{run.folder}: {run.why}" for run in runs if run.why))
 
 
 class _Report(Options):
@@ -148,36 +149,43 @@ def methods(given: dict[str, Any], to: Written) -> None:
     if given["json"]:
         output.deliver({"methods": chosen}, json="-")
         return
-    for m in (m for m in chosen if m["name"] == asked):
-        output.say(f"{m['name']} ({m['what']})")
-        about = {"needs": m["needs"], "assumes": m["assumes"], "interval": m["kind"]}
-        output.tell(
-            *(f"  {text}" for text in (m["summary"], *(f"{k}: {v}" for k, v in about.items() if v)))
-        )
-        output.tell(
-            f"  cited as: {m['citation']} (oodometer cite {m['name']})" if m["citation"] else ""
-        )
-    brief = asked is None and not output.verbose()
-    for what in kinds[:1] if brief else kinds if asked is None else [asked]:
-        rows = [
-            [m["name"], m["needs"], m["assumes"] or m["summary"]]
-            for m in chosen
-            if m["what"] == what
-        ]
-        if brief:  # a line each
-            wide = [max(len(row[0]) for row in rows), 20]
-            for row in rows:
-                family = re.search(r"\(([^()|]*shift[^()]*)\)", row[2])
-                few = family[1] if family else row[2].removeprefix("on the target, too, ")
-                row[1] = re.split(r" or |, ", row[1])[0]
-                row[2] = textwrap.shorten(few, terminal.width() - sum(wide) - 4, placeholder=" ...")
-        if rows:
-            output.print_table(
-                ["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s"
-            )
-    if brief:
+    for method in chosen:
+        if method["name"] == asked:
+            _show_method(method)
+    if asked is None and not output.verbose():
+        _show_methods(kinds[0], chosen, brief=True)
         counts = ", ".join(f"{sum(m['what'] == what for m in every)} {what}s" for what in kinds[1:])
         output.tell(f"More: oodometer methods NAME, or KIND: {counts}")
+        return
+    for what in kinds if asked is None else [asked]:
+        _show_methods(what, chosen)
+
+
+def _show_method(method: Mapping[str, Any]) -> None:
+    """Print all about a method."""
+    output.say(f"{method['name']} ({method['what']})")
+    about = {"needs": method["needs"], "assumes": method["assumes"], "interval": method["kind"]}
+    lines = [method["summary"], *(f"{name}: {text}" for name, text in about.items() if text)]
+    output.tell(*(f"  {line}" for line in lines))
+    cited = f"  cited as: {method['citation']} (oodometer cite {method['name']})"
+    output.tell(cited if method["citation"] else "")
+
+
+def _show_methods(what: str, every: Sequence[Mapping[str, Any]], brief: bool = False) -> None:
+    """Print the table of the methods of a kind; a line for each where it is to be brief."""
+    rows = [
+        [m["name"], m["needs"], m["assumes"] or m["summary"]] for m in every if m["what"] == what
+    ]
+    if brief:
+        wide = [max(len(row[0]) for row in rows), 20]
+        for row in rows:
+            family = re.search(r"\(([^()|]*shift[^()]*)\)", row[2])
+            few = family[1] if family else row[2].removeprefix("on the target, too, ")
+            row[1] = re.split(r" or |, ", row[1])[0]
+            row[2] = textwrap.shorten(few, terminal.width() - sum(wide) - 4, placeholder=" ...")
+    if rows:
+        columns = ["name", "needs", "assumes" if what == "estimator" else "is"]
+        output.print_table(columns, rows, f"{what}s")
 
 
 @command(CiteOptions)

@@ -9,12 +9,12 @@ import sys
 import textwrap
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
 from ..errors import visible
-from ..results.view import READ, WORDS_PAGE, View, is_numbers
+from ..results.view import READ, WORDS_PAGE, Grid, View, is_numbers
 
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
@@ -67,62 +67,88 @@ def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
     Details wait, then the last rows of long tables (the first ones of times; none with an alarm, and no rows to label),
     then notes, the last tables, and more rows.
     """
-    read = [warning for warning in view.warnings if warning.endswith(READ)]
-    others = [warning for warning in view.warnings if warning not in read]
-    left, cut, notes, wholes = Counter[str](), Counter[int](), list(view.notes), list(view.grids)
-    most = (
-        (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)
-    )  # without the line on what is left out
+    fitting = _Fitting(view)
+    # without the line on what is left out
+    most = (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)
     while True:
-        shown = {
-            i: grid
-            for i, whole in enumerate(wholes)
-            if (grid := whole.shown(False)) is not None and grid.rows
-        }
-        bare = [
-            grid
-            for whole in wholes
-            if not whole.rows and whole.notes and (grid := whole.shown(False)) is not None
-        ]
-        warnings = (*read, *others[:MOST_WARNINGS])
-        out = replace(
-            view, grids=(*shown.values(), *bare), details=(), notes=tuple(notes), warnings=warnings
-        )
+        shown = fitting.tables()
+        out = fitting.view_with(shown)
         over = len(_lines(out, across, colour=False)) - most
-        i = max(shown, key=lambda i: len(shown[i].rows) * (wholes[i].noun != "row"), default=None)
-        if over <= 0 or i is None:
-            break
-        whole, rows, last = wholes[i], len(shown[i].rows), max(shown)
-        least = (
-            _ROWS
-            if len(notes) > 1 or (len(shown) > 1 and wholes[last].noun != "row")
-            else _ROWS // 2
+        if over <= 0 or not fitting.shorten(shown, over):
+            return out, fitting.left_out()
+
+
+class _Fitting:
+    """A view of which rows, notes and tables are left out step by step."""
+
+    def __init__(self, view: View) -> None:
+        self.view, self.grids, self.notes = view, list(view.grids), list(view.notes)
+        self.cut = Counter[int]()  # place of a table -> its rows that are left out
+        read = [warning for warning in view.warnings if warning.endswith(READ)]
+        others = [warning for warning in view.warnings if warning not in read]
+        self.warnings = (*read, *others[:MOST_WARNINGS])
+        self.more_warnings = len(others[MOST_WARNINGS:])
+
+    def tables(self) -> dict[int, Grid]:
+        """The tables with rows, as they are shown, by their place."""
+        shown = ((i, grid.shown(False)) for i, grid in enumerate(self.grids))
+        return {i: grid for i, grid in shown if grid is not None and grid.rows}
+
+    def view_with(self, tables: Mapping[int, Grid]) -> View:
+        """The view with these tables, and with the notes and warnings that are left."""
+        empty = (grid.shown(False) for grid in self.grids if not grid.rows and grid.notes)
+        return replace(
+            self.view,
+            grids=(*tables.values(), *(grid for grid in empty if grid is not None)),
+            details=(),
+            notes=tuple(self.notes),
+            warnings=self.warnings,
         )
-        kept = list(range(len(whole.rows)) if whole.few is None else whole.few)
-        drop = [
-            row
-            for row in (kept if whole.noun in ("chunk", "run") else kept[::-1])
-            if row not in whole.marked
-        ]
-        drop.sort(key={row for row, _ in whole.bold}.__contains__)  # what stands out stays
-        drop = drop[: max(min(over, rows - least), 0) * (whole.noun != "row")]
-        if drop:
-            cut[i] += len(drop)
-            wholes[i] = replace(whole, few=[row for row in kept if row not in drop], rest="")
-        elif len(notes) > 1:
-            notes.pop()
-        elif last and wholes[last].noun != "row":
-            wholes[last] = replace(wholes[last], detail=True, few=None, main=None)
+
+    def shorten(self, tables: Mapping[int, Grid], over: int) -> bool:
+        """Leave out up to so many rows of the longest table, else a note, else the last table; whether anything was."""
+        if not tables:
+            return False
+        longest = max(tables, key=lambda i: len(tables[i].rows) * (self.grids[i].noun != "row"))
+        last = max(tables)
+        may_wait = self.grids[last].noun != "row"
+        least = _ROWS if len(self.notes) > 1 or (len(tables) > 1 and may_wait) else _ROWS // 2
+        spare = min(over, len(tables[longest].rows) - least)
+        if spare > 0 and self._drop_rows(longest, spare):
+            return True
+        if len(self.notes) > 1:
+            self.notes.pop()
+        elif last and may_wait:
+            self.grids[last] = replace(self.grids[last], detail=True, few=None, main=None)
         else:
-            break
-    for i, (before, after) in enumerate(zip(view.grids, wholes, strict=True)):
-        left.update((after if after.detail else before).left_out())
-        if cut[i] and not after.detail:
-            left[after.noun if after.noun not in ("", "table") else after.columns[0]] += cut[i]
-    left["note"] = (
-        len(view.notes) - len(notes) + len(view.details) + len(others) - len(others[:MOST_WARNINGS])
-    )
-    return out, left
+            return False
+        return True
+
+    def _drop_rows(self, place: int, most: int) -> bool:
+        """Leave out the last rows of a table, or the first ones of times; whether there are any to leave out."""
+        grid = self.grids[place]
+        if grid.noun == "row":
+            return False
+        kept = list(range(len(grid.rows)) if grid.few is None else grid.few)
+        order = kept if grid.noun in ("chunk", "run") else kept[::-1]
+        drop = [row for row in order if row not in grid.marked]
+        drop.sort(key={row for row, _ in grid.bold}.__contains__)  # what stands out stays
+        drop = drop[:most]
+        if drop:
+            self.cut[place] += len(drop)
+            few = [row for row in kept if row not in drop]
+            self.grids[place] = replace(grid, few=few, rest="")
+        return bool(drop)
+
+    def left_out(self) -> Counter[str]:
+        """How many of what are left out."""
+        left, view = Counter[str](), self.view
+        for i, (before, after) in enumerate(zip(view.grids, self.grids, strict=True)):
+            left.update((after if after.detail else before).left_out())
+            if self.cut[i] and not after.detail:
+                left[after.columns[0] if after.noun in ("", "table") else after.noun] += self.cut[i]
+        left["note"] = len(view.notes) - len(self.notes) + len(view.details) + self.more_warnings
+        return left
 
 
 def _lines(view: View, across: int, colour: bool) -> list[str]:
@@ -181,13 +207,15 @@ def _coloured(text: str) -> str:
 def wrapped(line: str, across: int) -> list[str]:
     """A sentence in lines of at most so many characters, the later ones set in by two more."""
     inset = line[: len(line) - len(line.lstrip())]
-    look: dict[str, Any] = {
-        "initial_indent": inset,
-        "subsequent_indent": f"{inset}  ",
-        "break_long_words": False,
-    }
-    whole = len(line) <= across or "  oodometer " in line  # a command is copied as a whole
-    return [line] if whole else _folded(line.strip(), across, **look)
+    if len(line) <= across or "  oodometer " in line:  # a command is copied as a whole
+        return [line]
+    return _folded(
+        line.strip(),
+        across,
+        initial_indent=inset,
+        subsequent_indent=f"{inset}  ",
+        break_long_words=False,
+    )
 
 
 def table_lines(
@@ -206,24 +234,9 @@ def table_lines(
     cells = [list(columns), *map(list, rows)]
     natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
     least = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
-    # columns that stand beside each other, the first of all in each block
-    blocks: list[list[int]] = [[0]]
-    for j in range(1, len(least)):
-        if (
-            len(blocks[-1]) > 1
-            and sum(least[k] for k in blocks[-1]) + least[j] + len(_GAP) * len(blocks[-1]) > across
-        ):
-            blocks.append([0])
-        blocks[-1].append(j)
     out: list[str] = []
-    for block in blocks:
-        # the widest column gives way until all of them fit
-        widths, spare = [natural[j] for j in block], across - len(_GAP) * (len(block) - 1)
-        while sum(widths) > spare:
-            free = [k for k, j in enumerate(block) if widths[k] > least[j]]
-            if not free:
-                break
-            widths[max(free, key=widths.__getitem__)] -= 1
+    for block in _blocks(least, across):
+        widths = _widths([natural[j] for j in block], [least[j] for j in block], across)
         right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
         out += [""] if out else []
         for i, line in enumerate(cells):
@@ -232,6 +245,29 @@ def table_lines(
             styles = [h + b if colour else "" for h, b in zip(hues, heavy, strict=True)]
             out += _row([line[j] for j in block], widths, right, styles)
     return out
+
+
+def _blocks(least: Sequence[int], across: int) -> list[list[int]]:
+    """Columns that stand beside each other, the first of all in each block."""
+    blocks: list[list[int]] = [[0]]
+    for j in range(1, len(least)):
+        block = blocks[-1]
+        needed = sum(least[k] for k in block) + least[j] + len(_GAP) * len(block)
+        if len(block) > 1 and needed > across:
+            blocks.append([0])
+        blocks[-1].append(j)
+    return blocks
+
+
+def _widths(natural: Sequence[int], least: Sequence[int], across: int) -> list[int]:
+    """Widths of columns beside each other: the widest one gives way until all of them fit."""
+    widths, spare = list(natural), across - len(_GAP) * (len(natural) - 1)
+    while sum(widths) > spare:
+        free = [k for k, width in enumerate(widths) if width > least[k]]
+        if not free:
+            break
+        widths[max(free, key=widths.__getitem__)] -= 1
+    return widths
 
 
 def _cells(text: str) -> int:

@@ -340,13 +340,12 @@ def meaning(name: str, result: Result) -> str:
     """What a metric says, with the options it was read at."""
     if name not in WORDS["metric_words"]:
         return str(result.get("description") or "")
-    words = {"risk": "so many", "coverage": "part", "k": str(result.get("k", "few"))}
-    words |= {
-        key: given(result[key])
-        for key in ("risk", "coverage")
-        if finite(result.get(key)) is not None
-    }
-    text: str = WORDS["metric_words"][name].format(**words)
+    risk, coverage = (
+        given(result[key]) if finite(result.get(key)) is not None else usual
+        for key, usual in (("risk", "so many"), ("coverage", "part"))
+    )
+    sentence: str = WORDS["metric_words"][name]
+    text = sentence.format(risk=risk, coverage=coverage, k=str(result.get("k", "few")))
     return (
         f"of class {short(result['positive'], 40)}: {text}"
         if result.get("positive") is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -224,56 +224,79 @@ def backtest_view(result: Mapping[str, Any]) -> View:
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
-    best, families, error = order[0], answered_families(result), by_family(result, "error")
-    # which method would have been right, and how far off it would have been to report the reference accuracy
-    many, trials_of, cases = len(families), result.get("trials"), best.get("cases")
-    winner = f"On targets simulated from this reference, in {many} famil{'y' if many == 1 else 'ies'} of shifts, "
-    winner += (
-        f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
+    return View(
+        title,
+        points(order[0]["error"]),
+        note=str(order[0]["method"]),
+        sentences=(_winner(result, order), _simulated(result)),
+        details=skipped,
+        grids=(
+            _errors_grid(result, order),
+            _trials_grid(order),
+            _families_errors_grid(result, order),
+            _families_coverage_grid(result, order),
+        ),
+        warnings=warnings,
+        seed=result.get("seed"),
     )
+
+
+Entries = Sequence[Mapping[str, Any]]
+"""Methods with their errors over all trials, the smallest mean error first."""
+
+
+def _winner(result: Mapping[str, Any], order: Entries) -> str:
+    """Which method was closest, and how far off it would have been to report the reference accuracy."""
+    best, many, trials = order[0], len(answered_families(result)), result.get("trials")
+    text = f"On targets simulated from this reference, in {many} famil{'y' if many == 1 else 'ies'} of shifts, "
+    text += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
     source = next((item for item in order if item["method"] == "source"), best)
     if source is not best:
-        winner += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
-    if trials_of and cases and cases < trials_of:
-        winner += f". It could answer in {cases} of {trials_of} trials"
-    reference, simulated = result.get("reference") or {}, ""
-    if trials_of and reference.get("rows"):
-        simulated = f"{trials_of} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
-        known = reference.get("accuracy") is not None
-        simulated += f" (accuracy {percent(reference['accuracy'])})" if known else ""
-        simulated += (
-            f"; {result['reused']} trials came from the cache" if result.get("reused") else ""
-        )
-    rows, trials = [], []
+        text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
+    if trials and best.get("cases") and best["cases"] < trials:
+        text += f". It could answer in {best['cases']} of {trials} trials"
+    return f"{text}."
+
+
+def _simulated(result: Mapping[str, Any]) -> str:
+    """How many targets were simulated, and from what."""
+    trials, reference = result.get("trials"), result.get("reference") or {}
+    if not trials or not reference.get("rows"):
+        return ""
+    text = f"{trials} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
+    if reference.get("accuracy") is not None:
+        text += f" (accuracy {percent(reference['accuracy'])})"
+    if result.get("reused"):
+        text += f"; {result['reused']} trials came from the cache"
+    return text
+
+
+def _errors_grid(result: Mapping[str, Any], order: Entries) -> Grid:
+    """The mean error of each method, and the family of shifts where it is the largest."""
+    families, rows = by_family(result, "error"), []
     for entry in order:
-        some = [(value, f) for (method, f), value in error.items() if method == entry["method"]]
-        worst = [f"{100 * max(some)[0]:.1f}", family_name(max(some)[1])] if some else ["", ""]
-        held, bias = percent(entry["coverage"], 0), entry.get("bias")
-        rows.append([entry["method"], f"{100 * entry['error']:.1f}", *worst, held])
-        means = [percent(entry["error"]), "" if bias is None else signed_points(bias), held]
-        trials.append(
-            [entry["method"], *means, cell(entry.get("width"), "%"), cell(entry.get("cases"))]
-        )
-    first = [
-        "method",
-        "error",
-        "worst",
-        "in",
-        f"{percent(result.get('level') or 0.95, None)} intervals held",
-    ]
-    then = ["method", "mean error", "bias", "interval held", "mean width", "trials"]
-    grids = [
-        Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method")
-    ]
-    grids.append(Grid("Errors over all trials", then, trials, noun="", detail=True))
-    grids += [_families_grid(result, order, families, name) for name in ("error", "coverage")]
-    about: dict[str, Any] = {
-        "note": str(best["method"]),
-        "grids": tuple(grids),
-        "seed": result.get("seed"),
-    }
-    about |= {"sentences": (f"{winner}.", simulated), "details": skipped, "warnings": warnings}
-    return View(title, points(best["error"]), **about)
+        errors = [
+            (value, f) for (method, f), value in families.items() if method == entry["method"]
+        ]
+        worst = [f"{100 * max(errors)[0]:.1f}", family_name(max(errors)[1])] if errors else ["", ""]
+        error, held = f"{100 * entry['error']:.1f}", percent(entry["coverage"], 0)
+        rows.append([entry["method"], error, *worst, held])
+    held = f"{percent(result.get('level') or 0.95, None)} intervals held"
+    columns = ["method", "error", "worst", "in", held]
+    title = "Mean absolute error, points of accuracy; the best first"
+    return Grid(title, columns, rows, noun="method")
+
+
+def _trials_grid(order: Entries) -> Grid:
+    """Error, bias, and how often and how wide the interval of each method was over all trials."""
+    rows = []
+    for entry in order:
+        bias = "" if entry.get("bias") is None else signed_points(entry["bias"])
+        means = [percent(entry["error"]), bias, percent(entry["coverage"], 0)]
+        width, trials = cell(entry.get("width"), "%"), cell(entry.get("cases"))
+        rows.append([entry["method"], *means, width, trials])
+    columns = ["method", "mean error", "bias", "interval held", "mean width", "trials"]
+    return Grid("Errors over all trials", columns, rows, noun="", detail=True)
 
 
 def answered_families(result: Mapping[str, Any]) -> list[str]:
@@ -291,39 +314,59 @@ def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], flo
     return {key: fmean(some) for key, some in values.items()}
 
 
-def _families_grid(
-    result: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str
-) -> Grid:
-    """Errors, or how often intervals held the truth, of every method on every family of shifts."""
+def _families_errors_grid(result: Mapping[str, Any], order: Entries) -> Grid:
+    """The error of every method on every family of shifts; the least of each is bold."""
+    errors, bold = _by_family_and_all(result, order, "error"), set()
+    for j, family in enumerate([*answered_families(result), "all"], 1):
+        column = [errors.get((item["method"], family)) for item in order]
+        least = min((error for error in column if error is not None), default=None)
+        bold |= {(i, j) for i, error in enumerate(column) if error == least}
+    columns, rows = _families_cells(result, order, errors, 1)
+    title = "Mean absolute error, points of accuracy"
+    return Grid(title, columns, rows, detail=True, bold=frozenset(bold))
+
+
+def _families_coverage_grid(result: Mapping[str, Any], order: Entries) -> Grid:
+    """How often intervals held the truth on every family; what is far below the level is bold."""
     nominal = result.get("level") or 0.95
-    level, digits = percent(nominal, None), 1 if name == "error" else 0
-    cells = by_family(result, name) | {(item["method"], "all"): item[name] for item in order}
-    columns, names = [*families, "all"], [item["method"] for item in order]
-    rows = [
-        [m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)]
-        for m in names
-    ]
-    title, bold = "Mean absolute error, points of accuracy", set[tuple[int, int]]()
-    notes: tuple[str, ...] = ()
-    if name == "error":
-        for j, family in enumerate(columns, 1):
-            least = min((cells[m, family] for m in names if (m, family) in cells), default=None)
-            bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
-    else:  # cells more than two standard errors of a share of trials below the level
-        trials = defaultdict[tuple[str, str], float](float)
-        for row in result.get("rows") or []:
-            trials[row["method"], row["family"]] += row.get("cases") or 0
-        for i, m in enumerate(names):
-            for j, f in enumerate(families, 1):
-                error = (nominal * (1 - nominal) / trials[m, f]) ** 0.5 if trials[m, f] else 1.0
-                bold |= {(i, j)} if (m, f) in cells and cells[m, f] < nominal - 2 * error else set()
-        many = sum((m, f) in cells for m in names for f in families)
-        how = (
-            f"far less often in {len(bold)} of {many} cells (bold)"
-            if bold
-            else "about as often as they say"
-        )
-        title = f"Share of trials whose truth the {level} interval held, %"
-        notes = (f"Intervals called {level} held the truth {how}",)
-    heads = ["method", *map(family_name, columns)]
-    return Grid(title, heads, rows, detail=True, bold=frozenset(bold), notes=notes)
+    trials = defaultdict[tuple[str, str], float](float)
+    for row in result.get("rows") or []:
+        trials[row["method"], row["family"]] += row.get("cases") or 0
+    shares, families = _by_family_and_all(result, order, "coverage"), answered_families(result)
+    bold, many = set(), 0
+    for i, item in enumerate(order):
+        for j, family in enumerate(families, 1):
+            key = item["method"], family
+            if key in shares:  # bold from two standard errors of a share of trials on
+                many += 1
+                error = (nominal * (1 - nominal) / trials[key]) ** 0.5 if trials[key] else 1.0
+                bold |= {(i, j)} if shares[key] < nominal - 2 * error else set()
+    how = "about as often as they say"
+    if bold:
+        how = f"far less often in {len(bold)} of {many} cells (bold)"
+    level, (columns, rows) = percent(nominal, None), _families_cells(result, order, shares, 0)
+    title = f"Share of trials whose truth the {level} interval held, %"
+    note = f"Intervals called {level} held the truth {how}"
+    return Grid(title, columns, rows, detail=True, bold=frozenset(bold), notes=(note,))
+
+
+def _by_family_and_all(
+    result: Mapping[str, Any], order: Entries, name: str
+) -> dict[tuple[str, str], float]:
+    """A column of the table by method and family, and over all families."""
+    return by_family(result, name) | {(item["method"], "all"): item[name] for item in order}
+
+
+def _families_cells(
+    result: Mapping[str, Any],
+    order: Entries,
+    shares: Mapping[tuple[str, str], float],
+    decimals: int,
+) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows of a table of methods by families."""
+    families = [*answered_families(result), "all"]
+    rows = []
+    for method in (item["method"] for item in order):
+        numbers = (shares.get((method, family)) for family in families)
+        rows.append([method, *("" if x is None else f"{100 * x:.{decimals}f}" for x in numbers)])
+    return ["method", *map(family_name, families)], rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,81 +136,109 @@ class Comparison(Shown, Record, Named[ModelRecord]):
 def comparison_view(result: Mapping[str, Any]) -> View:
     """What a comparison says, from the mapping that JSON holds: the difference, who may answer, the orders."""
     models, gap = result.get("models") or [], result.get("difference") or {}
-    clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
-    pairs, entry = _target_pairs(result), interval_of({"kind": "asymptotic", **gap})
-    notes: dict[str, list[str]] = {}  # of each kind of finding; one is said, the others wait
-    for finding in result.get("findings") or ():
-        if finding.get("name") == "target_order" and pairs:
-            continue  # the table of pairs says it
-        unsure = finding.get("undecided") or finding.get("share") is None
-        text = finding["sentence"] + (
-            "" if unsure else f" (in {percent(finding['share'], 0)} of replicates)"
-        )
-        notes.setdefault(str(finding.get("name")), []).append(text)
-    alike = {some[0]: f"; {len(some) - 1} more of this kind" for some in notes.values() if some[1:]}
-    # what the models cost, and the scores that weigh it
-    of = "energy" if any(item.get("energy") for item in models) else "parameters"
-    costs, skipped = [], []
-    for model in models:
-        if model.get("computation") is not None:
-            scores = (cells_of(model.get(score), share=False)[0] for score in ("didma", "nidma"))
-            costs.append(
-                [
-                    str(model["name"]),
-                    f"{model.get(of) or 0:,.10g}",
-                    f"{model['computation']:.4g}",
-                    *scores,
-                ]
-            )
-        for domain in _RANKINGS:
-            for item in (model.get(domain) or {}).get("skipped") or ():
-                metric = str(item.get("metric") or item["method"])
-                skipped.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
-    what = "mean score" if gap.get("metric") == "mean_score" else "accuracy"
-    cost = Grid.used(
-        "what the models cost", ["model", of, "computation", "DiDMA", "NiDMA"], costs, {4}
-    )
-    heads = ["metric", "model", "where", "why"]
+    item = interval_of({"kind": "asymptotic", **gap})
+    title, number, note = "Models compared", counted(len(models), "model"), ""
+    if item is not None:
+        title = f"Difference in {_measure(gap)}, {gap['b']} - {gap['a']}"
+        number, note = amount(gap, item.value, signed=True), _rows_of_both(gap)
+    findings = _findings(result)
+    sentences = (*_better(result, gap, item), may_answer(result), on_target(result))
     return View(
-        "Models compared" if entry is None else f"Difference in {what}, {gap['b']} - {gap['a']}",
-        counted(len(models), "model") if entry is None else amount(gap, entry.value, signed=True),
-        entry,
-        ""
-        if entry is None
-        else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
+        title,
+        number,
+        item,
+        note,
         share=False,
-        gap=entry is not None and gap.get("metric") != "mean_score",
-        sentences=tuple(
-            filter(None, (*_better(result, gap, entry), may_answer(result), on_target(result)))
-        ),
+        gap=item is not None and _in_shares(gap),
+        sentences=tuple(filter(None, sentences)),
         grids=(
             *_pairs_grid(result),  # what was asked for comes first
             *_best_grid(result, gap),
             *_tasks_grid(result, gap),
             *_targets_grid(result),
-            *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
-            *([cost] if costs else []),
-            *(
-                grid
-                for index in ("out_of_domain", "target")
-                for grid in _columns_grid(models, index)
-            ),
+            *_domain_grid(result, "in_domain"),
+            *_domain_grid(result, "out_of_domain"),
+            *_costs_grid(models),
+            *_columns_grid(models, "out_of_domain"),
+            *_columns_grid(models, "target"),
             *_thresholds_grids(result),
-            *(_values_grid(result, domain) for domain in _RANKINGS),
+            _values_grid(result, "in_domain"),
+            _values_grid(result, "out_of_domain"),
             *_against_grid(result),
             _cases_grid(models),
-            Grid("metrics that were left out", heads, skipped, noun="", detail=True),
+            _skipped_grid(models),
         ),
-        notes=tuple(some[0] + alike.get(some[0], "") for some in notes.values()),
-        details=tuple(text for some in notes.values() for text in some[1:]),
+        notes=tuple(_first_of_its_kind(sentences) for sentences in findings),
+        details=tuple(text for sentences in findings for text in sentences[1:]),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
 
 
+def _in_shares(gap: Mapping[str, Any]) -> bool:
+    """Whether the difference is one of shares, and not on the scale of the scores."""
+    return bool(gap.get("metric") != "mean_score")
+
+
+def _measure(gap: Mapping[str, Any]) -> str:
+    """What the difference is one of."""
+    return "accuracy" if _in_shares(gap) else "mean score"
+
+
+def _rows_of_both(gap: Mapping[str, Any]) -> str:
+    """Which rows the two models are compared on."""
+    clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
+    return (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters
+
+
+def _findings(result: Mapping[str, Any]) -> list[list[str]]:
+    """The findings as sentences, those of a kind together, without what the table of pairs says."""
+    kinds: dict[str, list[str]] = {}
+    pairs = _target_pairs(result)
+    for finding in result.get("findings") or ():
+        if finding.get("name") == "target_order" and pairs:
+            continue
+        text, share = finding["sentence"], finding.get("share")
+        if share is not None and not finding.get("undecided"):
+            text += f" (in {percent(share, 0)} of replicates)"
+        kinds.setdefault(str(finding.get("name")), []).append(text)
+    return list(kinds.values())
+
+
+def _first_of_its_kind(findings: Sequence[str]) -> str:
+    """The first of several findings, and how many wait."""
+    first, *others = findings
+    return f"{first}; {len(others)} more of this kind" if others else first
+
+
+def _costs_grid(models: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """What the models cost, and the scores that weigh it."""
+    of = "energy" if any(item.get("energy") for item in models) else "parameters"
+    rows = []
+    for model in models:
+        if model.get("computation") is not None:
+            costs = [f"{model.get(of) or 0:,.10g}", f"{model['computation']:.4g}"]
+            scores = (cells_of(model.get(score), share=False)[0] for score in ("didma", "nidma"))
+            rows.append([str(model["name"]), *costs, *scores])
+    columns = ["model", of, "computation", "DiDMA", "NiDMA"]
+    return [Grid.used("what the models cost", columns, rows, {4})] if rows else []
+
+
+def _skipped_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
+    """The metrics that were left out, of which model, where, and why."""
+    rows = []
+    for model in models:
+        for domain in _RANKINGS:
+            for item in (model.get(domain) or {}).get("skipped") or ():
+                metric = str(item.get("metric") or item["method"])
+                rows.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
+    heads = ["metric", "model", "where", "why"]
+    return Grid("metrics that were left out", heads, rows, noun="", detail=True)
+
+
 def amount(gap: Mapping[str, Any], value: float, signed: bool = False) -> str:
     """A difference as text: in points of accuracy, or as a number on the scale of the scores."""
-    if gap.get("metric") == "mean_score":
+    if not _in_shares(gap):
         return f"{value if signed else abs(value):{'+' if signed else ''}.3g}"
     return signed_points(value) if signed else points(value)
 
@@ -221,111 +249,114 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
     """
     if item is None:
         return []
-    better, p = (
-        (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
-    )
-    decided, groups = item.lower > 0 or item.upper < 0, result.get("groups") or []
-    sure, p_value, right = (
-        percent(p, 1 if p > 0.99 else 0),
-        gap.get("p_value"),
-        gap.get("metric") == "accuracy",
-    )
-    sure, test = "more than 99.9 %" if p > 0.999 else sure, ""
-    if p_value is not None:
-        test = "< 0.0001" if p_value < 0.0001 else f"= {p_value:.2g}"
-        test = (
-            f" (McNemar's exact p {test})"
-            if right and not gap.get("clusters")
-            else f" (p {test} by flipping signs)"
-        )
-    sure, adjusted = f"with probability {sure}", gap.get("p_adjusted")
+    decided = item.lower > 0 or item.upper < 0
+    lines = [_winner(gap, item, decided)]
+    if gap.get("p_value") is not None:
+        lines.append(_alone(gap))
+        lines += [] if decided else [_visible(gap)]
+    return [*lines, *_apart(result)]
+
+
+def _winner(gap: Mapping[str, Any], item: Interval, decided: bool) -> str:
+    """Which of the two is the better one, by which test and with which probability."""
+    ahead = item.value >= 0
+    better, p = gap["b" if ahead else "a"], gap["p_b_better"] if ahead else 1 - gap["p_b_better"]
+    chance = "more than 99.9 %" if p > 0.999 else percent(p, 1 if p > 0.99 else 0)
+    sure, test, adjusted = f" with probability {chance}", _test(gap), gap.get("p_adjusted")
     if adjusted is not None:
-        test, sure = (
-            f" (p {'' if adjusted < 0.001 else '= '}{p_text(adjusted)} with all pairs counted)",
-            "",
-        )
-    lines = [f"The better one is {better}{test}{f', {sure}' if sure else ''}"]
-    if not decided:
-        line = (
-            f"{better} is {f'better {sure}' if sure else 'ahead here'}"
-            if item.value
-            else "both do equally well on these rows"
-        )
-        lines = [f"Undecided{test}: {line}"]
-    if p_value is not None:
-        only, verb = ("only ", "is right") if right else ("", "is higher")
-        line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
-        lines.append(f"{line}, {only}{gap['a']} on {gap['a_alone']:,}, ties {gap['ties']:,}")
-    if p_value is not None and not decided:
-        could, many = amount(gap, gap["smallest_visible"]), gap["rows_for_point"]
-        units, noun = gap["clusters"] or gap["rows"], "cluster" if gap["clusters"] else "question"
-        show = f"about {float(format(many * units / gap['rows'], '.2g')):,.0f} show"
-        point = "1 point" if right else f"one of {gap['point']:.3g}"
-        lines.append(f"{counted(units, noun)} could show {could} (power 0.8), {show} {point}")
-    if groups:
-        first = groups[0]
-        line = (
-            f"Cannot be told apart: {listed(first)}"
-            if len(first) > 1
-            else f"The best is {first[0]}, ahead of all others"
-        )
-        by: dict[str, list[str]] = {}  # whom a model is behind of the first ones -> such models
-        for row in result.get("to_best") or () if len(first) > 1 else ():
-            ahead = [name for name in row["behind"] if name in first]
-            if row["model"] not in first and ahead:
-                by.setdefault(
-                    "all of them" if len(ahead) == len(first) else listed(ahead), []
-                ).append(row["model"])
-        verbs = {names: "is" if len(models) == 1 else "are" for names, models in by.items()}
-        lines.append(
-            "; ".join(
-                [line, *(f"{listed(by[names])} {verbs[names]} behind {names}" for names in by)]
-            )
-        )
-    return lines
+        sign = "" if adjusted < 0.001 else "= "
+        sure, test = "", f" (p {sign}{p_text(adjusted)} with all pairs counted)"
+    if decided:
+        return f"The better one is {better}{test}{',' if sure else ''}{sure}"
+    if not item.value:
+        return f"Undecided{test}: both do equally well on these rows"
+    return f"Undecided{test}: {better} is {'better' if sure else 'ahead here'}{sure}"
+
+
+def _test(gap: Mapping[str, Any]) -> str:
+    """The test of the difference of two models and its p-value."""
+    p = gap.get("p_value")
+    if p is None:
+        return ""
+    text = "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
+    if gap.get("metric") == "accuracy" and not gap.get("clusters"):
+        return f" (McNemar's exact p {text})"
+    return f" (p {text} by flipping signs)"
+
+
+def _alone(gap: Mapping[str, Any]) -> str:
+    """On how many rows one of the two alone is right, or is higher."""
+    only, verb = ("only ", "is right") if gap.get("metric") == "accuracy" else ("", "is higher")
+    line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
+    return f"{line}, {only}{gap['a']} on {gap['a_alone']:,}, ties {gap['ties']:,}"
+
+
+def _visible(gap: Mapping[str, Any]) -> str:
+    """Which difference the rows could show, and how many would show a point."""
+    units = gap["clusters"] or gap["rows"]
+    many = float(format(gap["rows_for_point"] * units / gap["rows"], ".2g"))
+    point = "1 point" if gap.get("metric") == "accuracy" else f"one of {gap['point']:.3g}"
+    could = f"could show {amount(gap, gap['smallest_visible'])} (power 0.8)"
+    noun = "cluster" if gap["clusters"] else "question"
+    return f"{counted(units, noun)} {could}, about {many:,.0f} show {point}"
+
+
+def _apart(result: Mapping[str, Any]) -> list[str]:
+    """Of several models the best one, or which cannot be told apart and which are behind these."""
+    groups = result.get("groups") or []
+    if not groups:
+        return []
+    first = groups[0]
+    if len(first) == 1:
+        return [f"The best is {first[0]}, ahead of all others"]
+    by: dict[str, list[str]] = {}  # whom a model is behind of the first ones -> such models
+    for row in result.get("to_best") or ():
+        ahead = [name for name in row["behind"] if name in first]
+        if row["model"] not in first and ahead:
+            names = "all of them" if len(ahead) == len(first) else listed(ahead)
+            by.setdefault(names, []).append(row["model"])
+    lines = [f"Cannot be told apart: {listed(first)}"]
+    for names, models in by.items():
+        lines.append(f"{listed(models)} {'is' if len(models) == 1 else 'are'} behind {names}")
+    return ["; ".join(lines)]
+
+
+def _difference_cells(values: Iterable[float], share: bool) -> list[str]:
+    """A difference and the ends of its interval, in points or on the scale of the scores."""
+    return [f"{100 * value:+.1f}" if share else f"{value:+.3f}" for value in values]
 
 
 def _tasks_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
     """The difference by task, and over tasks that weigh alike."""
-    tasks, share = result.get("tasks") or [], gap.get("metric") != "mean_score"
+    tasks, share = result.get("tasks") or [], _in_shares(gap)
     if not tasks:
         return []
     pair, rows, how = (gap["a"], gap["b"]), [], "%" if share else ".3f"
 
-    def cells(item: Mapping[str, Any]) -> list[str]:
-        return [
-            f"{100 * item[end]:+.1f}" if share else f"{item[end]:+.3f}"
-            for end in ("value", "lower", "upper")
-        ]
+    def row(name: str, count: str, means: Iterable[float], difference: Any) -> list[str]:
+        """The means of both, and their difference."""
+        ends = (difference[end] for end in ("value", "lower", "upper"))
+        return [name, count, *(cell(x, how) for x in means), *_difference_cells(ends, share)]
 
     for task in tasks:
-        means = [cell(task["values"][name], how) for name in pair]
-        tests = [p_text(task[name]) for name in ("p_value", "p_holm")]
-        rows.append(
-            [task["task"] or "-", f"{task['rows']:,}", *means, *cells(task["difference"]), *tests]
-        )
-    macro = gap.get("macro")
-    if macro:
-        averages = [sum(task["values"][name] for task in tasks) / len(tasks) for name in pair]
-        rows.append(
-            ["mean of tasks", "", *(cell(value, how) for value in averages), *cells(macro), "", ""]
-        )
+        means = [task["values"][name] for name in pair]
+        line = row(task["task"] or "-", f"{task['rows']:,}", means, task["difference"])
+        rows.append([*line, p_text(task["p_value"]), p_text(task["p_holm"])])
+    if macro := gap.get("macro"):
+        means = [sum(task["values"][name] for task in tasks) / len(tasks) for name in pair]
+        rows.append([*row("mean of tasks", "", means, macro), "", ""])
     heads = ["task", "rows", *pair, f"{pair[1]} - {pair[0]}", "lower", "upper", "p", "Holm"]
-    sure = [row["task"] for row in tasks if row["p_holm"] <= 1 - (gap.get("level") or 0.95)]
-    note = (
-        f"Decided over all tasks together (Holm): {listed(sure)}"
-        if sure
-        else "No task is decided once all are counted (Holm)"
-    )
-    few = (
-        [*range(min(len(tasks), _MOST_TASKS)), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
-    )
+    sure = [task["task"] for task in tasks if task["p_holm"] <= 1 - (gap.get("level") or 0.95)]
+    note = "No task is decided once all are counted (Holm)"
+    if sure:
+        note = f"Decided over all tasks together (Holm): {listed(sure)}"
+    few = [*range(_MOST_TASKS), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
     return [Grid("by task", heads, rows, noun="task", few=few, notes=(note,))]
 
 
 def _best_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
     """Differences of all models to the best, with intervals that hold together."""
-    every, share, rows = result.get("to_best") or [], gap.get("metric") != "mean_score", []
+    every, share, rows = result.get("to_best") or [], _in_shares(gap), []
     if not every:
         return []
     best, how, level = (
@@ -336,26 +367,10 @@ def _best_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
     values = {row["model"]: cell(row["value"], how) for row in result["rankings"][gap["metric"]]}
     for row in every:
         ends = (row["difference"][name] for name in ("value", "lower", "upper"))
-        cells = [f"{100 * x:+.1f}" if share else f"{x:+.3f}" for x in ends]
-        rows.append(
-            [
-                row["model"],
-                values[row["model"]],
-                *cells,
-                p_text(row["p_adjusted"]),
-                listed(row["behind"]),
-            ]
-        )
+        cells = [*_difference_cells(ends, share), p_text(row["p_adjusted"]), listed(row["behind"])]
+        rows.append([row["model"], values[row["model"]], *cells])
     title = f"difference to {best}, the best ({level} intervals that hold together for all pairs of models)"
-    heads = [
-        "model",
-        "accuracy" if share else "mean score",
-        f"- {best}",
-        "lower",
-        "upper",
-        "p",
-        "behind",
-    ]
+    heads = ["model", _measure(gap), f"- {best}", "lower", "upper", "p", "behind"]
     return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
 
 
@@ -428,36 +443,28 @@ def may_answer(result: Mapping[str, Any]) -> str:
 
 def on_target(result: Mapping[str, Any]) -> str:
     """What is estimated of the models on their targets without labels, and whether their order is decided."""
-    rows = [
+    targets = [
         (str(model.get("name")), model["target"])
         for model in result.get("models") or ()
         if model.get("target")
     ]
-    labelled = bool(rows) and all(item.get("by_labels") for _, item in rows)
+    labelled = all(item.get("by_labels") for _, item in targets)
     by = "by_labels" if labelled else "accuracy"
     order = [
         (name, number, item)
-        for name, item in rows
+        for name, item in targets
         if (number := interval_of(item.get(by))) is not None
     ]
-    order.sort(key=lambda row: -row[1].value)
     if not order:
         return ""
+    order.sort(key=lambda row: -row[1].value)
     verbs = [" is" if labelled else " is estimated", *[""] * len(order)]
     names = [
         f"{name}{verb} at {with_ends(at)}"
         for verb, (name, at, _) in zip(verbs, order[:_MOST_TOLD], strict=False)
     ]
     text = f"On the target, {'by its labels' if labelled else 'without labels'}, {listed(names)}"
-    first = {name for name, _, _ in order[:2]}
-    pair = next((row for row in _target_pairs(result) if {row["a"], row["b"]} == first), None)
-    if pair is not None:
-        chance, likely = pair["p_a_better"], pair["a"] if pair["p_a_better"] >= 0.5 else pair["b"]
-        text += f"; of the first two {likely} is better with probability {percent(max(chance, 1 - chance))}: "
-        text += "undecided, and a few labels decide it" if pair["undecided"] else "decided"
-    elif len(order) > 1 and order[0][1].lower <= order[1][1].upper:
-        text += "; the first two intervals overlap: which is better is undecided"
-        text += "" if labelled else ", and a few labels decide it"
+    text += _order_of_first_two(result, [(name, at) for name, at, _ in order[:2]], labelled)
     doubted = [name for name, _, item in order if item.get("trust") == "none" and not labelled]
     doubt = (
         f"; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
@@ -465,8 +472,32 @@ def on_target(result: Mapping[str, Any]) -> str:
     return text + doubt if doubted else text
 
 
+def _order_of_first_two(
+    result: Mapping[str, Any], first: Sequence[tuple[str, Interval]], labelled: bool
+) -> str:
+    """Whether the order of the two leading models on the target is decided."""
+    names = {name for name, _ in first}
+    pair = next((row for row in _target_pairs(result) if {row["a"], row["b"]} == names), None)
+    if pair is not None:
+        chance, likely = pair["p_a_better"], pair["a"] if pair["p_a_better"] >= 0.5 else pair["b"]
+        sure = percent(max(chance, 1 - chance))
+        text = f"; of the first two {likely} is better with probability {sure}: "
+        return text + ("undecided, and a few labels decide it" if pair["undecided"] else "decided")
+    if len(first) < 2 or first[0][1].lower > first[1][1].upper:
+        return ""
+    text = "; the first two intervals overlap: which is better is undecided"
+    return text if labelled else f"{text}, and a few labels decide it"
+
+
 def _target_pairs(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [row for row in result.get("pairs") or () if row["domain"] == "target"]
+
+
+def _turned(gap: Interval, turn: bool) -> tuple[float, float, float]:
+    """A difference and its ends, of the second from the first model where they are to be turned."""
+    if turn:
+        return -gap.value, -gap.upper, -gap.lower
+    return gap.value, gap.lower, gap.upper
 
 
 def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
@@ -477,10 +508,8 @@ def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
         if gap is not None:
             ahead = chance >= 0.5
             names = [str(pair[name]) for name in ("ab" if ahead else "ba")]
-            ends = (
-                (gap.value, gap.lower, gap.upper) if ahead else (-gap.value, -gap.upper, -gap.lower)
-            )
-            cells = [*(f"{100 * x:+.1f}" for x in ends), percent(max(chance, 1 - chance))]
+            numbers = _difference_cells(_turned(gap, not ahead), share=True)
+            cells = [*numbers, percent(max(chance, 1 - chance))]
             rows.append([*names, *cells, "undecided" if pair["undecided"] else "decided"])
     if not rows:
         return []
@@ -511,36 +540,26 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
     best_first = [
         str(row["model"]) for row in sorted(rankings[names[0]], key=lambda row: row["rank"])
     ]
-    named = dict.fromkeys(
-        (*best_first, *(str(model["name"]) for model in result.get("models") or ()))
-    )
-    positions = {name: i for i, name in enumerate(named)}
-    rows = [[name, *[""] * len(names)] for name in positions]
-    bold = set()
+    every = dict.fromkeys((*best_first, *(str(m["name"]) for m in result.get("models") or ())))
+    positions = {name: i for i, name in enumerate(every)}
+    rows, bold = [[name, *[""] * len(names)] for name in positions], set()
     for j, name in enumerate(names, 1):
         for row in rankings[name]:
             i = positions.get(str(row["model"]))
             if i is not None and row.get("value") is not None:
                 rows[i][j] = f"{row['value']:.4f} ({row['rank']})"
                 bold |= {(i, j)} if row["rank"] == 1 else set()
+    title = f"{_PLACES[domain]}, value (rank){_how_compared(result, domain)}"
+    main = range(1 + min(_MAIN, len(names)))
+    return [Grid(title, ["model", *names], rows, main=main, bold=frozenset(bold))]
+
+
+def _how_compared(result: Mapping[str, Any], domain: str) -> str:
+    """Whether the models were compared on the same rows."""
     about = (result.get("paired") or {}).get(domain) or {}
-    how = (
-        "; compared on the same rows"
-        if about.get("paired")
-        else f"; compared apart: {about['why']}"
-        if about
-        else ""
-    )
-    title = f"{_PLACES[domain]}, value (rank){how}"
-    return [
-        Grid(
-            title,
-            ["model", *names],
-            rows,
-            main=range(1 + min(_MAIN, len(names))),
-            bold=frozenset(bold),
-        )
-    ]
+    if about.get("paired"):
+        return "; compared on the same rows"
+    return f"; compared apart: {about['why']}" if about else ""
 
 
 def _values_grid(result: Mapping[str, Any], domain: str) -> Grid:
@@ -568,18 +587,9 @@ def _against_grid(result: Mapping[str, Any]) -> list[Grid]:
         )
         if gap is not None and seen:
             first = pair["a"] == name
-            values = (
-                (gap.value, gap.lower, gap.upper) if first else (-gap.value, -gap.upper, -gap.lower)
-            )
             often = cell(None if chance is None else chance if first else 1 - chance, "%0")
-            rows.append(
-                [
-                    str(pair["b" if first else "a"]),
-                    pair["metric"],
-                    *(f"{x:+.4f}" for x in values),
-                    often,
-                ]
-            )
+            numbers = (f"{x:+.4f}" for x in _turned(gap, not first))
+            rows.append([str(pair["b" if first else "a"]), pair["metric"], *numbers, often])
     title, heads = (
         f"how surely {name} is better",
         ["than", "metric", "difference", "lower", "upper", "better in"],

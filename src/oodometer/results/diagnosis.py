@@ -229,18 +229,20 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
     tests = Grid(
         "What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong
     )
-    about: dict[str, Any] = {
-        "warnings": tuple(result.get("warnings") or ()),
-        "seed": result.get("seed"),
-    }
-    about["grids"] = (
-        *columns_grid(result),
-        tests,
-        Grid(title, heads, methods, noun="verdict", detail=True),
-    )
-    about["sentences"] = (str(result["why"]), *column_sentences(result))
     note = "No test can detect a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`."
-    return View("Kind of shift", str(result["kind"]), notes=(note,), **about)
+    return View(
+        "Kind of shift",
+        str(result["kind"]),
+        sentences=(str(result["why"]), *column_sentences(result)),
+        grids=(
+            *columns_grid(result),
+            tests,
+            Grid(title, heads, methods, noun="verdict", detail=True),
+        ),
+        notes=(note,),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
+    )
 
 
 def column_sentences(result: Mapping[str, Any]) -> list[str]:

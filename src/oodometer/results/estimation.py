@@ -282,119 +282,140 @@ def alarm_text(fell: Fall | None) -> str:
 def estimation_view(result: Mapping[str, Any]) -> View:
     """What an estimate says, from the mapping that JSON holds, as far as it goes."""
     head, truth = result.get("headline") or {}, _truth(result)
-    decides, estimate = truth.get("decides"), interval_of(head)
-    item = interval_of(truth) if decides else estimate
-    parts = [(title, result.get(f"{title}s") or []) for title in ("slice", "chunk")]
+    measured, estimate = bool(truth.get("decides")), interval_of(head)
+    item = interval_of(truth) if measured else estimate
+    details = [*_details(result), *threshold_sentences(result)]
+    alarms, warnings = result.get("alarms"), result.get("warnings") or ()
+    in_sentence = head.get("why") or "" if head.get("trust") == "none" else None
+    return View(
+        "True accuracy" if measured else "Estimated accuracy",
+        "none" if item is None else cells_of(item)[0],
+        item,
+        trust=None if measured else head.get("trust"),
+        sentences=tuple(filter(None, _sentences(result, item, estimate))),
+        details=tuple(filter(None, details)),
+        points=tuple(_points(result.get("chunks") or ())),
+        line=(result.get("reference") or {}).get("accuracy"),
+        line_name="reference",
+        grids=(
+            *_metrics_grids(result),
+            *_parts_grids("slice", result.get("slices") or ()),
+            *_parts_grids("chunk", result.get("chunks") or ()),
+            *(
+                replace(grid, noun="", detail=True, few=None)
+                for grid in columns_grid(result.get("diagnosis") or {})
+            ),
+            *_method_grids(result),
+            *votes_grids(result),
+        ),
+        alarms=tuple(Alarms.from_dict(alarms).lines()) if alarms else (),
+        warnings=tuple(warning for warning in warnings if warning != in_sentence),
+        seed=result.get("seed"),
+    )
+
+
+def _details(result: Mapping[str, Any]) -> list[str]:
+    """The bands of the headline, its method, and what that assumes in full."""
+    head = result.get("headline") or {}
+    bands = "" if result.get("headline_without_labels") else _bands(head)
+    if not head.get("method"):
+        return [bands]
     assumes = str(head.get("assumes") or "")
     more = f". It assumes in full: {assumes}" if " (" in assumes else ""
-    bands = "" if result.get("headline_without_labels") else _bands(head)
-    details = [bands, f"Method: {head['method']}{more}" if head.get("method") else ""]
-    chunks = [(part, interval_of(part.get("headline"))) for part in result.get("chunks") or ()]
-    made = [
-        Point(
-            _name(part),
-            at.value,
-            at.lower,
-            at.upper,
-            (part.get("truth") or {}).get("value"),
-            _is_alarm(part),
-        )
-        for part, at in chunks
-        if at is not None
-    ]
-    columns = columns_grid(result.get("diagnosis") or {})
-    unsaid = (
-        head.get("why") or "" if head.get("trust") == "none" else None
-    )  # it stands among the sentences
-    grids = [
-        *_metrics_grids(result),
-        *(grid for title, some in parts if some for grid in _parts_grids(title, some)),
-    ]
-    grids += [replace(grid, noun="", detail=True, few=None) for grid in columns]
-    about: dict[str, Any] = {
-        "points": tuple(made if len(made) > 1 else []),
-        "line_name": "reference",
-    }
-    about |= {"line": (result.get("reference") or {}).get("accuracy"), "seed": result.get("seed")}
-    about["sentences"] = tuple(filter(None, _sentences(result, item, estimate)))
-    about["details"] = tuple(filter(None, (*details, *threshold_sentences(result))))
-    about["grids"] = (*grids, *_method_grids(result), *votes_grids(result))
-    about["alarms"] = (
-        tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
-    )
-    about["warnings"] = tuple(
-        warning for warning in result.get("warnings") or () if warning != unsaid
-    )
-    number = "none" if item is None else cells_of(item)[0]
-    if decides:
-        return View("True accuracy", number, item, **about)
-    return View("Estimated accuracy", number, item, trust=head.get("trust"), **about)
+    return [bands, f"Method: {head['method']}{more}"]
+
+
+def _points(chunks: Sequence[Mapping[str, Any]]) -> list[Point]:
+    """The chunks with a number, for the small chart; nothing where there is but one."""
+    made = []
+    for part in chunks:
+        at = interval_of(part.get("headline"))
+        if at is not None:
+            truth = (part.get("truth") or {}).get("value")
+            made.append(Point(_name(part), at.value, at.lower, at.upper, truth, _is_alarm(part)))
+    return made if len(made) > 1 else []
 
 
 def _sentences(
     result: Mapping[str, Any], item: Interval | None, estimate: Interval | None
 ) -> list[str]:
     """Against the reference, whether it fell, the truth, how far to trust the number, the shift, the assumption."""
-    head, truth, target = result.get("headline") or {}, _truth(result), result.get("target") or {}
-    reference, fell, diagnosis = (
-        result.get("reference") or {},
-        result.get("fell"),
-        result.get("diagnosis") or {},
-    )
     if item is None:
         return ["No method could answer on these data; the reasons are listed below."]
-    nothing = (
+    head, fell = result.get("headline") or {}, result.get("fell")
+    unknown = (
         head.get("trust") == "none" and item is estimate and item.lower <= 0 and item.upper >= 1
     )
-    lines = (
-        ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
-    )
-    text = (
-        f"On {counted(target['rows'], 'row')} without labels"
-        if target.get("rows") and not truth
-        else ""
-    )
-    labelled = truth.get("labelled") or target.get("labelled") or 0
-    before = interval_of(result.get("headline_without_labels"))
+    assumes = "" if unknown else str(head.get("assumes") or "").partition(" (")[0]
+    return [
+        "Without labels the accuracy cannot be known: any value is possible" if unknown else "",
+        _against_reference(result, item.value, unknown),
+        Fall(**fell).sentence() if fell else "",
+        _without_history(head),
+        *_inputs_alone(result),
+        *_by_labels(result, item, estimate),
+        *_trust_and_shift(head, result.get("diagnosis") or {}),
+        f"Assumes: {assumes}" if assumes else "",
+    ]
+
+
+def _labelled(result: Mapping[str, Any]) -> int:
+    """Number of labelled target rows."""
+    count = _truth(result).get("labelled") or (result.get("target") or {}).get("labelled")
+    return count or 0
+
+
+def _measured_on(result: Mapping[str, Any]) -> str:
+    """Which rows the number is of."""
+    truth, rows = _truth(result), (result.get("target") or {}).get("rows") or 0
     if truth.get("decides"):
-        text = f"Measured on {counted(labelled, 'labelled row')}"
-    elif before is not None:
-        text = f"On {counted(target.get('rows') or 0, 'row')}, {labelled:,} of them labelled"
+        return f"Measured on {counted(_labelled(result), 'labelled row')}"
+    if interval_of(result.get("headline_without_labels")) is not None:
+        return f"On {counted(rows, 'row')}, {_labelled(result):,} of them labelled"
+    return f"On {counted(rows, 'row')} without labels" if rows and not truth else ""
+
+
+def _against_reference(result: Mapping[str, Any], value: float, unknown: bool) -> str:
+    """The rows, and how far the number is from the reference accuracy; of an unknown number that alone."""
+    text, reference = _measured_on(result), result.get("reference") or {}
     if reference.get("accuracy") is not None:
         rows = f" on {counted(reference['rows'], 'row')}" if reference.get("rows") else ""
-        gap = round(item.value, 3) - round(reference["accuracy"], 3)
-        side = (
-            f"{points(gap)} {'below' if gap < 0 else 'above'}"
-            if abs(gap) >= _EQUAL
-            else "the same as"
-        )
         yardstick = f"reference accuracy ({percent(reference['accuracy'])}{rows})"
-        text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
-    lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
-    lines += [_without_history(head), *_inputs_alone(result)]
+        gap = round(value, 3) - round(reference["accuracy"], 3)
+        if not unknown and abs(gap) < _EQUAL:
+            yardstick = f"the same as the {yardstick}"
+        elif not unknown:
+            yardstick = f"{points(gap)} {'below' if gap < 0 else 'above'} the {yardstick}"
+        text = ": ".join(filter(None, (text, yardstick)))
+    return text[:1].upper() + text[1:]
+
+
+def _by_labels(result: Mapping[str, Any], item: Interval, estimate: Interval | None) -> list[str]:
+    """What is estimated without labels beside what they say, as far as both are there."""
+    truth, without = _truth(result), interval_of(result.get("headline_without_labels"))
     if truth.get("decides") and estimate is not None:
         held = "; it held the truth" if estimate.lower <= item.value <= estimate.upper else ""
-        lines.append(f"Estimated without labels: {with_ends(estimate)}{held}")
-    elif truth and interval_of(truth) is not None:
-        rows = counted(labelled, "labelled target row")
-        lines += [f"Estimated without labels: {with_ends(before)}"] if before is not None else []
-        lines.append(
-            f"{'Labels alone' if before is not None else 'Labelled rows'}: {with_ends(truth)} on {rows}"
-        )
-    if head.get("trust"):  # the diagnosis has a line of its own and is not said twice
-        why, twice = head.get("why") or "", diagnosis.get("why") or ""
-        for part in (f": {twice}", f"; {twice}", f"{twice}; ", twice) if twice else ():
+        return [f"Estimated without labels: {with_ends(estimate)}{held}"]
+    if interval_of(truth) is None:
+        return []
+    labels = f"{with_ends(truth)} on {counted(_labelled(result), 'labelled target row')}"
+    if without is None:
+        return [f"Labelled rows: {labels}"]
+    return [f"Estimated without labels: {with_ends(without)}", f"Labels alone: {labels}"]
+
+
+def _trust_and_shift(head: Mapping[str, Any], diagnosis: Mapping[str, Any]) -> list[str]:
+    """How far to trust the number, and the kind of shift, which is not said twice."""
+    lines, shift = [], diagnosis.get("why") or ""
+    if head.get("trust"):
+        why = head.get("why") or ""
+        for part in (f": {shift}", f"; {shift}", f"{shift}; ", shift) if shift else ():
             why = why.replace(part, "")
         lines.append(f"Trust {head['trust']}: {why or 'see the kind of shift'}")
     if diagnosis.get("kind"):
-        because = f": {diagnosis['why']}" if diagnosis.get("why") else ""
+        because = f": {shift}" if shift else ""
         lines += [f"Kind of shift: {diagnosis['kind']}{because}", *column_sentences(diagnosis)]
-    return [
-        *lines,
-        f"Assumes: {head['assumes'].partition(' (')[0]}"
-        if head.get("assumes") and not nothing
-        else "",
-    ]
+    return lines
 
 
 def _without_history(head: Mapping[str, Any]) -> str:
@@ -489,59 +510,64 @@ def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
 
 def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """Slices or chunks, of very many those with an alarm and the worst at first; their metrics beside the truth."""
-    rows = []
-    for part in parts:
-        head, against = part.get("headline") or {}, part.get("reference") or {}
-        cells = [cells_of((head.get("bands") or {}).get("unchanged"))[0]]
-        cells += ["" if against.get("share") is None else percent(against["pooled"])]
-        cells += [
-            alarm_text(Fall(**part["fell"]) if part.get("fell") else None),
-            cells_of(part.get("truth"))[0],
-        ]
-        rows.append([_name(part), f"{part['rows']:,}", *cells_of(head), *cells])
+    if not parts:
+        return []
     few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
     left = 0 if few is None else len(parts) - len(few)
-    fell = [part["fell"] for part in parts if part.get("fell")]
-    many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
-    columns = [
-        title + zone,
-        "rows",
-        "accuracy",
-        "lower",
-        "upper",
-        "inputs only",
-        "reference",
-        "fell",
-        "truth",
-    ]
-    look: dict[str, Any] = {
-        "marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))
-    }
-    look |= {
-        "notes": (f"{many}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",)
-        if fell
-        else ()
-    }
-    look |= {
-        "rest": f"{left} {title}s without an alarm are left out, none worse than these: -v"
-        if left
-        else ""
-    }
-    grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7, 8}, noun=title, few=few, **look)]
+    columns = [title + zone, "rows", "accuracy", "lower", "upper"]
+    columns += ["inputs only", "reference", "fell", "truth"]
+    rest = f"{left} {title}s without an alarm are left out, none worse than these: -v"
+    grid = Grid.used(
+        f"{title}s",
+        columns,
+        [_part_row(part) for part in parts],
+        {5, 6, 7, 8},
+        noun=title,
+        few=few,
+        marked=frozenset(i for i, part in enumerate(parts) if _is_alarm(part)),
+        notes=_alarms_note(title, parts),
+        rest=rest if left else "",
+    )
+    return [grid, *_parts_metrics_grid(title, parts, few)]
+
+
+def _part_row(part: Mapping[str, Any]) -> list[str]:
+    """The accuracy of a slice or chunk, if only the inputs changed, of the reference, whether it fell, the truth."""
+    head, against = part.get("headline") or {}, part.get("reference") or {}
+    inputs = cells_of((head.get("bands") or {}).get("unchanged"))[0]
+    reference = "" if against.get("share") is None else percent(against["pooled"])
+    fell = alarm_text(Fall(**part["fell"]) if part.get("fell") else None)
+    cells = [*cells_of(head), inputs, reference, fell, cells_of(part.get("truth"))[0]]
+    return [_name(part), f"{part['rows']:,}", *cells]
+
+
+def _alarms_note(title: str, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """How many of the parts are alarms, and of what."""
+    fell = [part["fell"] for part in parts if part.get("fell")]
+    if not fell:
+        return ()
+    many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
+    return (f"{many}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",)
+
+
+def _parts_metrics_grid(
+    title: str, parts: Sequence[Mapping[str, Any]], few: Sequence[int] | None
+) -> list[Grid]:
+    """The metrics of slices or chunks, each beside its truth where there is any."""
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
-    if names:
-        metrics = [
-            [(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts
-        ]
-        has_truth = any(item.get("truth") for some in metrics for item in some)
-        heads = [title, *(c for name in names for c in ([name, "truth"] if has_truth else [name]))]
-        lines = []
-        for part, some in zip(parts, metrics, strict=True):
-            pairs = ((item, item.get("truth") or {}) if has_truth else (item,) for item in some)
-            lines.append([_name(part), *(number(x.get("value")) for pair in pairs for x in pair)])
-        grids.append(Grid(f"metrics of {title}s", heads, lines, noun=title, few=few))
-    return grids
+    if not names:
+        return []
+    metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
+    has_truth = any(item.get("truth") for items in metrics for item in items)
+    heads, rows = [title], [[_name(part)] for part in parts]
+    for name in names:
+        heads += [name, "truth"] if has_truth else [name]
+    for row, items in zip(rows, metrics, strict=True):
+        for item in items:
+            row.append(number(item.get("value")))
+            row += [number((item.get("truth") or {}).get("value"))] if has_truth else []
+    return [Grid(f"metrics of {title}s", heads, rows, noun=title, few=few)]
 
 
 def _method_grids(result: Mapping[str, Any]) -> list[Grid]:

@@ -149,42 +149,7 @@ class Evaluations(Shown, Record):
 def evaluation_view(result: Mapping[str, Any]) -> View:
     """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first."""
     if result.get("files") is not None:
-        # the accuracy or mean score of each file, then what each one's own view says under its name
-        views = {str(file.get("name")): evaluation_view(file) for file in result["files"]}
-        of_files = [file.get("metrics") or {} for file in result["files"]]
-        main = (
-            "mean_score"
-            if any("mean_score" in m and "accuracy" not in m for m in of_files)
-            else "accuracy"
-        )
-        cells_of_files = [
-            cells_of(numbers.get(main), share=main == "accuracy") for numbers in of_files
-        ]
-        rows = [
-            [str(file.get("name")), f"{file.get('rows') or 0:,}", *cells]
-            for file, cells in zip(result["files"], cells_of_files, strict=True)
-        ]
-        each = [(f"{name}: ", view) for name, view in views.items()]
-        grids = [
-            Grid(
-                f"{_called(main)} of each file",
-                ["file", "rows", _called(main), "lower", "upper"],
-                rows,
-            )
-        ]
-        grids += [
-            replace(grid, title=start + grid.title) for start, view in each for grid in view.grids
-        ]
-        details = tuple(
-            start + text for start, view in each for text in (*view.sentences[1:], *view.details)
-        )
-        warnings = tuple(start + warning for start, view in each for warning in view.warnings)
-        about: dict[str, Any] = {
-            "seed": next((view.seed for view in views.values()), None),
-            "warnings": warnings,
-        }
-        about |= {"details": details, "grids": tuple(grids)}
-        return View("Measured on labelled rows", counted(len(rows), "file"), **about)
+        return _files_view(result["files"])
     numbers = {
         name: metric
         for name, metric in (result.get("metrics") or {}).items()
@@ -192,53 +157,84 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
     }
     name = next((name for name in ("accuracy", "mean_score", *numbers) if name in numbers), "")
     share = name in ("accuracy", "")
-    skipped = [
-        [item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()
-    ]
-    cases = []
-    for item in result.get("failure_cases") or ():
-        often = (
-            "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
-        )
-        cases += [f"Failure case: {item['sentence']}{often}"] if item.get("seen") else []
-    if result.get("failure_cases") and not cases:
-        cases = ["None of the failure cases of the accuracy-coverage curve was found"]
-    # the main metrics of each slice
-    slices = result.get("slices") or []
-    there = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
-    names = [name for name in _IN_SLICES if name in there] or there[:5]
-    rows = []
-    for item in slices:
-        cells = (cells_of(item["metrics"].get(x), share=False)[0] or "-" for x in names)
-        rows.append([str(item["value"]), f"{item['rows']:,}", *cells])
+    rows = counted(result.get("rows") or 0, "row")
+    title = _called(name).capitalize() if name in ("accuracy", "mean_score") else name
     return View(
-        _called(name).capitalize()
-        if name in ("accuracy", "mean_score")
-        else name or "Measured on labelled rows",
-        cells_of(numbers[name], share=share)[0]
-        if name
-        else counted(result.get("rows") or 0, "row"),
+        title or "Measured on labelled rows",
+        cells_of(numbers[name], share=share)[0] if name else rows,
         interval_of(numbers.get(name)),
         share=share,
         sentences=tuple(_sentences(result, numbers)),
-        details=tuple(cases),
+        details=tuple(_failure_cases(result)),
         grids=(
             *_metrics_grid(result, numbers),
-            *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
+            *_slices_grid(result.get("slices") or ()),
             *_confidences_grid(result.get("confidences")),
             *_answers_grids(numbers),
             *votes_grids(result),
-            Grid(
-                "metrics that were left out",
-                ["metric", "why"],
-                skipped,
-                noun="skipped metric",
-                detail=True,
-            ),
+            _skipped_grid(result),
         ),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
+
+
+def _files_view(files: Sequence[Mapping[str, Any]]) -> View:
+    """The accuracy or mean score of each file, then what each one's own view says under its name."""
+    views = {str(file.get("name")): evaluation_view(file) for file in files}
+    metrics = [file.get("metrics") or {} for file in files]
+    scored = any("mean_score" in numbers and "accuracy" not in numbers for numbers in metrics)
+    main = "mean_score" if scored else "accuracy"
+    rows = []
+    for file, numbers in zip(files, metrics, strict=True):
+        cells = cells_of(numbers.get(main), share=not scored)
+        rows.append([str(file.get("name")), f"{file.get('rows') or 0:,}", *cells])
+    called = _called(main)
+    columns = ["file", "rows", called, "lower", "upper"]
+    grids, details, warnings = [Grid(f"{called} of each file", columns, rows)], [], []
+    for name, view in views.items():
+        grids += [replace(grid, title=f"{name}: {grid.title}") for grid in view.grids]
+        details += [f"{name}: {text}" for text in (*view.sentences[1:], *view.details)]
+        warnings += [f"{name}: {text}" for text in view.warnings]
+    return View(
+        "Measured on labelled rows",
+        counted(len(rows), "file"),
+        details=tuple(details),
+        grids=tuple(grids),
+        warnings=tuple(warnings),
+        seed=next((view.seed for view in views.values()), None),
+    )
+
+
+def _failure_cases(result: Mapping[str, Any]) -> list[str]:
+    """The failure cases that the curve shows, or that it shows none."""
+    lines, cases = [], result.get("failure_cases") or ()
+    for case in cases:
+        share = case.get("share")
+        often = "" if share is None else f" (in {percent(share, 0)} of replicates)"
+        lines += [f"Failure case: {case['sentence']}{often}"] if case.get("seen") else []
+    none = "None of the failure cases of the accuracy-coverage curve was found"
+    return [none] if cases and not lines else lines
+
+
+def _slices_grid(slices: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """The main metrics of each slice."""
+    known = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
+    names = [name for name in _IN_SLICES if name in known] or known[:5]
+    rows = []
+    for item in slices:
+        cells = (cells_of(item["metrics"].get(name), share=False)[0] or "-" for name in names)
+        rows.append([str(item["value"]), f"{item['rows']:,}", *cells])
+    return [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []
+
+
+def _skipped_grid(result: Mapping[str, Any]) -> Grid:
+    """The metrics that were left out, and why."""
+    skipped = [
+        [item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()
+    ]
+    title = "metrics that were left out"
+    return Grid(title, ["metric", "why"], skipped, noun="skipped metric", detail=True)
 
 
 def _called(name: str) -> str:
@@ -292,70 +288,78 @@ def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
     judged = panel(result)
     if judged is None:
         return []
-    table, judges = result.get("votes") or {}, judged["judges"]
-    rules, several = table.get("rules") or [], judges != 1
-    called = _RULES if several else {"single": "the judge"}
-    bounds = []
-    for bound in judged["bounds"] if several else []:
-        low, high = bound["lower"], bound["upper"]
-        if low is not None and high is not None:
-            held = "" if not rules else "inside" if bound.get("inside") else "outside"
-            bounds.append(
-                [
-                    agreement(bound["agree"], judges),
-                    percent(low),
-                    percent(high),
-                    points(high - low),
-                    held,
-                ]
-            )
-    named = [(called[row["rule"]], row) for row in rules if row["rule"] in called]
-    named += [(f"judge {row['judge']}", row) for row in (table.get("by_judge") or []) if several]
-    measures = [[title, *(with_ends(row.get(name)) for name in _MEASURES)] for title, row in named]
-    fewer = []
-    for row in table.get("by_number") or []:
-        width = points(row["upper"]["value"] - row["lower"]["value"])
-        fewer.append([str(row["judges"]), with_ends(row["lower"]), with_ends(row["upper"]), width])
-    draws = []
-    for row in table.get("subsets") or [] if several else []:
-        cells = [with_ends(row.get(name)) for name in ("gold", "lower", "upper", "mean")]
-        draws.append(
-            [
-                f"{row['rows']:,}",
-                *cells,
-                with_ends((row.get("bounds") or [{}])[0].get("reliability")),
-            ]
-        )
-    ladder = [
-        [str(item["at_least"]), *cells_of(item["share"]), str(item["share"].get("kind") or "")]
-        for item in judged["ladder"]
-        if interval_of(item["share"])
-    ]
-    heads = ["lower bound", "upper bound", "width"]
-    note = "The interval of a share covers chance in the rows; it says nothing of whether the judges are right"
+    table = result.get("votes") or {}
+    several = judged["judges"] != 1
     grids = (
-        Grid.used("bounds by the judges", ["judges", *heads, "truth"], bounds, {4}),
-        Grid(
-            "how many judges accept",
-            ["at least", "of the outputs", "lower", "upper", "kind"],
-            ladder,
-            notes=(note,),
-        ),
-        Grid(
-            "how well the judges tell right from wrong outputs",
-            ["rule", *_MEASURES.values()],
-            measures,
-        ),
-        Grid(
-            "bounds to expect of fewer judges", ["judges", *heads], fewer if len(fewer) > 1 else []
-        ),
-        Grid(
-            "bounds in smaller draws",
-            ["rows", "truth", *heads[:2], "mean of both", "bounds held in"],
-            draws,
-        ),
+        _bounds_grid(judged, bool(table.get("rules"))),
+        _ladder_grid(judged["ladder"]),
+        _rules_grid(table, several),
+        _fewer_judges_grid(table.get("by_number") or []),
+        _draws_grid((table.get("subsets") or []) if several else []),
     )
     return [replace(grid, noun="", detail=True) for grid in grids if grid.rows]
+
+
+_BOUNDS = ["lower bound", "upper bound", "width"]
+
+
+def _bounds_grid(judged: Mapping[str, Any], with_truth: bool) -> Grid:
+    """Bounds of the accuracy by how many of several judges must agree, and whether they hold the truth."""
+    judges, rows = judged["judges"], []
+    for bound in judged["bounds"] if judges != 1 else []:
+        low, high = bound["lower"], bound["upper"]
+        if low is not None and high is not None:
+            held = ("inside" if bound.get("inside") else "outside") if with_truth else ""
+            cells = [percent(low), percent(high), points(high - low), held]
+            rows.append([agreement(bound["agree"], judges), *cells])
+    return Grid.used("bounds by the judges", ["judges", *_BOUNDS, "truth"], rows, {4})
+
+
+def _ladder_grid(ladder: Sequence[Mapping[str, Any]]) -> Grid:
+    """The share of the outputs that each number of judges accepts."""
+    rows = [
+        [str(item["at_least"]), *cells_of(item["share"]), str(item["share"].get("kind") or "")]
+        for item in ladder
+        if interval_of(item["share"])
+    ]
+    columns = ["at least", "of the outputs", "lower", "upper", "kind"]
+    note = "The interval of a share covers chance in the rows; it says nothing of whether the judges are right"
+    return Grid("how many judges accept", columns, rows, notes=(note,))
+
+
+def _rules_grid(table: Mapping[str, Any], several: bool) -> Grid:
+    """How well each rule, and each of several judges, tells right from wrong outputs."""
+    called = _RULES if several else {"single": "the judge"}
+    named = [
+        (called[row["rule"]], row) for row in table.get("rules") or [] if row["rule"] in called
+    ]
+    if several:
+        named += [(f"judge {row['judge']}", row) for row in table.get("by_judge") or []]
+    rows = [[name, *(with_ends(row.get(measure)) for measure in _MEASURES)] for name, row in named]
+    title = "how well the judges tell right from wrong outputs"
+    return Grid(title, ["rule", *_MEASURES.values()], rows)
+
+
+def _fewer_judges_grid(numbers: Sequence[Mapping[str, Any]]) -> Grid:
+    """The bounds to expect of each number of judges, where there is more than one."""
+    rows = []
+    for item in numbers if len(numbers) > 1 else ():
+        width = points(item["upper"]["value"] - item["lower"]["value"])
+        rows.append(
+            [str(item["judges"]), with_ends(item["lower"]), with_ends(item["upper"]), width]
+        )
+    return Grid("bounds to expect of fewer judges", ["judges", *_BOUNDS], rows)
+
+
+def _draws_grid(draws: Sequence[Mapping[str, Any]]) -> Grid:
+    """How often the bounds held in smaller draws of the rows."""
+    rows = []
+    for draw in draws:
+        cells = [with_ends(draw.get(name)) for name in ("gold", "lower", "upper", "mean")]
+        held = with_ends((draw.get("bounds") or [{}])[0].get("reliability"))
+        rows.append([f"{draw['rows']:,}", *cells, held])
+    columns = ["rows", "truth", *_BOUNDS[:2], "mean of both", "bounds held in"]
+    return Grid("bounds in smaller draws", columns, rows)
 
 
 def agreement(agree: Any, judges: Any) -> str:
@@ -372,47 +376,60 @@ def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
     at_least and share (an interval). alone : the share that each judge accepts, intervals. truth : an accuracy.
     reference : how the judges did where labels are known.
     """
-
-    def number(item: Any) -> float | None:
-        return item.get("value") if isinstance(item, Mapping) else None
-
-    source: Mapping[str, Any] = result.get("votes") or {}
-    if source.get("bounds"):
-        bounds = [
-            {**item, "lower": number(item["lower"]), "upper": number(item["upper"])}
-            for item in source["bounds"]
-        ]
-        ladder = [
-            (item.get("at_least"), item.get("accepted")) for item in source.get("ladder") or []
-        ]
-        alone = [
-            (str(item.get("judge")), item.get("accepted") or {})
-            for item in source.get("by_judge") or []
-        ]
-        agree, truth = source.get("judges"), number(source.get("accuracy"))
-    else:
-        of_votes = (
-            item
-            for item in result.get("estimates") or []
-            if str(item["method"]).partition(":")[0] == "votes"
-        )
-        source = next(
-            (item["details"] for item in of_votes if (item.get("details") or {}).get("bounds")), {}
-        )
-        if not source:
-            return None
-        bounds, agree = [dict(item) for item in source["bounds"]], source.get("agree")
-        ladder = [(item.get("at_least"), item) for item in source.get("ladder") or []]
-        alone = [(str(at), item) for at, item in enumerate(source.get("by_judge") or [], 1)]
-        truth = number((result.get("target") or {}).get("accuracy"))
-    out: dict[str, Any] = {
-        "judges": source.get("judges"),
-        "agree": agree,
-        "bounds": bounds,
-        "alone": alone,
+    votes = result.get("votes") or {}
+    if votes.get("bounds"):
+        return _panel_of_evaluation(votes)
+    details = next(_votes_of_estimates(result), None)
+    if details is None:
+        return None
+    truth = (result.get("target") or {}).get("accuracy")
+    return {
+        "judges": details.get("judges"),
+        "agree": details.get("agree"),
+        "bounds": [dict(item) for item in details["bounds"]],
+        "alone": [(str(at), item) for at, item in enumerate(details.get("by_judge") or [], 1)],
+        "ladder": [
+            {"at_least": item.get("at_least"), "share": item}
+            for item in details.get("ladder") or []
+        ],
+        "truth": _value(truth),
+        "reference": details.get("reference"),
     }
-    out["ladder"] = [{"at_least": count, "share": share} for count, share in ladder]
-    return out | {"truth": truth, "reference": source.get("reference")}
+
+
+def _panel_of_evaluation(votes: Mapping[str, Any]) -> dict[str, Any]:
+    """What an evaluation says of judges; see `panel`."""
+    return {
+        "judges": votes.get("judges"),
+        "agree": votes.get("judges"),
+        "bounds": [
+            {**item, "lower": _value(item["lower"]), "upper": _value(item["upper"])}
+            for item in votes["bounds"]
+        ],
+        "alone": [
+            (str(item.get("judge")), item.get("accepted") or {})
+            for item in votes.get("by_judge") or []
+        ],
+        "ladder": [
+            {"at_least": item.get("at_least"), "share": item.get("accepted")}
+            for item in votes.get("ladder") or []
+        ],
+        "truth": _value(votes.get("accuracy")),
+        "reference": votes.get("reference"),
+    }
+
+
+def _votes_of_estimates(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The details of the estimates by votes that have bounds."""
+    for item in result.get("estimates") or []:
+        details = item.get("details") or {}
+        if str(item["method"]).partition(":")[0] == "votes" and details.get("bounds"):
+            yield details
+
+
+def _value(item: Any) -> float | None:
+    """The number of an interval."""
+    return item.get("value") if isinstance(item, Mapping) else None
 
 
 def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
@@ -420,55 +437,53 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
-    mean = numbers.get("mean_score") or {}
-    if mean.get("t"):
-        low, high = (f"{end:.4g}" for end in mean["scale"])
-        student = " to ".join(f"{end:.4g}" for end in mean["t"])
-        lines.append(
-            f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}"
-        )
-        if (mean.get("design_effect") or 1) > 1.005:
-            lines.append(
-                f"Design effect {mean['design_effect']:.3g}: so many dependent rows are worth one independent"
-            )
+    lines += _mean_sentences(numbers.get("mean_score") or {})
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
-    about = {
-        name: number["positive"]
-        for name, number in numbers.items()
-        if number.get("positive") is not None
-    }
-    lines += [f"Positive class: {next(iter(about.values()))}"] if about else []
-    compared = result.get("confidences")
-    worse = (
-        [r for r in compared["ranking"] if compared["used"] in (r["name"], *r["alike"])]
-        if compared
-        else []
-    )
-    if (
-        compared
-        and worse
-        and not worse[0]["tied"]
-        and worse[0]["difference"]["value"] < -_WORTH_SAYING
-    ):
-        areas = f"AUROC {compared['ranking'][0]['auroc']['value']:.2f} against {worse[0]['auroc']['value']:.2f}"
-        lines.append(
-            f"{compared['best']} orders errors better than {compared['used']}, which is taken ({areas}): -v"
-        )
-    elif compared and compared["used"] is None:
-        of = f"of {len(compared['ranking'])} confidences {compared['best']} orders errors best"
-        lines.append(f"No confidence was chosen; {of}: {compared['ranking'][0]['take']}")
-    for at in result.get("operating_points") or ():
-        text = str(at.get("why") or "")
-        if interval_of(at.get("coverage")):
-            share, proven = (
-                at["coverage"]["value"],
-                f"(proven: {percent(at['selective_accuracy']['lower'])})",
-            )
-            from_ = f"answer from a threshold of {rounded_up(at['threshold'])} up, {percent(share)} of the rows"
-            text = f"{'answer everything' if share == 1 else from_} {proven}"
-        lines.append(f"To be right {percent(at['accuracy'], None)} of the time: {text}")
-    return lines
+    positive = [number.get("positive") for number in numbers.values()]
+    lines += [f"Positive class: {name}" for name in positive if name is not None][:1]
+    lines += _confidence_to_take(result.get("confidences"))
+    return lines + [_operating_point(at) for at in result.get("operating_points") or ()]
+
+
+def _mean_sentences(mean: Mapping[str, Any]) -> list[str]:
+    """The scale of the scores, another interval of their mean, and how far rows depend on each other."""
+    if not mean.get("t"):
+        return []
+    low, high = (f"{end:.4g}" for end in mean["scale"])
+    student = " to ".join(f"{end:.4g}" for end in mean["t"])
+    text = f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}"
+    effect = mean.get("design_effect") or 1
+    if effect <= 1.005:
+        return [text]
+    dependent = "so many dependent rows are worth one independent"
+    return [text, f"Design effect {effect:.3g}: {dependent}"]
+
+
+def _confidence_to_take(compared: Mapping[str, Any] | None) -> list[str]:
+    """The confidence that orders errors clearly better than the one that is taken, or that none is."""
+    if not compared:
+        return []
+    ranking, used, best = compared["ranking"], compared["used"], compared["best"]
+    taken = next((row for row in ranking if used in (row["name"], *row["alike"])), None)
+    if taken and not taken["tied"] and taken["difference"]["value"] < -_WORTH_SAYING:
+        areas = f"AUROC {ranking[0]['auroc']['value']:.2f} against {taken['auroc']['value']:.2f}"
+        return [f"{best} orders errors better than {used}, which is taken ({areas}): -v"]
+    if used is None:
+        of = f"of {len(ranking)} confidences {best} orders errors best"
+        return [f"No confidence was chosen; {of}: {ranking[0]['take']}"]
+    return []
+
+
+def _operating_point(at: Mapping[str, Any]) -> str:
+    """What may be answered to be right as often as required, or why nothing is proven."""
+    text = str(at.get("why") or "")
+    if interval_of(at.get("coverage")):
+        share, text = at["coverage"]["value"], "answer everything"
+        if share != 1:
+            text = f"answer from a threshold of {rounded_up(at['threshold'])} up, {percent(share)} of the rows"
+        text += f" (proven: {percent(at['selective_accuracy']['lower'])})"
+    return f"To be right {percent(at['accuracy'], None)} of the time: {text}"
 
 
 def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:

@@ -171,41 +171,30 @@ def job_view(result: Mapping[str, Any]) -> View:
         for part in parts
         if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None
     ]
-    run = runs[-1]
-    last, what = (chunks[-1], f"of {chunks[-1]['name']}") if chunks else (run, "newest run")
-    standing = [
-        part["name"] for part in parts if any(alarm["stands"] for alarm in part.get("alarms") or ())
-    ]
-    names = list(dict.fromkeys(map(str, standing)))
-    older = f"{len(names) - _MOST_NAMES} older and " if len(names) > _MOST_NAMES else ""
-    alarm = f"ALARM stands in {counted(len(names), kind)}: {older}{', '.join(names[-_MOST_NAMES:])}"
+    run, last = runs[-1], (chunks or runs)[-1]
+    standing = list(dict.fromkeys(str(part["name"]) for part in parts if _stands(part)))
+    fell = (
+        f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}"
+        if chunks and last.get("fell")
+        else ""
+    )
+    rows = f" on {counted(run['rows'], 'row')}" if run.get("rows") else ""
     metrics = dict.fromkeys(part["metric"] for part in parts)
-    reference, value, against = run.get("reference_accuracy"), last.get("value"), ""
-    if reference is not None and value is not None:
-        gap = round(value, 3) - round(reference, 3)
-        against = f"{points(gap)} {'below' if gap < 0 else 'above'} the reference accuracy ({percent(reference)})"
-    rows, drawn = f" on {counted(run['rows'], 'row')}" if run.get("rows") else "", []
-    for chunk in chunks if len(chunks) > 1 else ():
-        ends, truth = (
-            (chunk["value"], chunk["lower"], chunk["upper"]),
-            (chunk["truth"] or {}).get("value"),
-        )
-        drawn.append(Point(chunk["name"], *ends, truth, chunk["name"] in standing))
+    what = f" of {last['name']}" if chunks else ", newest run"
+    value = last.get("value")
     return View(
-        f"{result.get('job')}: estimated accuracy{' ' if chunks else ', '}{what}",
+        f"{result.get('job')}: estimated accuracy{what}",
         "none" if value is None else percent(value),
         interval_of({**last, "level": run.get("level"), "kind": run.get("kind")}),
         trust=last.get("trust"),
         sentences=(
-            f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}"
-            if chunks and last.get("fell")
-            else "",
-            against,
-            "" if names else "No alarm stands",
+            fell,
+            _against_reference(value, run.get("reference_accuracy")),
+            "" if standing else "No alarm stands",
             f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
         ),
-        points=tuple(drawn),
-        line=reference,
+        points=_points(chunks, standing),
+        line=run.get("reference_accuracy"),
         line_name="reference",
         grids=(
             *(
@@ -214,8 +203,39 @@ def job_view(result: Mapping[str, Any]) -> View:
             ),
             _runs_grid(runs),
         ),
-        alarms=(alarm,) if names else (),
+        alarms=(_alarm(standing, kind),) if standing else (),
     )
+
+
+def _stands(part: Mapping[str, Any]) -> bool:
+    """Whether an alarm of this part stands."""
+    return any(alarm["stands"] for alarm in part.get("alarms") or ())
+
+
+def _points(chunks: Sequence[Mapping[str, Any]], standing: Sequence[str]) -> tuple[Point, ...]:
+    """Several chunks in the small chart, with the names of those whose alarms stand."""
+    made = []
+    for chunk in chunks if len(chunks) > 1 else ():
+        name, truth = chunk["name"], (chunk["truth"] or {}).get("value")
+        ends = chunk["value"], chunk["lower"], chunk["upper"]
+        made.append(Point(name, *ends, truth, str(name) in standing))
+    return tuple(made)
+
+
+def _against_reference(value: float | None, reference: float | None) -> str:
+    """How far the newest estimate is from the reference accuracy."""
+    if value is None or reference is None:
+        return ""
+    gap = round(value, 3) - round(reference, 3)
+    side = "below" if gap < 0 else "above"
+    return f"{points(gap)} {side} the reference accuracy ({percent(reference)})"
+
+
+def _alarm(names: Sequence[str], kind: str) -> str:
+    """Where alarms stand, the newest by name."""
+    older = f"{len(names) - _MOST_NAMES} older and " if len(names) > _MOST_NAMES else ""
+    newest = ", ".join(names[-_MOST_NAMES:])
+    return f"ALARM stands in {counted(len(names), kind)}: {older}{newest}"
 
 
 def _when(run: Mapping[str, Any]) -> str:
@@ -245,12 +265,17 @@ def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> G
             ]
         )
     columns = [kind, "rows", metric, "lower", "upper", "truth", "runs", "alarm", "estimated"]
-    title, few = (
-        f"The newest estimate of each {kind}{'' if share else f', {metric}'}",
-        len(rows) - _MOST_PARTS,
+    title = f"The newest estimate of each {kind}{'' if share else f', {metric}'}"
+    grid = Grid.used(
+        title,
+        columns,
+        rows,
+        {5, 7},
+        noun=kind,
+        few=range(max(len(rows) - _MOST_PARTS, 0), len(rows)),
+        across="column",
+        marked=frozenset(marked),
     )
-    look: dict[str, Any] = {"noun": kind, "few": range(max(few, 0), len(rows)), "across": "column"}
-    grid = Grid.used(title, columns, rows, {5, 7}, marked=frozenset(marked), **look)
     return replace(grid, main=range(len(grid.columns) - 1))
 
 

@@ -57,11 +57,11 @@ def prediction_view(result: Mapping[str, Any]) -> View:
         )
     lines.insert(0, f"{rows} of {result['data']} predicted by {result['model']}")
     notes = () if result["out"] is None else (f"Predictions: {result['out']}",)
-    about: dict[str, Any] = {
-        "sentences": tuple(lines),
-        "notes": notes,
-        "warnings": tuple(result["warnings"]),
-    }
-    if accuracy is None:
-        return View("Predicted", rows, **about)
-    return View("Accuracy", percent(accuracy.value), accuracy, **about)
+    return View(
+        "Predicted" if accuracy is None else "Accuracy",
+        rows if accuracy is None else percent(accuracy.value),
+        accuracy,
+        sentences=tuple(lines),
+        notes=notes,
+        warnings=tuple(result["warnings"]),
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .values import Interval, Record, Skipped, counted, percent, plain, points
+from .values import Interval, Record, Skipped, counted, percent, plain, points, shortened
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
 
 FACTORS_MAY_MISLEAD = (
@@ -23,6 +23,7 @@ NOT_RANDOM += (
     "between the models, but they are no random sample, and no accuracy may be computed from them"
 )
 
+_SHARES = ("labels", "pool", "estimate", "agreement", "confidence")  # evidence that is a share
 _EVEN = 1e-9  # a probability that differs less from 1/2 speaks for neither of two models
 
 
@@ -286,129 +287,40 @@ class FewShotRanking(Shown, Record):
 @shows(FewShotRanking)
 def ranking_view(result: Mapping[str, Any]) -> View:
     """What a ranking says, from the mapping that JSON holds: the order, how sure it is, what would settle."""
-    rows, labelled, chosen = (
-        result["ranking"],
-        result.get("labelled") or 0,
-        result.get("chosen") or 0,
-    )
-    top, made = max(rows, key=lambda row: row["p_best"] or 0.0), counted(labelled, "labelled row")
-    pool = (
-        f" and {counted(result['pool'], 'row')} without labels" if result.get("pool") else " alone"
-    )
-    unlabelled = f"{counted(result.get('pool') or 0, 'row')} without labels; no label was seen"
-    first = rows[0]
-    evidence, suggested = result.get("evidence") or (), result.get("suggested") or ()
-    names = [str(row["model"]) for row in rows]
-    pooled = any((row.get("evidence") or {}).get("recalibrated") for row in rows)
-    cells = []
-    for row in rows:
-        numbers = row.get("evidence") or {}
-        of_labels = [
-            f"{numbers.get('right', '')} of {labelled - chosen}",
-            *cells_of(numbers.get("accuracy")),
-        ]
-        more = [with_ends(numbers["recalibrated"], digits=0)] if pooled else []
-        cells.append(
-            [row["model"], percent(row["p_best"] or 0, 0), *(of_labels if labelled else []), *more]
-        )
-    pairs = []
-    for pair in result.get("pairs") or ():
-        only = [f"{pair['only_a']} to {pair['only_b']}"] if labelled else []
-        pairs.append(
-            [pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"]), *only]
-        )
-    pieces = []
-    for item in evidence:
-        share = item["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
-        ranges = item.get("intervals") or {}
-        values = [
-            with_ends(ranges[name])
-            if name in ranges
-            else cells_of({"value": item["values"].get(name)}, share=share)[0]
-            for name in names
-        ]
-        chain, numbers = "", item["values"]  # > between models, and = where they tie
-        for before, name in itertools.pairwise((None, *item["order"])):
-            chain += (
-                name
-                if before is None
-                else f" {'=' if numbers[before] == numbers[name] else '>'} {name}"
-            )
-        pieces.append(
-            [item["name"], item["group"], chain or "-", cell(item["agreement"], "%0"), *values]
-        )
-    reasons: dict[str, list[str]] = {}
-    for entry in result.get("skipped") or ():
-        reasons.setdefault(entry["why"], []).append(entry["method"])
-    unused = [[", ".join(some), why] for why, some in reasons.items()]
-    by_labels = ["right", "accuracy", "lower", "upper"] if labelled else []
-    ranked = ["model", "P(best)", *by_labels, *["accuracy with the pool"] * pooled]
-    two = ["better", "than", "P", "rows they differ on", *["right alone"] * bool(labelled)]
-    heads = ["evidence", "of", "its order", "agrees on pairs", *names]
-    # what counting right answers says, and what the labelled rows must be for the probabilities to hold
-    counts, random = (result.get("by_right") or [[]])[0], labelled - chosen
-    most = max((row.get("evidence") or {}).get("right") or 0 for row in rows)
-    right = f"{most:,} of {counted(random, 'labelled row')} right"
-    alone = (
-        f"Counting alone leaves it open among {len(counts)} with {right}: {', '.join(counts[:5])}"
-    )
-    alone += ", ..." if len(counts) > 5 else ""
-    alone = f"Counting alone: {counts[0]} is first with {right}" if len(counts) == 1 else alone
-    sample = f"All {made}" if chosen == labelled else f"{chosen:,} of {labelled:,} labelled rows"
-    sample += " were chosen by disagreement and count for rows like them"
-    sample += "" if chosen == labelled else "; the others must be a random sample"
-    sample = (
-        sample if chosen else "The labelled rows must be a random sample of the data in question"
-    )
-    factors = (
-        [f"Factors: {FACTORS_MAY_MISLEAD}"]
-        if any(item["group"] == "factor" for item in evidence)
-        else []
-    )
+    rows, evidence = result["ranking"], result.get("evidence") or ()
+    top = max(rows, key=lambda row: row["p_best"] or 0.0)
+    may_mislead = any(item["group"] == "factor" for item in evidence)
+    left_out = (result.get("left_out") or {}).items()
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
         "open" if result.get("open") else str(top["model"]),
-        note=f"{'' if result.get('open') else percent(top['p_best'], 0) + ' sure, '}from "
-        f"{made + pool if labelled else unlabelled}",
+        note=_origin(result, top),
         sentences=(
-            _nothing_tells(result) if result.get("open") else "",
-            ""
-            if result.get("open") and not labelled
-            else f"In order, the best first: {', '.join(names)}",
-            f"{first['model']} has the highest expected accuracy, and is the best with {percent(first['p_best'], 0)}"
-            if first is not top
-            else "",
-            "" if labelled else _without_labels(result),
+            _nothing_tells(result),
+            _order(result),
+            _highest_expected(rows[0], top),
+            _without_labels(result),
             _as_came_true(result, str(top["model"]), top["p_best"] or 0.0),
             _picked(result),
             _settled(result.get("settling") or {}),
-            alone if counts and random else "",
+            _counting_alone(result),
             LABELS_AGAINST if result.get("labels_against_agreement") else "",
-            sample if labelled else "",
-            _suggested(result) if suggested else "",
+            _sample(result),
+            _suggested(result),
         ),
         details=tuple(
             f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")
         ),
         grids=(
-            Grid("Models, the best first", ranked, cells),
-            Grid("How sure the order of each two is", two, pairs, detail=True, kind="matrix"),
-            Grid("Evidence, and what it alone would have said", heads, pieces, detail=True),
-            Grid("Evidence that was not used", ["what", "why"], unused, noun="reason", detail=True),
-            Grid(
-                "Rows to label next",
-                ["id", "text"],
-                [[str(item["id"]), text_of(item["text"])] for item in suggested],
-                noun="row",
-                notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if suggested else (),
-            ),
+            _models_grid(result),
+            _pairs_grid(result),
+            _evidence_grid(result),
+            _unused_grid(result),
+            _suggested_grid(result),
         ),
         notes=(
-            *factors,
-            *(
-                f"Left out: {_left_out(why, many)}"
-                for why, many in (result.get("left_out") or {}).items()
-            ),
+            *([f"Factors: {FACTORS_MAY_MISLEAD}"] if may_mislead else ()),
+            *(f"Left out: {_left_out(why, many)}" for why, many in left_out),
             *(result.get("notes") or ()),
         ),
         warnings=tuple(result.get("warnings") or ()),
@@ -416,8 +328,158 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     )
 
 
+def _count(result: Mapping[str, Any], name: str) -> int:
+    """A number of rows: 0 where nothing is said of them."""
+    number: int = result.get(name) or 0
+    return number
+
+
+def _random_labels(result: Mapping[str, Any]) -> int:
+    """Number of labelled rows that were drawn at random."""
+    return _count(result, "labelled") - _count(result, "chosen")
+
+
+def _evidence_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is known of a model by name of the evidence."""
+    return row.get("evidence") or {}
+
+
+def _models_grid(result: Mapping[str, Any]) -> Grid:
+    """The chance of each model to be the best, and what labels and pool say of its accuracy."""
+    rows, labelled = result["ranking"], bool(result.get("labelled"))
+    pooled = any(_evidence_of(row).get("recalibrated") for row in rows)
+    cells = []
+    for row in rows:
+        known = _evidence_of(row)
+        line = [row["model"], percent(row["p_best"] or 0, 0)]
+        if labelled:
+            right = f"{known.get('right', '')} of {_random_labels(result)}"
+            line += [right, *cells_of(known.get("accuracy"))]
+        if pooled:
+            line.append(with_ends(known["recalibrated"], digits=0))
+        cells.append(line)
+    heads = ["model", "P(best)"]
+    heads += ["right", "accuracy", "lower", "upper"] if labelled else []
+    heads += ["accuracy with the pool"] if pooled else []
+    return Grid("Models, the best first", heads, cells)
+
+
+def _pairs_grid(result: Mapping[str, Any]) -> Grid:
+    """How surely each model is better than each that is ranked below it."""
+    labelled, cells = bool(result.get("labelled")), []
+    for pair in result.get("pairs") or ():
+        line = [pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"])]
+        line += [f"{pair['only_a']} to {pair['only_b']}"] if labelled else []
+        cells.append(line)
+    heads = ["better", "than", "P", "rows they differ on"]
+    heads += ["right alone"] if labelled else []
+    return Grid("How sure the order of each two is", heads, cells, detail=True, kind="matrix")
+
+
+def _evidence_grid(result: Mapping[str, Any]) -> Grid:
+    """The number that each kind of evidence has for each model, and the order that it alone would give."""
+    names, cells = [str(row["model"]) for row in result["ranking"]], []
+    for item in result.get("evidence") or ():
+        agrees = cell(item["agreement"], "%0")
+        numbers = [_evidence_cell(item, name) for name in names]
+        cells.append([item["name"], item["group"], _chain(item) or "-", agrees, *numbers])
+    heads = ["evidence", "of", "its order", "agrees on pairs", *names]
+    title = "Evidence, and what it alone would have said"
+    return Grid(title, heads, cells, detail=True)
+
+
+def _evidence_cell(item: Mapping[str, Any], model: str) -> str:
+    """The number that a kind of evidence has for a model, with its interval where there is one."""
+    ranges = item.get("intervals") or {}
+    if model in ranges:
+        return with_ends(ranges[model])
+    return cells_of({"value": item["values"].get(model)}, share=item["group"] in _SHARES)[0]
+
+
+def _chain(item: Mapping[str, Any]) -> str:
+    """Models in the order of one kind of evidence, > between them and = where they tie."""
+    order, values = item["order"], item["values"]
+    text = "".join(order[:1])
+    for before, name in itertools.pairwise(order):
+        text += f" {'=' if values[before] == values[name] else '>'} {name}"
+    return text
+
+
+def _unused_grid(result: Mapping[str, Any]) -> Grid:
+    """Evidence that was not used, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for entry in result.get("skipped") or ():
+        reasons.setdefault(entry["why"], []).append(entry["method"])
+    cells = [[", ".join(methods), why] for why, methods in reasons.items()]
+    title = "Evidence that was not used"
+    return Grid(title, ["what", "why"], cells, noun="reason", detail=True)
+
+
+def _suggested_grid(result: Mapping[str, Any]) -> Grid:
+    """Rows to label next."""
+    suggested = result.get("suggested") or ()
+    cells = [[str(item["id"]), text_of(item["text"])] for item in suggested]
+    notes = (f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if suggested else ()
+    return Grid("Rows to label next", ["id", "text"], cells, noun="row", notes=notes)
+
+
+def _origin(result: Mapping[str, Any], top: Mapping[str, Any]) -> str:
+    """How sure the likeliest model is the best, and from which rows."""
+    labelled, pool = _count(result, "labelled"), counted(_count(result, "pool"), "row")
+    sure = "" if result.get("open") else f"{percent(top['p_best'], 0)} sure, "
+    if not labelled:
+        return f"{sure}from {pool} without labels; no label was seen"
+    beside = f" and {pool} without labels" if result.get("pool") else " alone"
+    return f"{sure}from {counted(labelled, 'labelled row')}{beside}"
+
+
+def _order(result: Mapping[str, Any]) -> str:
+    """The models, the best first; nothing where neither labels nor agreement order them."""
+    if result.get("open") and not result.get("labelled"):
+        return ""
+    return f"In order, the best first: {', '.join(str(row['model']) for row in result['ranking'])}"
+
+
+def _highest_expected(first: Mapping[str, Any], top: Mapping[str, Any]) -> str:
+    """That the first model is not the likeliest best one."""
+    if first is top:
+        return ""
+    sure = percent(first["p_best"], 0)
+    return f"{first['model']} has the highest expected accuracy, and is the best with {sure}"
+
+
+def _counting_alone(result: Mapping[str, Any]) -> str:
+    """Which models have the most right answers on the random labelled rows."""
+    leaders, random = (result.get("by_right") or [[]])[0], _random_labels(result)
+    if not leaders or not random:
+        return ""
+    most = max(_evidence_of(row).get("right") or 0 for row in result["ranking"])
+    right = f"{most:,} of {counted(random, 'labelled row')} right"
+    if len(leaders) == 1:
+        return f"Counting alone: {leaders[0]} is first with {right}"
+    return (
+        f"Counting alone leaves it open among {len(leaders)} with {right}: {shortened(leaders, 5)}"
+    )
+
+
+def _sample(result: Mapping[str, Any]) -> str:
+    """What the labelled rows must be for the probabilities to hold."""
+    labelled, chosen = _count(result, "labelled"), _count(result, "chosen")
+    if not labelled:
+        return ""
+    if not chosen:
+        return "The labelled rows must be a random sample of the data in question"
+    how = "were chosen by disagreement and count for rows like them"
+    if chosen == labelled:
+        return f"All {counted(labelled, 'labelled row')} {how}"
+    rest = "the others must be a random sample"
+    return f"{chosen:,} of {labelled:,} labelled rows {how}; {rest}"
+
+
 def _nothing_tells(result: Mapping[str, Any]) -> str:
     """Why none of the models is favoured, and what would help without a label."""
+    if not result.get("open"):
+        return ""
     labelled = result.get("labelled") or 0
     if labelled:
         made = counted(labelled, "labelled row")
@@ -432,6 +494,8 @@ def _nothing_tells(result: Mapping[str, Any]) -> str:
 
 def _without_labels(result: Mapping[str, Any]) -> str:
     """That no label was seen, on what the order rests, and how often such orders were right."""
+    if result.get("labelled"):
+        return ""
     public, with_one = result.get("public") or {}, bool((result.get("data") or {}).get("reference"))
     told = "agreement and the reference" if with_one else "agreement"
     text = f"No label of these rows was seen: the order is empirical and rests on {told}, which models may share "
@@ -456,7 +520,7 @@ def _as_came_true(result: Mapping[str, Any], likeliest: str, p_best: float) -> s
 def _suggested(result: Mapping[str, Any]) -> str:
     """By how much rows that were suggested were worth more than random ones."""
     of = (result.get("public") or {}).get("suggested")
-    if not of:
+    if not of or not result.get("suggested"):
         return ""
     text = f"On {of['suites']} public suites ten suggested rows "
     text += "gained" if of["upper"] < 0 else "gained nothing that is sure over ten random ones:"
@@ -477,7 +541,7 @@ def _picked(result: Mapping[str, Any]) -> str:
         return ""
     text = f"Picking {cost['model']} costs at most {points(cost['at_most'])} of accuracy at "
     text += f"{percent(cost['level'], 0)}, {points(cost['expected'])} on average; not excluded as the best at "
-    text += f"{percent(result['level'], None)}: {', '.join(map(str, models[:8]))}{', ...' if len(models) > 8 else ''}"
+    text += f"{percent(result['level'], None)}: {shortened(models, 8)}"
     if (result.get("stop") or {}).get("safe"):
         text += "; labels alone say so too, however often you looked: you may stop"
     return text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .prediction import Prediction
-from .values import Interval, Record, counted, listed, percent
+from .values import Interval, Record, counted, listed, percent, shortened
 from .view import Grid, View, cells_of, interval_of, shows
 
 _SHOWN, _SCREEN = (
@@ -79,104 +79,117 @@ class Reading(Prediction):
 @shows(Reading)
 def reading_view(result: Mapping[str, Any]) -> View:
     """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
-    score, rows, ids, labelled = (
-        interval_of(result["score"]),
-        result["rows"],
-        result["ids"],
-        result["labelled"],
+    score, accuracy = interval_of(result["score"]), interval_of(result["accuracy"])
+    share, number = score is None, accuracy or score
+    title, shown = "Read", counted(result["rows"], "row")
+    if number is not None:
+        title = "Accuracy" if share else "Mean score"
+        shown = percent(number.value) if share else f"{number.value:.4f}"
+    lines = [_source(result), "; ".join(_facts(result)), *_judges(result), *_left_out(result)]
+    asked = _asked(result["questions"])
+    warned = min(len(result["warnings"]), _SHOWN)
+    room = max(_SCREEN - len(lines) - len(asked) - 2 * warned, _SHOWN)
+    tasks = _tasks_grid(result, share)
+    written = f"Written: {listed(result['files'][:_SHOWN])}"
+    written += ", ..." if len(result["files"]) > _SHOWN else ""
+    return View(
+        title,
+        shown,
+        number,
+        f"by {', '.join(result['metrics'])}" if result["metrics"] else "",
+        share=share,
+        sentences=tuple(lines),
+        details=tuple(result["notes"]),
+        grids=(tasks, _columns_grid(result["columns"], None if tasks.rows else room)),
+        notes=(*([written] if result["files"] else ()), *(asked if result["questions"] else ())),
+        warnings=tuple(result["warnings"]),
     )
+
+
+def _source(result: Mapping[str, Any]) -> str:
+    """How many rows of which file, of which model, in which format."""
     model = f", model {result['model']}" if result["model"] else ""
-    facts = (
-        []
-        if labelled == rows
-        else [f"truth of {labelled:,} rows" if labelled else "no row has a label or a score"]
-    )
+    rows = counted(result["rows"], "row")
+    return f"{rows} of {result['data'] or result['log']}{model}: {result['format']}"
+
+
+def _facts(result: Mapping[str, Any]) -> list[str]:
+    """How many rows have a truth, how often each id stands, and what may be clusters."""
+    facts, labelled, ids = [], result["labelled"], result["ids"]
+    if labelled != result["rows"]:
+        none = "no row has a label or a score"
+        facts.append(f"truth of {labelled:,} rows" if labelled else none)
     if ids is not None:
         each = f"each up to {ids['most']} times" if ids["most"] > 1 else "each once"
         facts.append(f"{ids['distinct']:,} ids ({ids['column']}), {each}")
-    facts += [f"may be clusters: {listed(result['clusters'][:_SHOWN])}"] * bool(result["clusters"])
-    source = (
-        f"{counted(rows, 'row')} of {result['data'] or result['log']}{model}: {result['format']}"
-    )
-    lines = [source, "; ".join(facts)]
-    if result["judges"]:
-        known = {
-            column["name"]: f"{column['name']} ({column['known']:,} rows)"
-            for column in result["columns"]
-        }
-        human = f"; people's labels: {known[result['human']]}" if result["human"] else ""
-        lines.append(
-            f"Verdicts of judges: {listed([known[name] for name in result['judges'][:_SHOWN]])}{human}"
-        )
+    if result["clusters"]:
+        facts.append(f"may be clusters: {listed(result['clusters'][:_SHOWN])}")
+    return facts
+
+
+def _judges(result: Mapping[str, Any]) -> list[str]:
+    """Which columns are verdicts of judges, and which one people's labels."""
+    if not result["judges"]:
+        return []
+    known = {
+        column["name"]: f"{column['name']} ({column['known']:,} rows)"
+        for column in result["columns"]
+    }
+    human = f"; people's labels: {known[result['human']]}" if result["human"] else ""
+    judges = listed([known[name] for name in result["judges"][:_SHOWN]])
+    return [f"Verdicts of judges: {judges}{human}"]
+
+
+def _left_out(result: Mapping[str, Any]) -> list[str]:
+    """Rows without an answer, and columns that not all tasks have."""
+    lines = []
     if result["skipped"]:
         named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
-        lines.append(
-            f"{counted(result['skipped'], 'row')} without an answer or a score left out ({named})"
-        )
-    if left_out := result["left_out"]:
-        named = ", ".join(left_out[:_SHOWN]) + ", ..." * (len(left_out) > _SHOWN)
+        rows = counted(result["skipped"], "row")
+        lines.append(f"{rows} without an answer or a score left out ({named})")
+    if columns := result["left_out"]:
+        named = shortened(columns, _SHOWN)
         lines.append(f"Not in the file, as not all tasks have it: {named}; --out FOLDER/ has all")
-    what = "accuracy" if score is None else "mean score"
-    macro, share, number = (
-        interval_of(result["macro"]),
-        score is None,
-        interval_of(result["accuracy"]) or score,
-    )
-    by_task = [
+    return lines
+
+
+def _asked(questions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What can be asked, each with its command, then what these need."""
+    wide = max((len(question["asks"]) for question in questions), default=0)
+    needs = dict.fromkeys(question["needs"] for question in questions if question["needs"])
+    return [
+        "What can be asked:",
+        *(f"  {question['asks']:<{wide}}  {question['command']}" for question in questions),
+        *(f"  {need}" for need in needs),
+    ]
+
+
+def _tasks_grid(result: Mapping[str, Any], share: bool) -> Grid:
+    """The number of each task, or of each model, and their mean over tasks first."""
+    macro = interval_of(result["macro"])
+    rows = [
         [task["name"], f"{task['rows']:,}", *cells_of(task["number"], share=share)]
         for task in result["tasks"]
     ]
-    by_task[:0] = (
-        [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
-    )
-    columns = result["columns"]
-    cells = [
+    if macro is not None:
+        rows.insert(0, ["mean over tasks", f"{result['rows']:,}", *cells_of(macro, share=share)])
+    by = "model" if result["tasks"] and macro is None else "task"
+    columns = [by, "rows", "accuracy" if share else "mean score", "lower", "upper"]
+    return Grid(f"By {by}", columns, rows, noun="task" if len(rows) > 13 else "row")
+
+
+def _columns_grid(columns: Sequence[Mapping[str, Any]], room: int | None) -> Grid:
+    """The columns, at first those with a meaning as far as there is room; all wait where there is none."""
+    rows = [
         [c["name"], c["kind"], f"{c['known']:,}", f"{c['distinct']:,}", c["taken"] or "-"]
         for c in columns
     ]
-    by, questions = "model" if result["tasks"] and macro is None else "task", result["questions"]
-    wide = max((len(question["asks"]) for question in questions), default=0)
-    asked = [
-        "What can be asked:",
-        *(f"  {question['asks']:<{wide}}  {question['command']}" for question in questions),
-    ]
-    asked += [
-        f"  {needs}"
-        for needs in dict.fromkeys(question["needs"] for question in questions)
-        if needs
-    ]
-    room = max(_SCREEN - len(lines) - len(asked) - 2 * min(len(result["warnings"]), _SHOWN), _SHOWN)
-    few = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:room])
-    shown: dict[str, Any] = {
-        "noun": "column",
-        "few": None if by_task else few,
-        "detail": bool(by_task),
-    }
-    written = [
-        f"Written: {listed(result['files'][:_SHOWN])}"
-        + (", ..." if len(result["files"]) > _SHOWN else "")
-    ]
-    grids = [
-        Grid(
-            f"By {by}",
-            [by, "rows", what, "lower", "upper"],
-            by_task,
-            noun=("row", "task")[len(by_task) > 13],
-        )
-    ]
-    grids.append(
-        Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, **shown)
+    first = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:room])
+    return Grid(
+        "Columns",
+        ["column", "kind", "rows", "distinct", "taken for"],
+        rows,
+        noun="column",
+        few=None if room is None else first,
+        detail=room is None,
     )
-    notes = (*(written if result["files"] else ()), *(asked if questions else ()))
-    about: dict[str, Any] = {
-        "share": share,
-        "sentences": tuple(lines),
-        "grids": tuple(grids),
-        "notes": notes,
-    }
-    about |= {"details": tuple(result["notes"]), "warnings": tuple(result["warnings"])}
-    method = f"by {', '.join(result['metrics'])}" if result["metrics"] else ""
-    if number is None:
-        return View("Read", counted(rows, "row"), number, method, **about)
-    shown_number = percent(number.value) if share else f"{number.value:.4f}"
-    return View("Accuracy" if share else "Mean score", shown_number, number, method, **about)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from .estimation import Headline
 from .values import Interval, Record, percent, plain, points
@@ -170,87 +170,113 @@ class StressTest(Shown, Record):
                     yield model, curve, point
 
 
+class _Condition(NamedTuple):
+    """A point of the curve of a model, with the first point, which has no shift."""
+
+    model: str
+    kind: str
+    point: Mapping[str, Any]
+    first: Mapping[str, Any]
+    is_of_several: bool  # models
+
+    @property
+    def where(self) -> str:
+        """The shift in words, with the model where there are several."""
+        model = f", {self.model}" if self.is_of_several else ""
+        return f"{self.kind} at severity {self.point['severity']}{model}"
+
+
 @shows(StressTest)
 def stress_view(result: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
-    models = result.get("models") or ()
-    curves = [(model["name"], curve) for model in models for curve in model.get("curves") or ()]
-    conditions = [
-        (name, c["kind"], point, c["points"][0])
-        for name, c in curves
-        for point in c.get("points") or ()
-    ]
+    conditions = _conditions(result.get("models") or ())
+    shifted = [item for item in conditions if item.point["severity"] is not None]
+    guessed = [item for item in shifted if interval_of(item.point.get("estimate"))]
+    worst = min(guessed, key=lambda item: item.point["estimate"]["value"], default=None)
+    head = {} if worst is None else worst.point["estimate"]
     measure = "R@1" if result.get("modality") == "dialogue" else "accuracy"
-    shifted = [item for item in conditions if item[2]["severity"] is not None]
-    guessed = [item for item in shifted if interval_of(item[2].get("estimate"))]
-    name, many = models[0]["name"] if models else "", len(models) > 1
-
-    def at(entry: Any) -> str:
-        return f"{entry[1]} at severity {entry[2]['severity']}" + (f", {entry[0]}" if many else "")
-
-    # from which severity on the whole interval of the estimate lies below the estimate without a shift
-    falls: dict[Any, str] = {}
-    for entry in guessed:
-        before = interval_of(entry[3].get("estimate"))
-        if before is not None and entry[2]["estimate"]["upper"] < before.value:
-            falls.setdefault(entry[:2], f"from {at(entry)} on")
-    expected = (
-        "At no severity does the whole interval lie below the estimate without a shift"
-        if guessed
-        else ""
-    )
-    if falls:
-        expected = f"Expected to fall {'; '.join(falls.values())}: the whole interval lies below that without a shift"
-    worst = min(guessed, key=lambda entry: entry[2]["estimate"]["value"]) if guessed else None
-    head = {} if worst is None else worst[2]["estimate"]
-    what = {"text": "texts", "image": "images"}.get(
-        str(result.get("modality")), "contexts of dialogues"
-    )
-    reference = result.get("reference") or {}
-    rest = (
-        f"{reference['rows']:,} labelled ones are the reference ({reference['source']})"
-        if reference
-        else ""
-    )
-    made = dict.fromkeys(
-        (item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed
-    )
-    runs = max((len(item[2].get("predictions") or ()) for item in conditions), default=1)
-    unlabelled = (
-        "" if result.get("labelled", True) else "The rows have no labels: the truth is not known"
-    )
+    unknown = "The rows have no labels: the truth is not known"
     return View(
         f"Lowest estimated {measure}",
         "none" if worst is None else percent(head["value"]),
         interval_of(head),
-        "" if worst is None else at(worst),
+        "" if worst is None else worst.where,
         trust=head.get("trust"),
         sentences=(
-            expected,
-            *_true_falls(shifted, at, measure, result.get("level") or 0.95),
-            unlabelled,
-            f"{result['rows']:,} {what} of {result['data']} shifted; {rest}"
-            if result.get("rows")
-            else "",
+            _expected_falls(guessed),
+            *_true_falls(shifted, measure, result.get("level") or 0.95),
+            "" if result.get("labelled", True) else unknown,
+            _rows_shifted(result),
             *(
                 f"{count:,} rows hold none: {why}"
                 for why, count in (result.get("refused") or {}).items()
             ),
-            *(
-                f"Intervals of estimates are {kind} and assume: {assumes}"
-                for kind, assumes in made
-                if assumes
-            ),
-            f"Up to {runs} runs or draws of each point: intervals are of the first, spreads of all"
-            if runs > 1
-            else "",
+            *_assumptions(guessed),
+            _runs(conditions),
         ),
-        details=tuple(_left_out(conditions, name)),
-        grids=(_points_grid(conditions, measure, many),),
+        details=tuple(_left_out(conditions)),
+        grids=(_points_grid(conditions, measure),),
         notes=tuple(result.get("notes") or ()),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
+
+
+def _conditions(models: Sequence[Mapping[str, Any]]) -> list[_Condition]:
+    """Every point of every curve of every model."""
+    return [
+        _Condition(model["name"], curve["kind"], point, curve["points"][0], len(models) > 1)
+        for model in models
+        for curve in model.get("curves") or ()
+        for point in curve.get("points") or ()
+    ]
+
+
+def _expected_falls(guessed: Sequence[_Condition]) -> str:
+    """From which severity on the whole interval of the estimate lies below the estimate without a shift."""
+    falls: dict[tuple[str, str], str] = {}
+    for item in guessed:
+        before = interval_of(item.first.get("estimate"))
+        if before is not None and item.point["estimate"]["upper"] < before.value:
+            falls.setdefault((item.model, item.kind), f"from {item.where} on")
+    if falls:
+        where = "; ".join(falls.values())
+        return f"Expected to fall {where}: the whole interval lies below that without a shift"
+    none = "At no severity does the whole interval lie below the estimate without a shift"
+    return none if guessed else ""
+
+
+def _rows_shifted(result: Mapping[str, Any]) -> str:
+    """What was shifted, and what the reference is."""
+    if not result.get("rows"):
+        return ""
+    of = {"text": "texts", "image": "images"}
+    what = of.get(str(result.get("modality")), "contexts of dialogues")
+    text, reference = (
+        f"{result['rows']:,} {what} of {result['data']} shifted; ",
+        result.get("reference"),
+    )
+    if reference:
+        text += f"{reference['rows']:,} labelled ones are the reference ({reference['source']})"
+    return text
+
+
+def _assumptions(guessed: Sequence[_Condition]) -> list[str]:
+    """What the intervals of the estimates assume."""
+    estimates = [item.point["estimate"] for item in guessed]
+    made = dict.fromkeys((item["kind"], item.get("assumes")) for item in estimates)
+    return [
+        f"Intervals of estimates are {kind} and assume: {assumes}"
+        for kind, assumes in made
+        if assumes
+    ]
+
+
+def _runs(conditions: Sequence[_Condition]) -> str:
+    """How many runs or draws of a point there are at most."""
+    runs = max((len(item.point.get("predictions") or ()) for item in conditions), default=1)
+    what = "runs or draws of each point: intervals are of the first, spreads of all"
+    return f"Up to {runs} {what}" if runs > 1 else ""
 
 
 def fall_of(
@@ -274,21 +300,17 @@ def fall_of(
     return None
 
 
-def _true_falls(
-    shifted: Sequence[Any], at: Callable[[Any], str], measure: str, level: float
-) -> list[str]:
+def _true_falls(shifted: Sequence[_Condition], measure: str, level: float) -> list[str]:
     """The deepest fall that is no chance, and how often the interval of the estimate held the truth; nothing without
     labels.
     """
     falls = [
-        (fall, at(item))
+        (fall, item.where)
         for item in shifted
-        if (fall := fall_of(item[2], item[3], level, len(shifted)))
+        if (fall := fall_of(item.point, item.first, level, len(shifted)))
     ]
-    known, lines = (
-        [point for _, _, point, _ in shifted if point.get("error") is not None],
-        list[str](),
-    )
+    known = [item.point for item in shifted if item.point.get("error") is not None]
+    lines = []
     if falls:
         (before, truth, many, sure), where = max(
             falls, key=lambda fall: (fall[0][3], fall[0][0] - fall[0][1])
@@ -298,51 +320,37 @@ def _true_falls(
         lines.append(start + text)
     if known:
         heads = [(point["estimate"], point["metrics"]["accuracy"]["value"]) for point in known]
-        inside, off = (
-            sum(e["lower"] <= t <= e["upper"] for e, t in heads),
-            fmean(abs(p["error"]) for p in known),
-        )
-        text = f"Estimates were off by {points(off)} on average; their intervals held the truth at {inside} of "
+        inside = sum(e["lower"] <= truth <= e["upper"] for e, truth in heads)
+        off = points(fmean(abs(point["error"]) for point in known))
+        text = f"Estimates were off by {off} on average; their intervals held the truth at {inside} of "
         lines.append(f"{text}{len(known)} severities")
     return lines
 
 
-def _left_out(conditions: Sequence[Any], first: Any) -> Iterator[str]:
+def _left_out(conditions: Sequence[_Condition]) -> Iterator[str]:
     """Rows that could not be shifted, those of the first model alone since all have the same; inputs that were cut."""
-    for name, kind, item, _ in conditions:
+    for name, kind, item, *_ in conditions:
         where = "without a shift" if item["severity"] is None else f"{kind} {item['severity']}"
         left = "; ".join(f"{many:,} ({why})" for why, many in (item.get("dropped") or {}).items())
-        if left and name == first:
+        if left and name == conditions[0].model:
             yield f"Rows left out of {where}: {left}"
         if item.get("truncated"):
             yield f"{name} reads less than some inputs hold, {where}: {item['truncated']:,} were cut"
 
 
-def _points_grid(conditions: Sequence[Any], measure: str, many: bool) -> Grid:
+def _points_grid(conditions: Sequence[_Condition], measure: str) -> Grid:
+    """Estimate, truth and other metrics at each point; the model where there are several."""
     rows = []
-    for name, kind, item, _ in conditions:
+    for name, kind, item, _, of_several in conditions:
         metrics, common = item.get("metrics") or {}, (item.get("common") or {}).get("metrics") or {}
         estimate, truth = item.get("estimate") or {}, cells_of(metrics.get("accuracy"))
         error = "" if item.get("error") is None else f"{item['error'] * 100:+.1f}"
-        row = [
-            *([name] if many else []),
-            kind,
-            item["severity"] or "none",
-            f"{item['rows']:,}",
-            *cells_of(estimate),
-        ]
+        row = [name] if of_several else []
+        row += [kind, item["severity"] or "none", f"{item['rows']:,}", *cells_of(estimate)]
         row += [truth[0], error, estimate.get("trust") or ""]
         row += [cell((metrics.get(key) or {}).get("value"), ".3f") for key in METRICS[1:]]
         rows.append([*row, cells_of(common.get("accuracy"))[0], *truth[1:]])
-    columns = [
-        *(["model"] if many else []),
-        "shift",
-        "severity",
-        "rows",
-        "estimate",
-        "lower",
-        "upper",
-        measure,
-    ]
+    columns = ["model"] if any(item.is_of_several for item in conditions) else []
+    columns += ["shift", "severity", "rows", "estimate", "lower", "upper", measure]
     columns += ["error", "trust", "Brier", "ECE", "same rows", "true lower", "true upper"]
     return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 5))

@@ -125,6 +125,11 @@ def listed(items: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
+def shortened(items: Sequence[Any], most: int) -> str:
+    """The first items in a sentence, with dots where there are more."""
+    return ", ".join(map(str, items[:most])) + (", ..." if len(items) > most else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Interval(Record):
     """A number with an interval, its level and its kind.

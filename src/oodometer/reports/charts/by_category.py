@@ -263,8 +263,13 @@ def methods(result: Result) -> Figure | None:
         if gap and not gap.startswith("the same") and low <= accuracy <= high:
             title += ", a difference within the range of the estimate"
     values = [item["value"] for item in estimates if item.get("method") != "headline"]
-    span = {"least": percent(min(values, default=None)), "most": percent(max(values, default=None))}
-    text = caption("methods", "several" if len(values) > 1 else "read", many=len(values), **span)
+    text = caption(
+        "methods",
+        "several" if len(values) > 1 else "read",
+        many=len(values),
+        least=percent(min(values, default=None)),
+        most=percent(max(values, default=None)),
+    )
     truth = best((result.get("target") or {}).get("accuracy")).get("value")
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
     return categories(
@@ -303,16 +308,16 @@ def audited(result: Result) -> Figure | None:
         if estimate.get("lower") == estimate.get("upper"):
             title = f"Every row has a label: {percent(estimate['value'])} is certain"
         title += f"; without labels the estimate was {percent(claim['value'])}" if claim else ""
-    look: dict[str, Any] = {
-        "lines": [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]
-    }
-    look |= {"shaded": (claim.get("lower"), claim.get("upper"))}
-    look |= {
-        "axis_title": f"rate of {result['label']}"
-        if result.get("judges")
-        else "accuracy on the target"
-    }
-    return categories("audited", title, caption("audited", "read", claim and "claim"), rows, **look)
+    rate = f"rate of {result['label']}" if result.get("judges") else "accuracy on the target"
+    return categories(
+        "audited",
+        title,
+        caption("audited", "read", claim and "claim"),
+        rows,
+        axis_title=rate,
+        lines=[("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)],
+        shaded=(claim.get("lower"), claim.get("upper")),
+    )
 
 
 # ------------------------------------------------------------------------------------------ files, classes, slices
@@ -427,17 +432,34 @@ def votes(result: Result) -> Figure | None:
     jury = panel(result)
     if jury is None:
         return None
-    judges, alone, truth = jury["judges"], jury["alone"], finite(jury["truth"])
-    bounds = [
-        (bound, finite(bound.get("lower")), finite(bound.get("upper"))) for bound in jury["bounds"]
-    ]
-    rows = []
-    for item, low, high in bounds:
+    one, rows = jury["judges"] == 1, _bound_rows(jury)
+    if not rows:
+        return None
+    if not one:
+        alone = [(name, item) for name, item in jury["alone"] if item][:_MOST_JUDGES]
+        called = unique(f"judge {name} alone" for name, _ in alone)
+        rows += [entry(name, item) for name, (_, item) in zip(called, alone, strict=True)]
+    evaluated = (result.get("votes") or {}).get("bounds")
+    reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
+    return categories(
+        "votes",
+        _judge_title(jury) if one else _judges_title(jury),
+        caption("votes", "one") if one else _judges_caption(jury["reference"] or {}),
+        rows,
+        axis_title="share of the outputs accepted",
+        lines=[("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)],
+    )
+
+
+def _bound_rows(jury: Result) -> Rows:
+    """The bounds by how many judges must agree; of one judge what it accepts."""
+    judges, rows = jury["judges"], []
+    for item in jury["bounds"]:
+        low, high = finite(item.get("lower")), finite(item.get("upper"))
         if low is None or high is None:
             continue
-        if judges == 1 and alone:
-            rows.append(entry(agreement(1, 1), alone[0][1], color=ACCENT))
-            break
+        if judges == 1 and jury["alone"]:
+            return [entry(agreement(1, 1), jury["alone"][0][1], color=ACCENT)]
         name, middle = agreement(item["agree"], judges), (low + high) / 2
         tip = {
             "": name,
@@ -446,41 +468,39 @@ def votes(result: Result) -> Figure | None:
             "width": points(high - low),
         }
         color = ACCENT if item["agree"] == jury["agree"] else QUIET
-        rows.append(
-            {**entry(name, {"value": middle, "lower": low, "upper": high}, color=color), "tip": tip}
-        )
-    if not rows:
-        return None
-    some = [] if judges == 1 else [(name, item) for name, item in alone if item][:_MOST_JUDGES]
-    called = unique(f"judge {name} alone" for name, _ in some)
-    rows += [entry(name, item) for name, (_, item) in zip(called, some, strict=True)]
-    seen, widest, (_, low, high) = jury["reference"] or {}, bounds[0][0], bounds[0]
+        row = entry(name, {"value": middle, "lower": low, "upper": high}, color=color)
+        rows.append({**row, "tip": tip})
+    return rows
+
+
+def _judge_title(jury: Result) -> str:
+    """What one judge accepts, beside the accuracy."""
+    alone, truth = jury["alone"], finite(jury["truth"])
+    title = f"The judge accepts {percent(alone[0][1].get('value')) if alone else ''} of the outputs"
+    return title if truth is None else f"{title}; the accuracy is {percent(truth)}"
+
+
+def _judges_title(jury: Result) -> str:
+    """Whether the widest bounds hold the accuracy; without it the bounds."""
+    widest, truth = jury["bounds"][0], finite(jury["truth"])
+    low, high = finite(widest.get("lower")), finite(widest.get("upper"))
     span = percent_range(low, high)
-    title = f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
-    if judges == 1:
-        title = (
-            f"The judge accepts {percent(alone[0][1].get('value')) if alone else ''} of the outputs"
-        )
-        title += "" if truth is None else f"; the accuracy is {percent(truth)}"
-    elif truth is not None and low is not None and high is not None:
-        inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
-        title = f"The accuracy, {percent(truth)}, lies {'within' if inside else 'outside'} the judges' bounds, {span}"
-    words = {
-        "accuracy": percent(seen.get("accuracy")),
-        "where": "within" if seen.get("inside") else "outside",
-        "span": percent_range(seen.get("lower_bound"), seen.get("upper_bound")),
-    }
-    has_truth = finite(seen.get("accuracy")) is not None
-    text = (
-        caption("votes", "one")
-        if judges == 1
-        else caption("votes", "read", has_truth and "reference", **words)
-    )
-    evaluated = (result.get("votes") or {}).get("bounds")
-    reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
-    lines = [("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)]
-    return categories(
-        "votes", title, text, rows, axis_title="share of the outputs accepted", lines=lines
+    if truth is None or low is None or high is None:
+        return f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
+    inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
+    where = "within" if inside else "outside"
+    return f"The accuracy, {percent(truth)}, lies {where} the judges' bounds, {span}"
+
+
+def _judges_caption(seen: Result) -> str:
+    """How to read the chart, and how the judges did on the reference."""
+    return caption(
+        "votes",
+        "read",
+        finite(seen.get("accuracy")) is not None and "reference",
+        accuracy=percent(seen.get("accuracy")),
+        where="within" if seen.get("inside") else "outside",
+        span=percent_range(seen.get("lower_bound"), seen.get("upper_bound")),
     )
 
 

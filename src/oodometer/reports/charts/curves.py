@@ -69,20 +69,7 @@ _LOG: Spec = {"type": "log", "clamp": True}
 def risk_coverage(result: Result) -> Figure | None:
     """Accuracy of the rows that stay when the least confident are left out, with its band."""
     curve, estimated = result.get("risk_coverage") or {}, measured(result)
-    x, y, rows = curve.get("x") or [], curve.get("y") or [], list[dict[str, Any]]()
-    thresholds = curve.get("thresholds") or [None] * len(x)
-    step = -(-len(x) // _POINTS)
-    few = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
-    columns = zip(x, y, curve.get("lower") or y, curve.get("upper") or y, thresholds, strict=False)
-    for at, value, low, high, bound in list(columns)[few]:
-        if finite(at) is not None and finite(value) is not None:
-            tip = {
-                "rows kept": percent(at),
-                "accuracy": percent(value),
-                "interval": percent_range(low, high),
-            }
-            tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
-            rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
+    rows = _coverage_rows(curve)
     if not rows:
         return None
     wishes = curve.get("answers") or []
@@ -95,73 +82,82 @@ def risk_coverage(result: Result) -> Figure | None:
     plot = Plot(coverage_axis("rows kept, the most confident first"), shares(seen))
     plot.curve(rows, ACCENT, band=1)
     for answer in answers:
-        coverage, accuracy = float(answer["coverage"]), answer.get("accuracy")
-        label = f"{percent(accuracy, 0)} accurate\nkeep {percent(coverage, 0)}"
-        at = [{"x": coverage, "y": accuracy, "label": label}]
-        plot.draw("rule", at, _DASHES, x="x", x2={"value": 0}, y="y")
-        plot.draw("rule", at, _DASHES, x="x", y="y", y2=FOOT)
-        plot.draw("point", at, {**DOT, "size": 90, "color": INK}, x="x", y="y")
-        # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
-        up, dx, dy = ("y", -8, 16) if coverage > 0.45 else (FOOT, 8, -26)
-        plot.words(at, INK, x="x", y=up, lineBreak="\n", dx=dx, dy=dy)
+        _mark_answer(plot, answer)
     near = {"type": "point", "fields": ["x"], "on": "pointerover", "clear": "pointerout"}
     seen_near = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
     plot.strips(rows, params=[{"name": "near", "select": near}])
-    text, reached = [caption("risk-coverage", "read", measured=capital(estimated))], []
-    for wish in (wish for wish in wishes if finite(wish.get("threshold")) is not None):
-        reached.append(wish)
-        safe = finite(wish.get("safe_threshold"))
-        words = {"wish": percent(wish.get("accuracy"), 0), "safe": threshold(safe)}
-        words["part"] = percent(wish.get("safe_coverage"))
-        text.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
+    reached = [wish for wish in wishes if finite(wish.get("threshold")) is not None]
+    text = [caption("risk-coverage", "read", measured=capital(estimated))]
+    text += map(_safe_threshold, reached)
     if (result.get("diagnosis") or {}).get("kind") == "support":
         text.append(caption("risk-coverage", "support"))
     first, last = (percent(rows[end]["y"]) for end in (0, -1))
     title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
     if reached:
-        coverage, wish = (
-            finite(reached[0].get("coverage")) or 0,
-            percent(reached[0].get("accuracy"), 0),
-        )
-        title = f"Above confidence {threshold(reached[0]['threshold'])}, {estimated} is at least {wish}; that keeps "
-        title += f"{percent(coverage, 0 if coverage >= 0.1 else 1)} of the rows"
-        title = (
-            capital(f"{estimated} is at least {wish} with all rows kept")
-            if coverage >= 1
-            else title
-        )
+        title = _reached_title(reached[0], estimated)
     elif wishes:
         title = f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
     return plot.figure("risk-coverage", title, " ".join(text), height=_HEIGHT)
 
 
-def reliability(result: Result) -> Figure | None:
-    """Accuracy in bins of confidence with intervals, larger dots where a bin holds more rows, against the diagonal."""
-    table = result.get("reliability") or {}
-    confidence, accuracy = table.get("confidence") or [], table.get("accuracy") or []
-    lower, upper = table.get("lower") or accuracy, table.get("upper") or accuracy
-    counts, bins = table.get("rows") or [None] * len(confidence), []
-    for at, value, low, high, count in zip(
-        confidence, accuracy, lower, upper, counts, strict=False
-    ):
+def _coverage_rows(curve: Result) -> Rows:
+    """Points of a curve over coverage, with its band and thresholds; of very many a part with the last."""
+    x, y = curve.get("x") or [], curve.get("y") or []
+    if not x:
+        return []
+    thresholds = curve.get("thresholds") or [None] * len(x)
+    columns = zip(x, y, curve.get("lower") or y, curve.get("upper") or y, thresholds, strict=False)
+    step, rows = -(-len(x) // _POINTS), []
+    for at, value, low, high, bound in list(columns)[(len(x) - 1) % step :: step]:
         if finite(at) is not None and finite(value) is not None:
             tip = {
-                "confidence": percent(at),
+                "rows kept": percent(at),
                 "accuracy": percent(value),
                 "interval": percent_range(low, high),
             }
-            tip["in this bin"] = rows_text(count)
-            bins.append(
-                {
-                    "x": at,
-                    "y": value,
-                    "lower": low,
-                    "upper": high,
-                    "rows": finite(count) or 1,
-                    "tip": tip,
-                }
-            )
+            tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
+            rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
+    return rows
+
+
+def _mark_answer(plot: Plot, answer: Result) -> None:
+    """Draw up to which coverage a required accuracy is kept."""
+    coverage, accuracy = float(answer["coverage"]), answer.get("accuracy")
+    label = f"{percent(accuracy, 0)} accurate\nkeep {percent(coverage, 0)}"
+    at = [{"x": coverage, "y": accuracy, "label": label}]
+    plot.draw("rule", at, _DASHES, x="x", x2={"value": 0}, y="y")
+    plot.draw("rule", at, _DASHES, x="x", y="y", y2=FOOT)
+    plot.draw("point", at, {**DOT, "size": 90, "color": INK}, x="x", y="y")
+    # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
+    up, dx, dy = ("y", -8, 16) if coverage > 0.45 else (FOOT, 8, -26)
+    plot.words(at, INK, x="x", y=up, lineBreak="\n", dx=dx, dy=dy)
+
+
+def _safe_threshold(wish: Result) -> str:
+    """From which threshold on a required accuracy is safe, or that none is."""
+    safe = finite(wish.get("safe_threshold"))
+    return caption(
+        "risk-coverage",
+        "unsafe" if safe is None else "safe",
+        wish=percent(wish.get("accuracy"), 0),
+        safe=threshold(safe),
+        part=percent(wish.get("safe_coverage")),
+    )
+
+
+def _reached_title(wish: Result, estimated: str) -> str:
+    """From which threshold on a required accuracy is reached, and how much that keeps."""
+    coverage, accuracy = finite(wish.get("coverage")) or 0, percent(wish.get("accuracy"), 0)
+    if coverage >= 1:
+        return capital(f"{estimated} is at least {accuracy} with all rows kept")
+    above, kept = threshold(wish["threshold"]), percent(coverage, 0 if coverage >= 0.1 else 1)
+    return f"Above confidence {above}, {estimated} is at least {accuracy}; that keeps {kept} of the rows"
+
+
+def reliability(result: Result) -> Figure | None:
+    """Accuracy in bins of confidence with intervals, larger dots where a bin holds more rows, against the diagonal."""
+    bins = _bins(result.get("reliability") or {})
     if not bins:
         return None
     seen = [row[key] for row in bins for key in ("x", "y", "lower", "upper")]
@@ -184,23 +180,42 @@ def reliability(result: Result) -> Figure | None:
     spot = first + 0.62 * (last - first)
     mark = [{"x": spot, "y": spot, "label": "calibrated"}]
     plot.words(mark, MUTED, x="x", y="y", bold=False, dx=-12 if over else 12)
-    counted = (
-        [row for row, count in zip(bins, counts, strict=False) if count]
-        if table.get("rows")
-        else []
-    )
-    title = "Confidence against accuracy"
-    if counted:
-        gap = sum((row["x"] - row["y"]) * row["rows"] for row in counted) / sum(
-            row["rows"] for row in counted
-        )
-        where, side = (
-            "" if result.get("command") == "evaluate" else " on the reference",
-            "over" if gap > 0 else "under",
-        )
-        title = f"The model is {side}confident{where}, by {points(gap)} on average"
-        title = f"The model's confidence is about right{where}" if abs(gap) < 0.01 else title
+    title = _confidence_title(result, bins)
     return plot.figure("reliability", title, caption("reliability", "read"), height=_HEIGHT)
+
+
+def _bins(table: Result) -> Rows:
+    """Bins of confidence with their accuracy, its interval, and the number of rows."""
+    at, values = table.get("confidence") or [], table.get("accuracy") or []
+    lower, upper = table.get("lower") or values, table.get("upper") or values
+    counts, rows = table.get("rows") or [None] * len(at), []
+    for x, value, low, high, count in zip(at, values, lower, upper, counts, strict=False):
+        if finite(x) is not None and finite(value) is not None:
+            tip = {
+                "confidence": percent(x),
+                "accuracy": percent(value),
+                "interval": percent_range(low, high),
+                "in this bin": rows_text(count),
+            }
+            many = finite(count) or 1
+            rows.append({"x": x, "y": value, "lower": low, "upper": high, "rows": many, "tip": tip})
+    return rows
+
+
+def _confidence_title(result: Result, bins: Rows) -> str:
+    """Whether the model is over- or underconfident, on average over its rows."""
+    counts = (result.get("reliability") or {}).get("rows") or ()
+    counted = [row for row, count in zip(bins, counts, strict=False) if count]
+    if not counted:
+        return "Confidence against accuracy"
+    gap = sum((row["x"] - row["y"]) * row["rows"] for row in counted) / sum(
+        row["rows"] for row in counted
+    )
+    where = "" if result.get("command") == "evaluate" else " on the reference"
+    if abs(gap) < 0.01:
+        return f"The model's confidence is about right{where}"
+    side = "over" if gap > 0 else "under"
+    return f"The model is {side}confident{where}, by {points(gap)} on average"
 
 
 def confidence(result: Result) -> Figure | None:
@@ -265,35 +280,9 @@ def confidence(result: Result) -> Figure | None:
 
 def severity(result: Result) -> Figure | None:
     """The estimate with its band beside the truth as a shift grows; every method as a thin line."""
-    at_steps, main, thin, inside = result.get("steps") or [], list[Any](), list[Any](), 0
-    errors: dict[bool, list[float]] = {True: [], False: []}
-    for index, step in enumerate(at_steps):
-        headline, truth = best(step.get("headline")), best(step.get("truth"))
-        at = str(step.get("name") or f"severity {step.get('severity', index)}")
-        value, (low, high) = headline.get("value"), ends(headline)
-        tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
-        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
-        main.append(
-            {
-                "x": index,
-                "y": value,
-                "truth": truth.get("value"),
-                "lower": low,
-                "upper": high,
-                "tip": tip,
-            }
-        )
-        for estimate in (
-            step.get("estimates") or []
-        ):  # the method of the headline is left to its band
-            if best(estimate) and not (headline and is_headline(estimate, headline)):
-                method = str(estimate.get("method"))
-                tip = {"": method, "at": at, "value": percent(estimate["value"])}
-                tip |= {"truth": percent(truth["value"])} if truth else {}
-                thin.append({"x": index, "y": estimate["value"], "method": method, "tip": tip})
-        if headline and truth:
-            errors[headline.get("trust") == "none"].append(abs(value - truth["value"]))
-            inside += headline.get("lower") is not None and low <= truth["value"] <= high
+    at_steps = result.get("steps") or []
+    main = [_headline_row(index, step) for index, step in enumerate(at_steps)]
+    thin = [row for index, step in enumerate(at_steps) for row in _method_rows(index, step)]
     if not any(finite(row["y"]) is not None for row in main):
         return None
     seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [
@@ -302,10 +291,12 @@ def severity(result: Result) -> Figure | None:
     labels = [str(step.get("severity", index)) for index, step in enumerate(at_steps)]
     plot = Plot(steps(labels, "severity of the shift"), shares(seen, most=7))
     over, shade = pointed("method", near=False)
-    of_thin: Spec = {"x": "x", "y": "y", "detail": "method", "opacity": shade(1.0, 0.12)}
+    faint = shade(1.0, 0.12)
     plot.draw("area", main, {"color": BAND[ACCENT]}, x="x", y="lower", y2="upper")
-    plot.draw("line", thin, {"color": QUIET, "strokeWidth": 1.5}, more=over, **of_thin)
-    plot.draw("point", thin, {"color": QUIET, "filled": True, "size": 22}, tooltip="tip", **of_thin)
+    line = {"color": QUIET, "strokeWidth": 1.5}
+    plot.draw("line", thin, line, more=over, x="x", y="y", detail="method", opacity=faint)
+    dot = {"color": QUIET, "filled": True, "size": 22}
+    plot.draw("point", thin, dot, tooltip="tip", x="x", y="y", detail="method", opacity=faint)
     plot.curve(main, ACCENT, size=70, strokeWidth=3)
     plot.curve(main, TRUTH, y="truth", size=85, shape="diamond", strokeWidth=3)
     for key in ("y", "truth"):
@@ -321,18 +312,62 @@ def severity(result: Result) -> Figure | None:
     )
     at_ends = [
         {"label": name, "x": having[-1]["x"], "y": having[-1][key], "c": color}
-        for name, color, line, key in named
-        if (having := [row for row in line if finite(row[key]) is not None])
+        for name, color, line_rows, key in named
+        if (having := [row for row in line_rows if finite(row[key]) is not None])
     ]
     plot.names(at_ends, 380, x="x", look={"fontSize": 12})
-    title, every = "The estimate as the shift grows", errors[True] + errors[False]
-    if every:
-        title = f"Within {points(max(every))} of the truth"
-        title += f"; its interval holds the truth at {inside} of {len(every)} steps"
-    if all(errors.values()) and max(errors[True]) > max(errors[False]):
-        near, far = points(max(errors[False])), points(max(errors[True]))
-        title = f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
+    title = _severity_title(at_steps)
     return plot.figure("severity", title, caption("severity", "read"), height=380)
+
+
+def _step_name(index: int, step: Result) -> str:
+    """What the pointer calls a step."""
+    return str(step.get("name") or f"severity {step.get('severity', index)}")
+
+
+def _headline_row(index: int, step: Result) -> dict[str, Any]:
+    """Estimate and truth of a step."""
+    headline, truth = best(step.get("headline")), best(step.get("truth")).get("value")
+    value, (low, high) = headline.get("value"), ends(headline)
+    tip = {
+        "": _step_name(index, step),
+        "estimate": percent(value),
+        "truth": percent(truth),
+        "interval": percent_range(headline.get("lower"), headline.get("upper")),
+    }
+    return {"x": index, "y": value, "truth": truth, "lower": low, "upper": high, "tip": tip}
+
+
+def _method_rows(index: int, step: Result) -> Rows:
+    """The estimates of the other methods at a step; that of the headline is left to its band."""
+    headline, truth, rows = best(step.get("headline")), best(step.get("truth")), []
+    for estimate in step.get("estimates") or []:
+        if best(estimate) and not (headline and is_headline(estimate, headline)):
+            method, value = str(estimate.get("method")), estimate["value"]
+            tip = {"": method, "at": _step_name(index, step), "value": percent(value)}
+            tip |= {"truth": percent(truth["value"])} if truth else {}
+            rows.append({"x": index, "y": value, "method": method, "tip": tip})
+    return rows
+
+
+def _severity_title(at_steps: Sequence[Result]) -> str:
+    """How far off the estimates are, and where they are the farthest off."""
+    trusted, doubted, inside = list[float](), list[float](), 0
+    for step in at_steps:
+        headline, truth = best(step.get("headline")), best(step.get("truth"))
+        if headline and truth:
+            errors = doubted if headline.get("trust") == "none" else trusted
+            errors.append(abs(headline["value"] - truth["value"]))
+            low, high = ends(headline)
+            inside += headline.get("lower") is not None and low <= truth["value"] <= high
+    if trusted and doubted and max(doubted) > max(trusted):
+        near, far = points(max(trusted)), points(max(doubted))
+        return f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
+    every = doubted + trusted
+    if not every:
+        return "The estimate as the shift grows"
+    held = f"its interval holds the truth at {inside} of {len(every)} steps"
+    return f"Within {points(max(every))} of the truth; {held}"
 
 
 def severity_label(point: Result) -> str:
@@ -344,68 +379,76 @@ def severity_label(point: Result) -> str:
 def stress_curves(result: Result, kind: int) -> list[Figure]:
     """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
     called = names(result)
-    models = [
-        model for model in result.get("models") or [] if len(model.get("curves") or []) > kind
+    shown = [
+        (called[str(model.get("name"))], model["curves"][kind])
+        for model in result.get("models") or []
+        if len(model.get("curves") or []) > kind
     ]
-    shown = [(called[str(model.get("name"))], model["curves"][kind]) for model in models]
+    measure = "R@1" if result.get("modality") == "dialogue" else "Accuracy"
+    made = _stress_accuracies(shown, f"stress-{kind}", measure)
+    for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
+        figure = _stress_metric(shown, f"stress-{kind}", metric, title)
+        made += [] if figure is None else [figure]
+    return made
+
+
+Shown = Sequence[tuple[str, Result]]
+"""Names of models, each with its curve under one kind of shift."""
+
+
+def _stress_accuracies(shown: Shown, name: str, measure: str) -> list[Figure]:
+    """Estimate and truth of each model that has any, all over one axis."""
     sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
     beside = [
-        [(color, _series(curve, of, name, percent)) for color, of, name in sides]
+        [(color, _series(curve, of, label, percent)) for color, of, label in sides]
         for _, curve in shown
     ]
-    up = shares(
-        [
-            row[end]
-            for pair in beside
-            for _, rows in pair
-            for row in rows
-            for end in ("lower", "upper")
-        ],
-        most=5,
+    rows = [row for pair in beside for _, side in pair for row in side]
+    up = shares([row[end] for row in rows for end in ("lower", "upper")], most=5)
+    made = []
+    for at, ((model, curve), pair) in enumerate(zip(shown, beside, strict=True)):
+        if any(side for _, side in pair):
+            title = stress_title(model, curve, measure, alone=len(shown) == 1)
+            text = _stress_caption(curve.get("points") or [])
+            made.append(_stress_figure(f"{name}-{at}", title, text, pair, curve, up))
+    return made
+
+
+def _stress_caption(points_: Sequence[Result]) -> str:
+    """What the bands of estimate and truth are."""
+    runs = next(
+        (item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None
     )
-    out = []
-    for at, ((name, curve), pair) in enumerate(zip(shown, beside, strict=True)):
-        if any(rows for _, rows in pair):
-            measure = (
-                "R@1" if result.get("modality") == "dialogue" else "Accuracy"
-            )  # that of a ranker
-            title = stress_title(name, curve, measure, alone=len(shown) == 1)
-            points_ = curve.get("points") or []
-            runs = next(
-                (item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None
-            )
-            truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
-            text = caption(
-                "stress",
-                "estimated" if not truth else "runs" if runs else "chance",
-                "rows",
-                runs=runs,
-            )
-            out.append(_stress_figure(f"stress-{kind}-{at}", title, text, pair, curve, up))
-    for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
-        tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
-        lines = [
-            (color, _series(curve, metric, name if len(shown) > 1 else "", number))
-            for color, (name, curve) in zip(tones, shown, strict=True)
-        ]
-        lines = [(color, rows) for color, rows in lines if rows]
-        if not lines:
-            continue
-        most = max(row["upper"] for _, rows in lines for row in rows)
-        last = max(row["x"] for _, rows in lines for row in rows)
-        at_last = severity_label(shown[0][1]["points"][last])
-        values = [
-            (rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last
-        ]
-        if len(shown) > 1:
-            title += f" at {at_last}: " + ", ".join(f"{name} {value}" for name, value in values[:3])
-        elif last and lines[0][1][0]["x"] == 0:
-            title += f": {number(lines[0][1][0]['y'])} without a shift, {values[0][1]} at {at_last}"
-        scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
-        up = axis(None, scale=scale, format="~f", tickCount=5)
-        text = caption("stress", metric)
-        out.append(_stress_figure(f"stress-{kind}-{metric}", title, text, lines, shown[0][1], up))
-    return out
+    truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
+    band = ("runs" if runs else "chance") if truth else "estimated"
+    return caption("stress", band, "rows", runs=runs)
+
+
+def _stress_metric(shown: Shown, name: str, metric: str, title: str) -> Figure | None:
+    """A metric of all models that have it."""
+    several = len(shown) > 1
+    tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
+    lines = [
+        (color, rows)
+        for color, (model, curve) in zip(tones, shown, strict=True)
+        if (rows := _series(curve, metric, model if several else "", number))
+    ]
+    if not lines:
+        return None
+    most = max(row["upper"] for _, rows in lines for row in rows)
+    last = max(row["x"] for _, rows in lines for row in rows)
+    at_last = severity_label(shown[0][1]["points"][last])
+    values = [
+        (rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last
+    ]
+    first = lines[0][1][0]
+    if several:
+        title += f" at {at_last}: " + ", ".join(f"{model} {value}" for model, value in values[:3])
+    elif last and first["x"] == 0:
+        title += f": {number(first['y'])} without a shift, {values[0][1]} at {at_last}"
+    scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
+    up, text = axis(None, scale=scale, format="~f", tickCount=5), caption("stress", metric)
+    return _stress_figure(f"{name}-{metric}", title, text, lines, shown[0][1], up)
 
 
 def _stress_figure(
@@ -576,23 +619,69 @@ def widths(result: Result) -> Figure | None:
     curve, now = width_steps(result), today(result)
     if len(curve) < 2 or (now is not None and not now["width"]):
         return None
-    drawn: list[
-        tuple[str, str, str]
-    ] = []  # lines that differ from those before; the plainest name stands for several
+    lines = _width_lines(curve)
+    banded = _all_have(curve, "narrowest") and _all_have(curve, "widest")
+    plot = Plot(*_width_axes(curve, now))
+    if banded:
+        rows = [
+            {"x": item["labels"], "lower": item["narrowest"], "upper": item["widest"]}
+            for item in curve
+        ]
+        look = {"color": BAND[QUIET], "opacity": 0.6}
+        plot.draw("area", rows, look, x="x", y="lower", y2="upper")
+    for key, _, color in lines:
+        plot.curve([{"x": item["labels"], "y": item[key]} for item in curve], color)
+    tips = []
+    for item in curve:
+        values = {name: points(item[key]) for key, name, _ in lines}
+        tips.append(
+            {"x": item["labels"], "tip": {"": f"{number(item['labels'])} labels", **values}}
+        )
+    plot.strips(tips)
+    if len(lines) > 1:
+        last = [{"label": name, "y": curve[-1][key], "c": color} for key, name, color in lines]
+        plot.names(last, _HEIGHT, gap=19, look=_LABEL)
+    if now is not None:
+        _mark_today(plot, now, curve)
+    shown = {key for key, _, _ in lines} if len(lines) > 1 else set()
+    text = caption(
+        "widths",
+        "read",
+        "random" in shown and "random",
+        "suggested" in shown and "suggested",
+        _all_have(curve, "widest") and "band",
+        accuracy=percent((result.get("outlook") or {}).get("accuracy")),
+        span="today's interval" if now else "the label-free interval",
+    )
+    return plot.figure("widths", _width_title(result, curve, now), text, height=_HEIGHT)
+
+
+def _all_have(curve: Rows, key: str) -> bool:
+    """Whether every step has a number under this key."""
+    return all(finite(item.get(key)) is not None for item in curve)
+
+
+def _width_lines(curve: Rows) -> list[tuple[str, str, str]]:
+    """Lines that differ from those before; the plainest name stands for several."""
+    lines: list[tuple[str, str, str]] = []
     for key, name, color in _LINES:
-        if all(finite(item.get(key)) is not None for item in curve) and not any(
-            all(abs(item[key] - item[other]) <= _SAME * item[other] for item in curve)
-            for other, _, _ in drawn
+        if _all_have(curve, key) and not any(
+            all(abs(item[key] - item[before]) <= _SAME * item[before] for item in curve)
+            for before, _, _ in lines
         ):
-            drawn.append((key, name, color))
-    drawn = [(drawn[0][0], "expected width", ACCENT)] if len(drawn) == 1 else drawn
+            lines.append((key, name, color))
+    return [(lines[0][0], "expected width", ACCENT)] if len(lines) == 1 else lines
+
+
+def _width_axes(curve: Rows, now: Result | None) -> tuple[Spec, Spec]:
+    """Logarithmic axes of labels and widths that hold all lines, the band and today."""
     keys = ("alone", "random", "suggested", "narrowest", "widest")
     seen = [item[key] for item in curve for key in keys if finite(item.get(key)) is not None]
     seen += [now["width"]] if now else []
-    counts = [curve[0]["labels"], curve[-1]["labels"]] + ([now["labels"]] if now else [])
-    marks = [mark for mark in _COUNTS if min(counts) <= mark <= min(max(counts), 1000)]
+    least, most = _label_range(curve, now)
+    marks = [mark for mark in _COUNTS if least <= mark <= min(most, 1000)]
     across = axis(
-        (min(counts) * 0.93, max(counts) * 1.04),
+        (least * 0.93, most * 1.04),
         title="labels in all",
         scale=_LOG,
         values=marks,
@@ -600,66 +689,36 @@ def widths(result: Result) -> Figure | None:
         grid=False,
     )
     low, high = max(min(seen) * 0.9, _FLOOR), min(max(seen) * 1.08, 1.0)
-    plot = Plot(across, axis((low, high), scale=_LOG, values=_WIDTHS, labelExpr=POINTS))
-    if all(finite(item.get(key)) is not None for item in curve for key in ("narrowest", "widest")):
-        rows = [
-            {"x": item["labels"], "lower": item["narrowest"], "upper": item["widest"]}
-            for item in curve
-        ]
-        plot.draw(
-            "area", rows, {"color": BAND[QUIET], "opacity": 0.6}, x="x", y="lower", y2="upper"
-        )
-    for key, _, color in drawn:
-        plot.curve([{"x": item["labels"], "y": item[key]} for item in curve], color)
-    plot.strips(
-        [
-            {
-                "x": o["labels"],
-                "tip": {
-                    "": f"{number(o['labels'])} labels",
-                    **{name: points(o[k]) for k, name, _ in drawn},
-                },
-            }
-            for o in curve
-        ]
-    )
-    if len(drawn) > 1:
-        last = [{"label": name, "y": curve[-1][key], "c": color} for key, name, color in drawn]
-        plot.names(last, _HEIGHT, gap=19, look=_LABEL)
-    if now is not None:
-        left = now["labels"] > math.sqrt(min(counts) * max(counts))  # the side where there is room
-        rows = [{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]
-        plot.draw("rule", rows, _DASHES, x="labels", y="width", y2=FOOT)
-        plot.draw("point", rows, {**DOT, "size": 110, "color": INK}, x="labels", y="width")
-        plot.words(rows, INK, x="labels", y="width", dx=-6 if left else 6, dy=18 if left else -16)
+    return across, axis((low, high), scale=_LOG, values=_WIDTHS, labelExpr=POINTS)
+
+
+def _label_range(curve: Rows, now: Result | None) -> tuple[float, float]:
+    """The fewest and the most labels of the chart."""
+    counts = [curve[0]["labels"], curve[-1]["labels"]] + ([now["labels"]] if now else [])
+    return min(counts), max(counts)
+
+
+def _mark_today(plot: Plot, now: Result, curve: Rows) -> None:
+    """Draw the labels and the width of today, the words on the side where there is room."""
+    left = now["labels"] > math.sqrt(math.prod(_label_range(curve, now)))
+    rows = [{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]
+    plot.draw("rule", rows, _DASHES, x="labels", y="width", y2=FOOT)
+    plot.draw("point", rows, {**DOT, "size": 110, "color": INK}, x="labels", y="width")
+    plot.words(rows, INK, x="labels", y="width", dx=-6 if left else 6, dy=18 if left else -16)
+
+
+def _width_title(result: Result, curve: Rows, now: Result | None) -> str:
+    """How many labels halve the interval, or what the suggested or the most labels would make of it."""
     half, count = halving(result), 0 if now else len(result.get("suggested") or [])
     if half is not None and now is not None:
-        title = (
+        return (
             f"About {number(half)} labels in all would halve the interval of {points(now['width'])}"
         )
-    else:
-        width = expected(result, count) if count else None
-        if width is None:
-            count = curve[-1]["labels"]
-            width = min(
-                entry for key, _, _ in _LINES if (entry := finite(curve[-1].get(key))) is not None
-            )
-        title = f"With {number(count)} labels the interval would be about {points(width)} wide"
-    shown = {key for key, _, _ in drawn} if len(drawn) > 1 else set()
-    banded = all(finite(item.get("widest")) is not None for item in curve)
-    parts = (
-        "read",
-        "random" in shown and "random",
-        "suggested" in shown and "suggested",
-        banded and "band",
-    )
-    text = caption(
-        "widths",
-        *parts,
-        accuracy=percent((result.get("outlook") or {}).get("accuracy")),
-        span="today's interval" if now else "the label-free interval",
-    )
-    return plot.figure("widths", title, text, height=_HEIGHT)
+    width = expected(result, count) if count else None
+    if width is None:
+        count, last = curve[-1]["labels"], (finite(curve[-1].get(key)) for key, _, _ in _LINES)
+        width = min(value for value in last if value is not None)
+    return f"With {number(count)} labels the interval would be about {points(width)} wide"
 
 
 # ------------------------------------------------------------------------------------------ the number of judges

@@ -141,48 +141,47 @@ _MOST_TASKS = 30
 def differences(result: Result) -> list[Figure]:
     """Each model's difference to the best one, and the difference that comes first by task; bright: beyond chance."""
     gap, called = result.get("difference") or {}, names(result)
-    a, b = (called.get(str(gap.get(side)), "") for side in "ab")
-    groups: dict[str, list[tuple[str, Result]]] = {}
-    if to_best := result.get("to_best"):
-        groups["to-best"] = [
-            (called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]
-        ]
-    tasks = [
-        (short(row["task"] or "-", _WIDEST), row["difference"]) for row in result.get("tasks") or []
-    ]
+    made, to_best, tasks = [], result.get("to_best"), result.get("tasks") or []
+    if to_best:
+        items = [(called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]]
+        title = f"Behind {called.get(str(to_best[0]['best']), '')}, the best one"
+        made.append(_differences("to-best", title, items, result))
     if tasks or not to_best:
-        tasks = [("all rows", gap), *tasks[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
-        groups["by-task"] = [
-            (name, item) for name, item in tasks if interval_of({"kind": "", **item})
-        ]
-    out, scores = [], gap.get("metric") == "mean_score"
-    for name, items in groups.items():
-        rows = []
-        for title, item in items:
-            words = [amount(gap, item[end], signed=True) for end in ("value", "lower", "upper")]
-            sure, row = item["lower"] > 0 or item["upper"] < 0, entry(title, item)
-            tip = {"": title, "difference": words[0], "interval": f"{words[1]} to {words[2]}"}
-            color = ACCENT if sure else QUIET
-            rows.append({**row, "label": words[0], "tip": tip, "color": color, "band": BAND[color]})
-        if not rows:
-            continue
-        ends = [0.0, *(row[end] for row in rows for end in ("lower", "upper"))]
-        room = 0.06 * (max(ends) - min(ends) or 1)
-        unit, factor = ("score", "") if scores else ("points of accuracy", " * 100")
-        label = f"format(datum.value{factor}, '+~g')"
-        across = axis(
-            [min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label
-        )
-        best = called.get(str(to_best[0]["best"]), "") if to_best else ""
-        title = (
-            f"Behind {best}, the best one"
-            if name == "to-best"
-            else f"{b} \N{MINUS SIGN} {a}, by task"
-        )
-        title = title if len(rows) > 1 else f"{b} \N{MINUS SIGN} {a}"
-        text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
-        out.append(categories(name, title, text, rows, axis_title=unit, lines=lines, across=across))
-    return out
+        items = [(short(task["task"] or "-", _WIDEST), task["difference"]) for task in tasks]
+        items = [("all rows", gap), *items[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
+        items = [(name, item) for name, item in items if interval_of({"kind": "", **item})]
+        made.append(_differences("by-task", "", items, result))
+    return [figure for figure in made if figure is not None]
+
+
+def _differences(
+    name: str, title: str, items: Sequence[tuple[str, Result]], result: Result
+) -> Figure | None:
+    """Differences with their intervals; None where there are none."""
+    gap, called = result.get("difference") or {}, names(result)
+    rows = [_difference_row(label, item, gap) for label, item in items]
+    if not rows:
+        return None
+    ends = [0.0, *(row[end] for row in rows for end in ("lower", "upper"))]
+    room = 0.06 * (max(ends) - min(ends) or 1)
+    scores = gap.get("metric") == "mean_score"
+    unit, factor = ("score", "") if scores else ("points of accuracy", " * 100")
+    label = f"format(datum.value{factor}, '+~g')"
+    across = axis([min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label)
+    a, b = (called.get(str(gap.get(side)), "") for side in "ab")
+    pair = f"{b} \N{MINUS SIGN} {a}"
+    title = (title or f"{pair}, by task") if len(rows) > 1 else pair
+    text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
+    return categories(name, title, text, rows, axis_title=unit, lines=lines, across=across)
+
+
+def _difference_row(title: str, item: Result, gap: Result) -> dict[str, Any]:
+    """A difference as a row of the chart, bright where it is more than chance."""
+    value, low, high = (amount(gap, item[end], signed=True) for end in ("value", "lower", "upper"))
+    color = ACCENT if item["lower"] > 0 or item["upper"] < 0 else QUIET
+    tip = {"": title, "difference": value, "interval": f"{low} to {high}"}
+    row = entry(title, item)
+    return {**row, "label": value, "tip": tip, "color": color, "band": BAND[color]}
 
 
 # ------------------------------------------------------------------------------------------ accuracy over coverage
@@ -252,35 +251,31 @@ def _lines(plot: Plot, rows: Rows, tip: Spec, height: float, *, hollow: str | No
     rows = sorted(rows, key=lambda row: row["c"] != QUIET)
     rows = [{**row, "w": 1.25 if row["c"] == QUIET else 2.5} for row in rows]
     over, shade = pointed("label")
-    flat = [{"flatten": [name for name, value in rows[0].items() if isinstance(value, list)]}]
-    of: Spec = {"more": {"transform": flat}, "x": "x", "detail": "label"}
+    flat = {"flatten": [name for name, value in rows[0].items() if isinstance(value, list)]}
+    flatten, dim = {"transform": [flat]}, shade(1.0, 0.1)
+
+    def draw(kind: str, look: Spec, **channels: Any) -> None:
+        """A layer over the flattened rows."""
+        plot.draw(kind, rows, {**look, "clip": True}, **channels, x="x", detail="label")
+
     if any("band" in row for row in rows):
-        plot.draw(
+        draw(
             "area",
-            rows,
-            {"clip": True},
+            {},
             where="isValid(datum.band)",
             y="lower",
             y2="upper",
             color="band",
             opacity=shade(0.55, 0.05),
-            **of,
+            more=flatten,
         )
-    dim = shade(1.0, 0.1)
-    plot.draw("line", rows, {"clip": True}, y="y", color="c", opacity=dim, size="w", **of)
+    draw("line", {}, y="y", color="c", opacity=dim, size="w", more=flatten)
     if hollow is not None:
         fill = {"condition": {"test": f"datum.{hollow}", "value": SURFACE}, **_TONE}
-        look = {"size": 28, "strokeWidth": 1.5, "clip": True}
-        plot.draw("point", rows, look, y="y", stroke="c", opacity=dim, fill=fill, **of)
-    of["more"] = {"transform": [*flat, tip], **over}
-    plot.draw(
-        "point",
-        rows,
-        {"size": 60, "filled": True, "opacity": 0, "clip": True},
-        y="y",
-        tooltip="tip",
-        **of,
-    )
+        look = {"size": 28, "strokeWidth": 1.5}
+        draw("point", look, y="y", stroke="c", opacity=dim, fill=fill, more=flatten)
+    unseen = {"size": 60, "filled": True, "opacity": 0}
+    draw("point", unseen, y="y", tooltip="tip", more={"transform": [flat, tip], **over})
     last = [{"label": row["label"], "y": row["y"][-1], "c": row["c"]} for row in rows]
     words = {"fontSize": narrow(10.5, 12), "limit": narrow(92, 200), **HALO}
     plot.names(last, height - 40, look=words, opacity=dim, detail="label")
@@ -291,14 +286,8 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     rows: Rows = []
     for model, name, tone in _each(result):
         if columns := curve_rows(_curve_of(model, domain)):
-            rows.append(
-                {
-                    "label": name,
-                    "c": tone,
-                    **({} if tone == QUIET else {"band": BAND[tone]}),
-                    **columns,
-                }
-            )
+            band = {} if tone == QUIET else {"band": BAND[tone]}
+            rows.append({"label": name, "c": tone, **band, **columns})
     if not rows:
         return None
     seen = [value for row in rows for value in row["y"]]
@@ -307,10 +296,8 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
         seen += [end for x, *ends in bands if x >= _STEADY for end in ends]
     on_target = domain == "target"
     up = shares(seen, title="estimated accuracy" if on_target else "accuracy of the answers")
-    plot, height = (
-        Plot(coverage_axis("rows answered, the most confident first"), up),
-        max(380, 16 * len(rows)),
-    )
+    plot = Plot(coverage_axis("rows answered, the most confident first"), up)
+    height = max(380, 16 * len(rows))
     percents = "format(datum.{} * 100, '.1f') + '\N{NO-BREAK SPACE}%'".format
     low = percents("lower").partition(" + ")[0]
     fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
@@ -318,45 +305,53 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     tip |= {"interval": f"{low} + '\N{EN DASH}' + {percents('upper')}"}
     tip |= {"confidence down to": f"isValid(datum.t) ? ({fine}) : '\N{EN DASH}'"}
     _lines(plot, rows, _tip(tip), height)
-    means: dict[str, tuple[float, float]] = {}
+    name, title = f"curves-{domain.replace('_', '-')}", _curves_title(result, domain)
+    text = f"{_curves_caption(result, domain)} {caption('curves', 'pointer')}"
+    return plot.figure(name, title, text, height=height, spoken=False)
+
+
+def _mean_accuracies(result: Result, domain: str) -> dict[str, tuple[float, float]]:
+    """The mean accuracy of each model over all coverages, and over the first ones."""
+    means = {}
     for model in result.get("models") or []:
         curve = _curve_of(model, domain)
         every = zip(curve.get("x") or [], curve.get("y") or [], strict=False)
         pairs = [(x, y) for x, y in every if finite(x) is not None and finite(y) is not None]
         if pairs:
             early = [y for x, y in pairs if x <= _FIRST + 1e-9] or [pairs[0][1]]
-            means[str(model.get("name"))] = (
-                sum(y for _, y in pairs) / len(pairs),
-                sum(early) / len(early),
-            )
-    where, called = (
-        "Estimated on the target" if on_target else capital(DOMAINS[domain]),
-        names(result),
-    )
-    top, first = (
-        max(means, key=lambda name: means[name][0]),
-        max(means, key=lambda name: means[name][1]),
-    )
-    title = f"{where} {called[top]} is the most accurate over all coverages"
+            mean = sum(y for _, y in pairs) / len(pairs)
+            means[str(model.get("name"))] = mean, sum(early) / len(early)
+    return means
+
+
+def _curves_title(result: Result, domain: str) -> str:
+    """Which model is the most accurate over all coverages, and whether another one is on the first rows."""
+    means, called = _mean_accuracies(result, domain), names(result)
+    where = "Estimated on the target" if domain == "target" else capital(DOMAINS[domain])
+    top = max(means, key=lambda name: means[name][0])
+    first = max(means, key=lambda name: means[name][1])
     if len(means) == 1:
-        title = f"{where} the mean accuracy over all coverages is {percent(means[top][0])}"
-    elif means[first][1] - means[top][1] >= _APART:
-        title += f", but on the first {percent(_FIRST, 0)} {called[first]} is"
-    else:
-        title += f": {percent(means[top][0])} on average"
-    item = _curve_of(drawn(result)[0], domain)
-    level = next(
-        (finite(curve.get("level")) for m in drawn(result) if (curve := _curve_of(m, domain))), None
-    )
-    parts = ("target", item.get("assumes") and "assumes") if on_target else ("read",)
-    words = {
-        "assumes": item.get("assumes"),
-        "kind": item.get("kind") or "",
-        "level": percent(level, 0),
-    }
-    text = f"{_read('curves', result, *parts, level is not None and 'bands', **words)} {caption('curves', 'pointer')}"
-    return plot.figure(
-        f"curves-{domain.replace('_', '-')}", title, text, height=height, spoken=False
+        return f"{where} the mean accuracy over all coverages is {percent(means[top][0])}"
+    title = f"{where} {called[top]} is the most accurate over all coverages"
+    if means[first][1] - means[top][1] >= _APART:
+        return f"{title}, but on the first {percent(_FIRST, 0)} {called[first]} is"
+    return f"{title}: {percent(means[top][0])} on average"
+
+
+def _curves_caption(result: Result, domain: str) -> str:
+    """How to read the curves, what they assume, and the level of their bands."""
+    curves = [_curve_of(model, domain) for model in drawn(result)]
+    first, level = curves[0], next((finite(curve.get("level")) for curve in curves if curve), None)
+    on_target = domain == "target"
+    return _read(
+        "curves",
+        result,
+        "target" if on_target else "read",
+        on_target and first.get("assumes") and "assumes",
+        level is not None and "bands",
+        assumes=first.get("assumes"),
+        kind=first.get("kind") or "",
+        level=percent(level, 0),
     )
 
 
@@ -428,77 +423,67 @@ def first_mistakes(result: Result) -> Figure | None:
     """The confidence a at which each model first errs, with its interval, in and out of its domain (Figure 2 of the
     paper); the lowest on top. The title says who errs last, and whether that stays so out of the domain.
     """
-    rows: Rows = []
-    for model, name, _ in _each(result):
-        for domain in domains(result):
-            of_model = score(model, domain, "disca")
-            value = finite(of_model.get("a"))
-            if value is None:
-                continue
-            ends = (of_model.get("intervals") or {}).get("a") or [value, value]
-            # A confidence is at most 1, whatever the bootstrap's arithmetic says.
-            low, high = (
-                None if (end := finite(item)) is None else min(max(end, 0.0), 1.0)
-                for item in ends[:2]
-            )
-            color = STYLES[domain][0]
-            tip = {"": name, DOMAINS[domain]: threshold(value)}
-            if low is not None and high is not None:
-                tip["interval"] = f"{threshold(low)}\N{EN DASH}{threshold(high)}"
-            if of_model.get("never_wrong"):
-                tip["note"] = "never wrong: the lowest confidence"
-            rows.append(
-                {
-                    "model": name,
-                    "a": value,
-                    "lower": value if low is None else low,
-                    "upper": value if high is None else high,
-                    "c": color,
-                    "band": BAND[color],
-                    "domain": domain,
-                    "text": threshold(value) if not _LAST < value < 1 else f"> {_LAST}",
-                    "tip": tip,
-                }
-            )
+    rows = [
+        row
+        for model, name, _ in _each(result)
+        for domain in domains(result)
+        if (row := _first_mistake(model, name, domain)) is not None
+    ]
     if not rows:
         return None
-    seen = [domain for domain in DOMAINS if any(row["domain"] == domain for row in rows)]
-    first_domain = sorted(
-        (row for row in rows if row["domain"] == seen[0]), key=lambda row: row["a"]
-    )
-    order = list(dict.fromkeys(row["model"] for row in (*first_domain, *rows)))
+    rows_of = {domain: [row for row in rows if row["domain"] == domain] for domain in DOMAINS}
+    rows_of = {domain: of_domain for domain, of_domain in rows_of.items() if of_domain}
+    first_domain, *others = rows_of.values()
+    lowest_first = sorted(first_domain, key=lambda row: row["a"])
+    order = list(dict.fromkeys(row["model"] for row in (*lowest_first, *rows)))
     domain_ends = _confidence_ends([row["lower"] for row in rows])
     across = axis(domain_ends, title="confidence a at the first mistake", tickCount=5)
     plot = Plot(across, names_axis((110, 210), order))
-    for domain in seen:
-        mine = [row for row in rows if row["domain"] == domain]
-        offset = {"yOffset": (-6 if domain == "in_domain" else 6) if len(seen) > 1 else 0}
+    for domain, of_domain in rows_of.items():
+        offset = {"yOffset": (-6 if domain == "in_domain" else 6) if others else 0}
         bar = {"strokeWidth": 6, "strokeCap": "round", "opacity": 1, **offset}
-        plot.draw("rule", mine, bar, x="lower", x2="upper", y="model", color="band")
-        plot.draw(
-            "text",
-            mine,
-            {"align": "left", "dx": 8, "fontSize": 11, **offset},
-            x=RIGHT,
-            y="model",
-            text="text",
-            color="c",
-        )
-        plot.draw(
-            "point", mine, {**DOT, "size": 80, **offset}, x="a", y="model", color="c", tooltip="tip"
-        )
-    first, other = (
-        min((r for r in rows if r["domain"] == d), key=lambda r: r["a"])
-        for d in (seen[0], seen[-1])
-    )
+        plot.draw("rule", of_domain, bar, x="lower", x2="upper", y="model", color="band")
+        look = {"align": "left", "dx": 8, "fontSize": 11, **offset}
+        plot.draw("text", of_domain, look, x=RIGHT, y="model", text="text", color="c")
+        dot = {**DOT, "size": 80, **offset}
+        plot.draw("point", of_domain, dot, x="a", y="model", color="c", tooltip="tip")
+    first = lowest_first[0]
     title = f"{first['model']} makes its first mistake at the lowest confidence, {threshold(first['a'])}"
-    if len(seen) > 1:
-        same = other["model"] == first["model"]
-        title += f"; out of domain {'it does too' if same else other['model'] + ' does'}"
-    height = 34 * len(order) if len(seen) > 1 else 26 * len(order)
-    return plot.figure(
-        "first-mistakes", title, caption("first-mistakes", "read"), height=height, spoken=False
+    if others:
+        name = min(others[-1], key=lambda row: row["a"])["model"]
+        title += f"; out of domain {'it does too' if name == first['model'] else f'{name} does'}"
+    height, text = (34 if others else 26) * len(order), caption("first-mistakes", "read")
+    return plot.figure("first-mistakes", title, text, height=height, spoken=False)
+
+
+def _first_mistake(model: Result, name: str, domain: str) -> dict[str, Any] | None:
+    """The confidence at which a model first errs in a domain, with its interval; None where it is not known."""
+    disca = score(model, domain, "disca")
+    value = finite(disca.get("a"))
+    if value is None:
+        return None
+    ends = (disca.get("intervals") or {}).get("a") or [value, value]
+    # A confidence is at most 1, whatever the bootstrap's arithmetic says.
+    low, high = (
+        None if (end := finite(item)) is None else min(max(end, 0.0), 1.0) for item in ends[:2]
     )
+    tip = {"": name, DOMAINS[domain]: threshold(value)}
+    if low is not None and high is not None:
+        tip["interval"] = f"{threshold(low)}\N{EN DASH}{threshold(high)}"
+    if disca.get("never_wrong"):
+        tip["note"] = "never wrong: the lowest confidence"
+    color = STYLES[domain][0]
+    return {
+        "model": name,
+        "a": value,
+        "lower": value if low is None else low,
+        "upper": value if high is None else high,
+        "c": color,
+        "band": BAND[color],
+        "domain": domain,
+        "text": f"> {_LAST}" if _LAST < value < 1 else threshold(value),
+        "tip": tip,
+    }
 
 
 def fluctuations(result: Result, domain: str) -> Figure | None:
@@ -569,9 +554,9 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
         else "curve"
     )
     of = caption("fluctuations", grid, count=settings.get("steps"))
-    text, own = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
+    text, apart = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
     name, height = f"fluctuations-{domain.replace('_', '-')}", 28 * len(rows) + 60
-    return plot.figure(name, title, text, height=height, spoken=False, resolve=own)
+    return plot.figure(name, title, text, height=height, spoken=False, resolve=apart)
 
 
 # ------------------------------------------------------------------------------------------ places by metric
@@ -598,37 +583,13 @@ def places(result: Result, domain: str) -> Figure | None:
     metrics = [name for name in METRICS if name in by_metric]
     if len(metrics) < 2 or len(shown) < 2:
         return None
-    fields = ("metric", "slot", "value", "firm", "text", "stable", "best")
-    by_model: dict[str, dict[str, list[Any]]] = {}
-    for at, metric in enumerate(metrics):
-        for slot, row in enumerate(
-            row for row in by_metric[metric] if str(row.get("model")) in shown
-        ):
-            columns = by_model.setdefault(str(row["model"]), {key: [] for key in fields})
-            held = (finite(row.get("stable")) or 0.0) >= _FIRM
-            cell = (
-                at,
-                slot,
-                number(row["value"], 4),
-                held,
-                f"{row.get('rank')}",
-                percent(row.get("stable"), 0),
-                percent(row.get("p_best"), 0),
-            )
-            for key, value in zip(fields, cell, strict=True):
-                columns[key].append(value)
+    by_model = _places_of(by_metric, metrics, list(shown))
     rows = [
         {"label": shown[name][0], "c": shown[name][1], **columns}
         for name, columns in by_model.items()
     ]
     rows.sort(key=lambda row: row["c"] != QUIET)
-    called, settings = dict(METRICS), result.get("settings") or {}
-    for name, setting, text in (
-        ("risk_at_coverage", "coverage", "risk at"),
-        ("coverage_at_risk", "risk", "cover at"),
-    ):
-        if finite(settings.get(setting)) is not None:
-            called[name] = f"{text} {given(settings[setting])}"
+    called = _called_with_settings(result)
     titles = json.dumps([called[name] for name in metrics])
     across = axis(
         [-0.35, len(metrics) - 0.65],
@@ -643,51 +604,84 @@ def places(result: Result, domain: str) -> Figure | None:
         labelAlign=narrow("'left'", "'center'"),
     )
     most = max(slot for row in rows for slot in row["slot"])
-    plot = Plot(
-        across,
-        {
-            "type": "quantitative",
-            "scale": {"domain": [most + 0.5, -0.5], "nice": False},
-            "axis": None,
-        },
+    scale = {"domain": [most + 0.5, -0.5], "nice": False}
+    plot = Plot(across, {"type": "quantitative", "scale": scale, "axis": None})
+    _draw_places(plot, rows, titles)
+    title, sentence = (
+        _places_title(result, domain),
+        _read("places", result, "read", firm=percent(_FIRM, 0)),
     )
+    name, height = f"places-{domain.replace('_', '-')}", 34 * len(shown)
+    return plot.figure(name, title, sentence, height=height, spoken=False)
+
+
+_PLACE = ("metric", "slot", "value", "firm", "text", "stable", "best")
+"""What is drawn of a place: of which metric, where, its value and rank, and how firm these are."""
+
+
+def _places_of(
+    by_metric: dict[str, list[dict[str, Any]]], metrics: Sequence[str], shown: Sequence[str]
+) -> dict[str, dict[str, list[Any]]]:
+    """The places of the models that are shown, as columns, by model."""
+    by_model: dict[str, dict[str, list[Any]]] = {}
+    for at, metric in enumerate(metrics):
+        ranked = [row for row in by_metric[metric] if str(row.get("model")) in shown]
+        for slot, row in enumerate(ranked):
+            columns = by_model.setdefault(str(row["model"]), {key: [] for key in _PLACE})
+            place = (
+                at,
+                slot,
+                number(row["value"], 4),
+                (finite(row.get("stable")) or 0.0) >= _FIRM,
+                f"{row.get('rank')}",
+                percent(row.get("stable"), 0),
+                percent(row.get("p_best"), 0),
+            )
+            for key, value in zip(_PLACE, place, strict=True):
+                columns[key].append(value)
+    return by_model
+
+
+def _called_with_settings(result: Result) -> dict[str, str]:
+    """What metrics are called, with the coverage or the risk that they are read at."""
+    called, settings = dict(METRICS), result.get("settings") or {}
+    for name, setting, text in (
+        ("risk_at_coverage", "coverage", "risk at"),
+        ("coverage_at_risk", "risk", "cover at"),
+    ):
+        if finite(settings.get(setting)) is not None:
+            called[name] = f"{text} {given(settings[setting])}"
+    return called
+
+
+def _draw_places(plot: Plot, rows: Rows, titles: str) -> None:
+    """Draw a line for each model through its places, discs with the rank, filled where it is firm, and the names."""
     over, shade = pointed("label", near=False)
-    of: Spec = {
-        "more": {"transform": [{"flatten": list(fields)}]},
-        "x": "metric",
-        "y": "slot",
-        "detail": "label",
-    }
-    dim, size = shade(1.0, 0.15), narrow(250, 430)
+    dim, size, flat = shade(1.0, 0.15), narrow(250, 430), {"flatten": list(_PLACE)}
+
+    def draw(kind: str, look: Spec, more: Spec | None = None, **channels: Any) -> None:
+        """A layer over the flattened rows."""
+        more = more or {"transform": [flat]}
+        plot.draw(kind, rows, look, more=more, **channels, x="metric", y="slot", detail="label")
+
     width = {"condition": {"test": f"datum.c === '{QUIET}'", "value": 1.75}, "value": 3}
-    plot.draw("line", rows, {}, color="c", size=width, opacity=dim, **of)
+    draw("line", {}, color="c", size=width, opacity=dim)
     # An opaque disc below: a faded dot would let the lines through.
-    plot.draw("point", rows, {"filled": True, "size": size, "opacity": 1, "color": SURFACE}, **of)
+    draw("point", {"filled": True, "size": size, "opacity": 1, "color": SURFACE})
     fill = {"condition": {"test": "datum.firm", **_TONE}, "value": SURFACE}
-    plot.draw(
-        "point", rows, {"size": size, "strokeWidth": 2}, stroke="c", fill=fill, opacity=dim, **of
-    )
+    draw("point", {"size": size, "strokeWidth": 2}, stroke="c", fill=fill, opacity=dim)
     ink = {"condition": {"test": "datum.firm", "value": SURFACE}, "value": INK}
-    plot.draw(
-        "text",
-        rows,
-        {"fontWeight": 700, "fontSize": narrow(10, 12)},
-        text="text",
-        color=ink,
-        opacity=dim,
-        **of,
-    )
+    look: Spec = {"fontWeight": 700, "fontSize": narrow(10, 12)}
+    draw("text", look, text="text", color=ink, opacity=dim)
     tip = {
         "": f"datum.label + ', ' + {titles}[datum.metric]",
         "value": "datum.value",
         "rank": "datum.text",
-    }
-    tip |= {
         "same rank in": "datum.stable + ' of replicates'",
         "best in": "datum.best + ' of replicates'",
     }
-    of["more"] = {"transform": [{"flatten": list(fields)}, _tip(tip)], **over}
-    plot.draw("point", rows, {"filled": True, "size": size}, tooltip="tip", opacity=0, **of)
+    unseen, more = {"filled": True, "size": size}, {"transform": [flat, _tip(tip)], **over}
+    draw("point", unseen, more, tooltip="tip", opacity=0)
     last = [
         {"label": r["label"], "slot": r["slot"][-1], "c": MUTED if r["c"] == QUIET else r["c"]}
         for r in rows
@@ -700,22 +694,22 @@ def places(result: Result, domain: str) -> Figure | None:
         "limit": narrow(92, 210),
     }
     plot.draw("text", last, look, x=RIGHT, y="slot", text="label", opacity=dim, color="c")
-    title = f"{capital(DOMAINS[domain])}: the place of each model by each metric"
-    if {"auc_coverage", "disca"} <= set(by_metric):
-        total = (many := len(result.get("models") or [])) * (many - 1) // 2
-        of_both = [
-            row
-            for row in result.get("disagreements") or []
-            if row.get("domain") == domain
-            and {*(row.get("metrics") or [])} == {"auc_coverage", "disca"}
-        ]
-        parted = len(of_both[-1].get("pairs") or []) if of_both else 0
-        which = "the two models" if total == 1 else f"{parted} of {number(total)} pairs of models"
-        order = (
-            f"put {which} in a different order" if parted else "put all models in the same order"
-        )
-        title = f"{capital(DOMAINS[domain])} AUC and DiSCA {order}"
-    sentence, height = _read("places", result, "read", firm=percent(_FIRM, 0)), 34 * len(shown)
-    return plot.figure(
-        f"places-{domain.replace('_', '-')}", title, sentence, height=height, spoken=False
-    )
+
+
+def _places_title(result: Result, domain: str) -> str:
+    """In how many pairs of models AUC and DiSCA disagree, where both are there."""
+    where, both = capital(DOMAINS[domain]), {"auc_coverage", "disca"}
+    if not both <= set(rankings(result, domain)):
+        return f"{where}: the place of each model by each metric"
+    many = len(result.get("models") or [])
+    total = many * (many - 1) // 2
+    of_both = [
+        row
+        for row in result.get("disagreements") or []
+        if row.get("domain") == domain and {*(row.get("metrics") or [])} == both
+    ]
+    parted = len(of_both[-1].get("pairs") or []) if of_both else 0
+    if not parted:
+        return f"{where} AUC and DiSCA put all models in the same order"
+    which = "the two models" if total == 1 else f"{parted} of {number(total)} pairs of models"
+    return f"{where} AUC and DiSCA put {which} in a different order"

@@ -80,90 +80,26 @@ def _along(
 ) -> Plot:
     """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes."""
     numbers = [line for line in levels if line[1] is not None]
-    values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [
-        line[1] for line in numbers
-    ]
-    wide = [row for row in rows if "wide_lower" in row]
-    values += [row[key] for row in wide for key in ("wide_lower", "wide_upper")]
     small, few = up is not None, len(rows) <= _FEW
-    span, most = [rows[0]["start"], rows[-1]["end"]], 4 if small else 7
-    look: Spec = {"grid": False, "labelOverlap": "greedy", "labelSeparation": 12}
-    if dated:
-        days = (span[1] - span[0]) / _DAY
-        monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", row["tip"][""]) for row in rows)
-        form = "%b %Y" if monthly or days >= 300 else "%d %b"
-        form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else form
-        # Of few months Vega would name weeks between them.
-        look["tickCount"] = (
-            {"interval": "month", "step": 1} if monthly and days < 31 * most else most
-        )
-        scale = {"type": "utc", "domain": span, "nice": False}
-        across: Spec = {
-            "type": "temporal",
-            "scale": scale,
-            "axis": {"title": None, **look, "format": form},
-        }
-    else:
-        look |= {
-            "values": [row["middle"] for row in rows],
-            "labelExpr": "format(datum.value + 0.5, '.0f')",
-        }
-        across = axis(span, title="chunk", **look)
-    plot = Plot(across, up or shares(values, most=5))
+    across = _time_axis(rows, 4 if small else 7) if dated else _places_axis(rows)
+    plot = Plot(across, up or shares(_seen(rows, numbers), most=5))
     if runs:
-        plot.draw(
-            "rule",
-            rows,
-            {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3},
-            x="middle",
-            y="lower",
-            y2="upper",
-        )
+        bar = {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3}
+        plot.draw("rule", rows, bar, x="middle", y="lower", y2="upper")
     else:
-        if wide:
-            pale = {"color": BAND[QUIET], "opacity": 0.42}
-            plot.draw("bar", wide, pale, x="start", x2="end", y="wide_lower", y2="wide_upper")
-        look = {
-            "color": BAND[ACCENT],
-            "stroke": SURFACE,
-            "strokeWidth": (1 if small else 1.5) if few else 0,
-        }
-        plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
+        _draw_bands(plot, rows, rim=(1 if small else 1.5) if few else 0)
     # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
     for label, value, color in numbers:
         left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
         above = len(numbers) < 2 or value >= max(line[1] for line in numbers)
-        plot.level(
-            value, color, "" if small else f"{label} {percent(value)}", left=left, above=above
-        )
+        words = "" if small else f"{label} {percent(value)}"
+        plot.level(value, color, words, left=left, above=above)
     plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
-    size = 70 if few else 12
     if not small:
-        plot.draw(
-            "point",
-            rows,
-            {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2},
-            x="middle",
-            y="value",
-        )
-        for sign, color in (("ended", QUIET), ("alarm", REFERENCE)):
-            ring = {
-                "size": size + 130,
-                "filled": False,
-                "color": color,
-                "opacity": 1,
-                "strokeWidth": 2.5,
-            }
-            if any(row[sign] for row in rows):
-                plot.draw("point", rows, ring, where=f"datum.{sign}", x="middle", y="value")
-    diamond = {
-        **DOT,
-        "shape": "diamond",
-        "size": 70 if small else 130 if few else 40,
-        "color": TRUTH,
-        "strokeWidth": 2,
-    }
+        _draw_points(plot, rows, size=70 if few else 12)
     if any(row["truth"] is not None for row in rows):
+        size = 70 if small else 130 if few else 40
+        diamond = {**DOT, "shape": "diamond", "size": size, "color": TRUTH, "strokeWidth": 2}
         plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
     if runs:
         look = {"opacity": 0, "strokeWidth": 20 if few else 3}
@@ -171,6 +107,64 @@ def _along(
     else:
         plot.strips(rows, "start", "end")
     return plot
+
+
+def _seen(rows: Rows, levels: Sequence[Line]) -> list[Any]:
+    """All values that the vertical axis has to hold."""
+    values = [row[key] for row in rows for key in ("lower", "upper", "truth")]
+    wide = [row[key] for row in _with_wide(rows) for key in ("wide_lower", "wide_upper")]
+    return [*values, *(line[1] for line in levels), *wide]
+
+
+def _with_wide(rows: Rows) -> Rows:
+    """The rows that have a band which has not heard of own history."""
+    return [row for row in rows if "wide_lower" in row]
+
+
+_TIME: Spec = {"grid": False, "labelOverlap": "greedy", "labelSeparation": 12}
+
+
+def _time_axis(rows: Rows, most: int) -> Spec:
+    """An axis of times whose labels are as fine as its span asks for, with so many ticks at most."""
+    span = [rows[0]["start"], rows[-1]["end"]]
+    days = (span[1] - span[0]) / _DAY
+    monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", row["tip"][""]) for row in rows)
+    form = "%b %Y" if monthly or days >= 300 else "%d %b"
+    form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else form
+    # Of few months Vega would name weeks between them.
+    count = {"interval": "month", "step": 1} if monthly and days < 31 * most else most
+    return {
+        "type": "temporal",
+        "scale": {"type": "utc", "domain": span, "nice": False},
+        "axis": {"title": None, **_TIME, "tickCount": count, "format": form},
+    }
+
+
+def _places_axis(rows: Rows) -> Spec:
+    """An axis of chunks without dates, counted from 1."""
+    span, places = [rows[0]["start"], rows[-1]["end"]], [row["middle"] for row in rows]
+    label = "format(datum.value + 0.5, '.0f')"
+    return axis(span, title="chunk", **_TIME, values=places, labelExpr=label)
+
+
+def _draw_bands(plot: Plot, rows: Rows, rim: float) -> None:
+    """Draw the interval of each row, over the one that has not heard of own history."""
+    if wide := _with_wide(rows):
+        pale = {"color": BAND[QUIET], "opacity": 0.42}
+        plot.draw("bar", wide, pale, x="start", x2="end", y="wide_lower", y2="wide_upper")
+    look = {"color": BAND[ACCENT], "stroke": SURFACE, "strokeWidth": rim}
+    plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
+
+
+def _draw_points(plot: Plot, rows: Rows, size: float) -> None:
+    """Draw the value of each row, in a ring where there is or was an alarm."""
+    dot = {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2}
+    plot.draw("point", rows, dot, x="middle", y="value")
+    for sign, color in (("ended", QUIET), ("alarm", REFERENCE)):
+        ring = {"size": size + 130, "filled": False, "color": color, "opacity": 1}
+        ring["strokeWidth"] = 2.5
+        if any(row[sign] for row in rows):
+            plot.draw("point", rows, ring, where=f"datum.{sign}", x="middle", y="value")
 
 
 # ------------------------------------------------------------------------------------------ chunks
@@ -183,39 +177,41 @@ def chunks(result: Result) -> Figure | None:
         return None
     shown = every[-MOST:]
     spans, dated = _spans(shown)
+    rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, shown, strict=True)]
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
-    names = {
-        id(item): str(item.get("name") or f"the chunk from {item.get('start')}") for item in every
-    }
-    rows = []
-    for span, entry in zip(spans, shown, strict=True):
-        headline, fell = entry["headline"], entry.get("fell") or {}
-        tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
-        row = _row(
-            tip,
-            span,
-            {**headline, "rows": entry.get("rows")},
-            best(entry.get("truth")).get("value"),
-        )
-        row["tip"] |= {"fell": fall_text(fell)} if fell else {}
-        wide, told = _without_history(headline)
-        row["tip"] |= told
-        rows.append({**row, **wide, "alarm": bool(fell.get("alarm"))})
-    lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
-    title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
-    if accuracy is not None and not any(item.get("fell") for item in every):
-        below = sum((finite(item["headline"].get("upper")) or 1) < accuracy for item in every)
+    lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
+    title = f"Lowest in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
+    if accuracy is not None and not any(chunk.get("fell") for chunk in every):
+        below = sum((finite(chunk["headline"].get("upper")) or 1) < accuracy for chunk in every)
         title += f"; {below} of {len(every)} chunks lie wholly below the reference"
     of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
-    truths = any(best(item.get("truth")) for item in every)
-    raised = any((item.get("fell") or {}).get("alarm") for item in every)
-    of = "next rows of the file" if of_rows else "rows of one stretch of time"
-    taught = any("wide_lower" in row for row in rows)
-    parts = ("read", taught and "history", truths and "truths", raised and "alarms")
-    text = caption("chunks", *parts, of=of)
-    return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure(
-        "chunks", title, text, height=_HEIGHT
+    text = caption(
+        "chunks",
+        "read",
+        bool(_with_wide(rows)) and "history",
+        any(best(chunk.get("truth")) for chunk in every) and "truths",
+        any((chunk.get("fell") or {}).get("alarm") for chunk in every) and "alarms",
+        of="next rows of the file" if of_rows else "rows of one stretch of time",
     )
+    plot = _along(rows, dated, [("reference", accuracy, REFERENCE)])
+    return plot.figure("chunks", title, text, height=_HEIGHT)
+
+
+def _chunk_name(chunk: Result) -> str:
+    """What a chunk is called."""
+    return str(chunk.get("name") or f"the chunk from {chunk.get('start')}")
+
+
+def _estimate_row(span: tuple[float, float], chunk: Result) -> Spec:
+    """The estimate of a chunk in its stretch of time."""
+    headline, fell = chunk["headline"], chunk.get("fell") or {}
+    tip = {"": _chunk_name(chunk), "estimate": percent(headline["value"])}
+    truth = best(chunk.get("truth")).get("value")
+    row = _row(tip, span, {**headline, "rows": chunk.get("rows")}, truth)
+    row["tip"] |= {"fell": fall_text(fell)} if fell else {}
+    wide, told = _without_history(headline)
+    row["tip"] |= told
+    return {**row, **wide, "alarm": bool(fell.get("alarm"))}
 
 
 def _without_history(headline: Result) -> tuple[Spec, Spec]:
@@ -301,53 +297,55 @@ def levels(job: Result) -> list[Line]:
 
 def newest(job: Result, index: int) -> Figure | None:
     """Chunks along their time; where there are none, the target (not its slices) along the time of the runs."""
-    by_chunk, dated = cut_of(job) == "chunk", True
-    rows = []
-    if by_chunk:
-        parts = shown_parts(job)
-        spans, dated = _spans(parts)
-        for span, part in zip(spans, parts, strict=True):
-            raised = part.get("alarms") or []
-            standing = [entry for entry in raised if entry.get("stands")]
-            tip = {"": str(part.get("name")), "estimate": percent(part["value"])}
-            row = _row(tip, span, part, (part.get("truth") or {}).get("value"))
-            row["tip"] |= {"estimated": f"{str(part.get('at'))[:10]}, run {part.get('run')}"}
-            if raised:
-                since = min(str(entry.get("since"))[:10] for entry in standing or raised)
-                row["tip"] |= {"alarm": f"since {since}" if standing else "ended"}
-            rows.append({**row, "alarm": bool(standing), "ended": bool(raised) and not standing})
-    else:
-        target = next(iter(shown_parts(job, "target")), {})
-        seen = [
-            entry for entry in target.get("seen") or [] if finite(entry.get("value")) is not None
-        ][-MOST:]
-        runs = {entry.get("number"): entry for entry in job.get("runs") or []}
-        times = [datetime.fromisoformat(str(entry["at"])).timestamp() * 1000 for entry in seen]
-        room = (0.04 * (times[-1] - times[0]) or _DAY / 2) if times else 0.0
-        for item, time in zip(seen, times, strict=True):
-            run = runs.get(item.get("run")) or {}
-            alarm = bool(run.get("alarms"))
-            rows.append(
-                _row(
-                    _run_tip(item), (time - room, time + room), item, run.get("truth"), alarm=alarm
-                )
-            )
+    by_chunk = cut_of(job) == "chunk"
+    rows, dated = _chunk_rows(job) if by_chunk else (_run_rows(job), True)
     if not rows:
         return None
     lowest = min(rows, key=lambda row: float(row["value"]))
     title = f"Lowest in {lowest['tip']['']}: {percent(lowest['value'])}"
-    raised_by, what = sum(row["alarm"] for row in rows), "chunk" if by_chunk else "run"
-    title += (
-        f"; {raised_by} of {len(rows)} {what}{'' if len(rows) == 1 else 's'} with an alarm"
-        if raised_by
-        else ""
-    )
+    raised_by = sum(row["alarm"] for row in rows)
+    if raised_by:
+        what = f"{'chunk' if by_chunk else 'run'}{'' if len(rows) == 1 else 's'}"
+        title += f"; {raised_by} of {len(rows)} {what} with an alarm"
     truth, ended = any(row["truth"] is not None for row in rows), any(row["ended"] for row in rows)
     read, late, rings = ("chunks", "late", "stand") if by_chunk else ("runs", "then", "raised")
     text = caption("history", read, truth and late, raised_by and rings, ended and "ended")
-    return _along(rows, dated, levels(job), runs=not by_chunk).figure(
-        f"history-{index}", title, text, height=_HEIGHT
-    )
+    plot = _along(rows, dated, levels(job), runs=not by_chunk)
+    return plot.figure(f"history-{index}", title, text, height=_HEIGHT)
+
+
+def _chunk_rows(job: Result) -> tuple[Rows, bool]:
+    """The newest estimate of each chunk, with its alarms; and whether the chunks have dates."""
+    parts, rows = shown_parts(job), []
+    spans, dated = _spans(parts)
+    for span, part in zip(spans, parts, strict=True):
+        raised = part.get("alarms") or []
+        standing = [entry for entry in raised if entry.get("stands")]
+        tip = {"": str(part.get("name")), "estimate": percent(part["value"])}
+        ended = bool(raised) and not standing
+        truth = (part.get("truth") or {}).get("value")
+        row = _row(tip, span, part, truth, alarm=bool(standing), ended=ended)
+        row["tip"] |= {"estimated": f"{str(part.get('at'))[:10]}, run {part.get('run')}"}
+        if raised:
+            since = min(str(entry.get("since"))[:10] for entry in standing or raised)
+            row["tip"] |= {"alarm": f"since {since}" if standing else "ended"}
+        rows.append(row)
+    return rows, dated
+
+
+def _run_rows(job: Result) -> Rows:
+    """The estimates of the target as a whole, run by run."""
+    target = next(iter(shown_parts(job, "target")), {})
+    seen = [item for item in target.get("seen") or [] if finite(item.get("value")) is not None]
+    seen = seen[-MOST:]
+    runs = {entry.get("number"): entry for entry in job.get("runs") or []}
+    times = [datetime.fromisoformat(str(entry["at"])).timestamp() * 1000 for entry in seen]
+    room, rows = (0.04 * (times[-1] - times[0]) or _DAY / 2) if times else 0.0, []
+    for item, time in zip(seen, times, strict=True):
+        run, span = runs.get(item.get("run")) or {}, (time - room, time + room)
+        alarm = bool(run.get("alarms"))
+        rows.append(_row(_run_tip(item), span, item, run.get("truth"), alarm=alarm))
+    return rows
 
 
 def _run_tip(item: Result) -> dict[str, str]:
@@ -381,13 +379,16 @@ def changes(job: Result, index: int) -> list[Figure]:
         text += "" if truth is None else f"; truth {percent(truth)}"
         runs = sorted({int(row["x"]) for row in rows})
         # Named one by one: of few runs Vega would name halves between them.
-        look = {
-            "grid": False,
-            "values": runs[:: -(-len(runs) // _MOST_TICKS)],
-            "format": "d",
-            "labelOverlap": "greedy",
-        }
-        plot = Plot(axis(None, title="run", scale={"padding": 6}, **look), up)
+        across = axis(
+            None,
+            title="run",
+            scale={"padding": 6},
+            grid=False,
+            values=runs[:: -(-len(runs) // _MOST_TICKS)],
+            format="d",
+            labelOverlap="greedy",
+        )
+        plot = Plot(across, up)
         if truth is not None:
             plot.level(truth, TRUTH)
         plot.curve(rows, ACCENT, band=1, size=34, strokeWidth=2)
