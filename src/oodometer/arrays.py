@@ -174,14 +174,8 @@ def as_numpy(value: Any) -> Array:
             value = value.to_numpy()
         elif hasattr(value, "toarray") and hasattr(value, "nnz"):
             raise InputError("a dense array", got="a sparse one", remedy="call toarray()")
-        elif isinstance(value, (list, tuple)) and any(
-            issubclass(t, _masked_array()) for t in {*map(type, value)}
-        ):
-            # numpy would drop their masks
-            bare = [
-                _unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in value
-            ]
-            value = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
+        elif isinstance(value, (list, tuple)):
+            value = _with_masks(value)
     if isinstance(value, _masked_array()):
         value = _unmasked(value)
     array = np.asarray(value)
@@ -190,6 +184,14 @@ def as_numpy(value: Any) -> Array:
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array
+
+
+def _with_masks(cells: Any) -> Any:
+    """A list whose masked arrays are lists with None, as numpy would drop their masks."""
+    if not any(issubclass(t, _masked_array()) for t in {*map(type, cells)}):
+        return cells
+    bare = [_unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in cells]
+    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
 
 
 def _masked_array() -> Any:

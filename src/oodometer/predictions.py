@@ -369,12 +369,11 @@ class Predictions:
             **{name: self._picked_field(name, pick) for name in self.fields},
         )
 
-    def _picked_field(self, name: str, pick: Any) -> Array | Ragged:
+    def _picked_field(self, name: str, pick: Any) -> Any:
         value = getattr(self, name)
         if isinstance(value, Ragged):
             return value.take(np.arange(self.rows)[pick] if isinstance(pick, slice) else pick)
-        picked: Array = value[(slice(None),) * FIELDS[name].sample + (pick,)]
-        return picked
+        return value[(slice(None),) * FIELDS[name].sample + (pick,)]
 
     def _picked_cache(self, pick: Any) -> dict[str, Any]:
         """What is known of the picked rows without working it out again."""

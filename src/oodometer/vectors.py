@@ -93,20 +93,7 @@ def given_pair(
     >>> list(given_pair([0, 1], [0.2, 0.9]))
     ['label', 'prob_1', 'classes']
     """
-    vectors = _vector(first), _vector(second)
-    turned = not _are_classes(vectors[0])
-    y, p, label, cells = (second, first, *vectors[::-1]) if turned else (first, second, *vectors)
-    if model := next((value for value in (p, y) if hasattr(value, "predict")), None):
-        call = "(y, model.predict_proba(X), model.predict_proba(X_target)), or what model.predict gives"
-        raise UsageError(
-            f"expected what a model predicts, got a {type(model).__name__} itself; give {call}"
-        )
-    if label is None or not _are_classes(label):
-        expected = "labels of shape (n,) and probabilities of shape (n, K), or (n,) of the second of two classes"
-        remedy = "a table that holds its labels as a column goes alone: estimate(reference, target), fit(reference)"
-        raise UsageError(f"expected {expected}, got {_shape(first)} and {_shape(second)}; {remedy}")
-    if hasattr(y, "reindex") and hasattr(p, "reindex"):
-        index_of({"labels": y, "probabilities": p})  # refused where they speak of other rows
+    p, cells, label = _told_apart(first, second)
     label = label.astype(np.int64) if label.dtype.kind == "b" else label
     seen = find_classes({"label": label}) if classes is None else named_classes(classes)
     table = _named_columns(p, seen, may_be_file=cells is None)
@@ -129,6 +116,25 @@ def given_pair(
         seen = _classes_of_columns(matrix.shape[1], seen)
     _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
     return {"label": label, "probabilities": matrix, "classes": seen}
+
+
+def _told_apart(first: Any, second: Any) -> tuple[Any, Array | None, Array]:
+    """What a model says, its cells where they have one axis, and the labels; `UsageError` where there are none."""
+    vectors = _vector(first), _vector(second)
+    turned = not _are_classes(vectors[0])
+    y, p, label, cells = (second, first, *vectors[::-1]) if turned else (first, second, *vectors)
+    if model := next((value for value in (p, y) if hasattr(value, "predict")), None):
+        call = "(y, model.predict_proba(X), model.predict_proba(X_target)), or what model.predict gives"
+        raise UsageError(
+            f"expected what a model predicts, got a {type(model).__name__} itself; give {call}"
+        )
+    if label is None or not _are_classes(label):
+        expected = "labels of shape (n,) and probabilities of shape (n, K), or (n,) of the second of two classes"
+        remedy = "a table that holds its labels as a column goes alone: estimate(reference, target), fit(reference)"
+        raise UsageError(f"expected {expected}, got {_shape(first)} and {_shape(second)}; {remedy}")
+    if hasattr(y, "reindex") and hasattr(p, "reindex"):
+        index_of({"labels": y, "probabilities": p})  # refused where they speak of other rows
+    return p, cells, label
 
 
 def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> dict[str, Any] | None:
