@@ -135,20 +135,7 @@ class Predictions:
         >>> Predictions.from_arrays(prediction=[1, 0], label=[1, 1]).accuracy
         0.5
         """
-        unknown = set(arrays) - set(FIELDS)
-        if unknown:
-            got = ", ".join(sorted(unknown))
-            raise InputError(
-                f"fields among {', '.join(FIELDS)}", got=got, remedy="rename the arrays"
-            )
-        given = {k: v for k, v in arrays.items() if v is not None}
-        if not given:
-            raise InputError(
-                "at least one field",
-                got="none",
-                remedy=f"give one of {', '.join(FIELDS)}",
-                file=source,
-            )
+        given = _given_fields(arrays, source)
         try:
             if any(hasattr(value, "reindex") for value in given.values()):
                 index_of(given)  # whose rows belong together
@@ -481,6 +468,19 @@ class Predictions:
             _cache=_joined_cache([part._cache for part in parts]),
             **{name: _joined_field(name, parts) for name in FIELDS},
         )
+
+
+def _given_fields(arrays: Mapping[str, Any], source: str | None) -> dict[str, Any]:
+    """The arrays that are not None, at least one; `InputError` for names that are no fields."""
+    unknown = set(arrays) - set(FIELDS)
+    if unknown:
+        expected, got = f"fields among {', '.join(FIELDS)}", ", ".join(sorted(unknown))
+        raise InputError(expected, got=got, remedy="rename the arrays")
+    given = {name: value for name, value in arrays.items() if value is not None}
+    if not given:
+        remedy = f"give one of {', '.join(FIELDS)}"
+        raise InputError("at least one field", got="none", remedy=remedy, file=source)
+    return given
 
 
 def _check_axis_names(axis: str, names: tuple[str, ...], arrays: Mapping[str, Any]) -> None:

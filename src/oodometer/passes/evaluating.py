@@ -401,16 +401,8 @@ def plan_evaluation(
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or not (first.can_be_judged or first.has("score")):
         raise _no_truth(source)
-    used: list[Metric[Any, Any]] = []
-    skipped: list[Skipped] = []
-    for metric in chosen if scale is None else on_scale(chosen, scale, False):
-        reason = guarded(metric.name, metric, partial(_why_not, metric, first, cluster, asked))
-        why = reason.why if isinstance(reason, Failed) else reason
-        if why is None:
-            used.append(metric)
-        elif asked or (not metric.quiet and first.can_be_judged):
-            # of scores alone nothing else is expected
-            skipped.append(Skipped(metric.name, why))
+    metrics = chosen if scale is None else on_scale(chosen, scale, False)
+    used, skipped = _applicable(metrics, first, cluster, asked)
     sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
     by_id = cluster is None and KEY in first.columns
     dependent = KEY if by_id else cluster
@@ -432,6 +424,23 @@ def plan_evaluation(
         asked=asked,
     )
     return plan, skipped
+
+
+def _applicable(
+    metrics: Sequence[Metric[Any, Any]], first: Predictions, cluster: str | None, asked: bool
+) -> tuple[list[Metric[Any, Any]], list[Skipped]]:
+    """The metrics that a source can feed that begins so, and why others cannot be, where that is worth a word."""
+    used: list[Metric[Any, Any]] = []
+    skipped: list[Skipped] = []
+    for metric in metrics:
+        reason = guarded(metric.name, metric, partial(_why_not, metric, first, cluster, asked))
+        why = reason.why if isinstance(reason, Failed) else reason
+        if why is None:
+            used.append(metric)
+        elif asked or (not metric.quiet and first.can_be_judged):
+            # of scores alone nothing else is expected
+            skipped.append(Skipped(metric.name, why))
+    return used, skipped
 
 
 def _fields_read(

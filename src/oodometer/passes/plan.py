@@ -545,6 +545,26 @@ def _fit_method(
     return method
 
 
+def _fit_all(
+    record: Predictions,
+    calibrated: Predictions,
+    methods: Sequence[str],
+    target_accuracies: Sequence[float] | None,
+    level: float,
+    seed: int,
+) -> tuple[RiskCoverage | None, dict[str, Estimator | Skipped]]:
+    """The curve and the methods, fitted side by side where there are many rows."""
+    jobs: list[Callable[[], Any]] = [
+        partial(_fit_curve, record, target_accuracies, level, seed),
+        *(partial(_fit_method, name, record, calibrated, level, seed) for name in methods),
+    ]
+    # the long ones first, so that no core waits for one that began last
+    order = sorted(range(len(jobs)), key=lambda i: i > 0 and methods[i - 1] not in _LONG)
+    threads = record.rows >= _THREADED_ROWS
+    done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
+    return done[0], {name: done[i] for i, name in enumerate(methods, 1)}
+
+
 def fit_plan(
     record: Predictions,
     methods: Sequence[str] | None = None,
@@ -570,15 +590,9 @@ def fit_plan(
         dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())])
     )
 
-    jobs: list[Callable[[], Any]] = [
-        partial(_fit_curve, record, target_accuracies, level, seed),
-        *(partial(_fit_method, name, record, calibrated, level, seed) for name in names_asked),
-    ]
-    # the long ones first, so that no core waits for one that began last
-    order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
-    threads = record.rows >= _THREADED_ROWS
-    done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
-    fitted_curve, results = done[0], {name: done[i] for i, name in enumerate(names_asked, 1)}
+    fitted_curve, results = _fit_all(
+        record, calibrated, names_asked, target_accuracies, level, seed
+    )
     fitted = {name: result for name, result in results.items() if isinstance(result, Estimator)}
     skipped = [
         result

@@ -124,21 +124,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         raise UsageError(
             f"expected at least two models to rank, got {len(records)}; give name -> predictions"
         )
-    first, *_ = records
-    base = records[first]
-    for name, record in records.items():
-        # Complaints about one record that can be made without the others' numbers
-        if record.classes is None or not record.has_prediction:
-            got = f"a record of {name} without them"
-            raise InputError(
-                "predicted classes", got=got, remedy="give probabilities or predictions"
-            )
-        if len(record) != len(base) or not len(record):
-            got, remedy = (
-                f"{len(record)} and {len(base)}",
-                "ask all models about the same rows, at least one",
-            )
-            raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
+    _check_same_rows(records)
     classes = _classes_of(records)
     truth: Array | None = None
     predicted, probabilities = [], []
@@ -162,9 +148,24 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         models=tuple(records),
         classes=classes,
         predicted=np.stack(predicted).astype(np.int64),
-        truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
+        truth=np.full(len(predicted[0]), -1) if truth is None else truth.astype(np.int64),
         probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
     )
+
+
+def _check_same_rows(records: Mapping[str, Predictions]) -> None:
+    """`InputError` for records without predicted classes, and for more or fewer rows than in the first."""
+    first, rows = next((name, len(record)) for name, record in records.items())
+    for name, record in records.items():
+        if record.classes is None or not record.has_prediction:
+            got = f"a record of {name} without them"
+            raise InputError(
+                "predicted classes", got=got, remedy="give probabilities or predictions"
+            )
+        if len(record) != rows or not rows:
+            got = f"{len(record)} and {rows}"
+            remedy = "ask all models about the same rows, at least one"
+            raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
 
 
 def _classes_of(records: Mapping[str, Predictions]) -> tuple[str, ...]:
