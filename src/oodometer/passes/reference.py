@@ -398,8 +398,9 @@ def _read_elsewhere(
     dropped, which is not asked where ``rows`` is None.
     """
     parts = source.parts(_PART_ROWS, execution.each)
-    batches = (batch for part in parts for batch in part.batches(share.fields))
-    limit = next((most(batch, *share.bounds) for batch in batches), 1)
+    limit = next(
+        (most(batch, *share.bounds) for part in parts for batch in part.batches(share.fields)), 1
+    )
     if rows is not None and rows <= limit:
         return None
     share = replace(share, limit=limit, rows_in_all=rows_of(parts))
