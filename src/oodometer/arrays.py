@@ -40,6 +40,18 @@ def refuse(
         raise kind(expected, got=actual, remedy=way_out, row=int(at[sample]) + 1, column=column)
 
 
+def _other_index(name: str, index: Any, first: str, wanted: Any) -> InputError:
+    """The error for an index that is not that of the first array."""
+    rows = range(min(len(index), len(wanted)))
+    row = next((i for i in rows if index[i] != wanted[i]), len(rows))
+    expected = f"the index of {first}"
+    expected += f", {wanted[row]!s} here" if row < len(wanted) else ""
+    got = f"{index[row]!s}" if row < len(index) else "no more rows"
+    remedy = "give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
+    remedy += f"{name}.to_numpy()"
+    return InputError(expected, got=got, row=row + 1, column=name, remedy=remedy)
+
+
 def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
     """The index that the pandas objects among some arrays share, level by level under the names that Arrow gives them;
     empty where there is none, or it only counts rows. Raises `InputError` where two of them disagree.
@@ -56,16 +68,7 @@ def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
         if not index.equals(wanted) and (
             name in chosen or (len(index) == len(wanted) and not len(index.difference(wanted)))
         ):
-            rows = range(min(len(index), len(wanted)))
-            row = next((i for i in rows if index[i] != wanted[i]), len(rows))
-            expected = f"the index of {first}" + (
-                f", {wanted[row]!s} here" if row < len(wanted) else ""
-            )
-            got = f"{index[row]!s}" if row < len(index) else "no more rows"
-            remedy = "give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
-            raise InputError(
-                expected, got=got, row=row + 1, column=name, remedy=f"{remedy}{name}.to_numpy()"
-            )
+            raise _other_index(name, index, first, wanted)
     shared = next(iter(chosen.values()), None)
     if shared is None:
         return {}
@@ -174,14 +177,8 @@ def as_numpy(value: Any) -> Array:
             value = value.to_numpy()
         elif hasattr(value, "toarray") and hasattr(value, "nnz"):
             raise InputError("a dense array", got="a sparse one", remedy="call toarray()")
-        elif isinstance(value, (list, tuple)) and any(
-            issubclass(t, _masked_array()) for t in {*map(type, value)}
-        ):
-            # numpy would drop their masks
-            bare = [
-                _unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in value
-            ]
-            value = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
+        elif isinstance(value, (list, tuple)):
+            value = _with_masks(value)
     if isinstance(value, _masked_array()):
         value = _unmasked(value)
     array = np.asarray(value)
@@ -190,6 +187,14 @@ def as_numpy(value: Any) -> Array:
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array
+
+
+def _with_masks(cells: Any) -> Any:
+    """A list whose masked arrays are lists with None, as numpy would drop their masks."""
+    if not any(issubclass(t, _masked_array()) for t in {*map(type, cells)}):
+        return cells
+    bare = [_unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in cells]
+    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
 
 
 def _masked_array() -> Any:

@@ -339,24 +339,27 @@ def named_classes(value: Any) -> ClassNames:
         else as_numpy(value).ravel().tolist()
     )
     if not {type(name) for name in names} <= {int, str}:
-        names = [name.item() if isinstance(name, np.generic) else name for name in names]
-        names = [
-            int(name) if isinstance(name, float) and name.is_integer() else name for name in names
-        ]
-        names = [str(name) if isinstance(name, bool) else name for name in names]
-        odd = next((name for name in names if not isinstance(name, (int, str))), None)
-        if odd is not None or None in names:
-            expected, remedy = (
-                "class names that are integers or strings",
-                "give one name for each class",
-            )
-            raise InputError(expected, got=repr(odd)[:60], remedy=remedy, column="classes")
+        names = [_plain_name(name) for name in names]
     names = [one_form(name) if isinstance(name, str) else name for name in names]
     if len({str(name) for name in names}) != len(names):
         raise InputError(
             "distinct class names", got="a name twice", remedy="rename one", column="classes"
         )
     return tuple(names)
+
+
+def _plain_name(name: Any) -> int | str:
+    """A class name as an integer or a text."""
+    name = name.item() if isinstance(name, np.generic) else name
+    if isinstance(name, float) and name.is_integer():
+        return int(name)
+    if isinstance(name, bool):
+        return str(name)
+    if not isinstance(name, (int, str)):
+        expected = "class names that are integers or strings"
+        remedy = "give one name for each class"
+        raise InputError(expected, got=repr(name)[:60], remedy=remedy, column="classes")
+    return name
 
 
 TRUTH: dict[Hashable, int] = {
@@ -446,20 +449,28 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     if array.dtype.kind == "b":
         return array.astype(np.int64), [False, True]
     if array.dtype.kind == "f":
-        unknown = np.isnan(array)
-        odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
-        decimals = np.unique(array[odd & np.isfinite(array)]).size
-        if decimals > MOST_DECIMALS:
-            raise regression(
-                decimals, file=None, row=int(np.argmax(odd.ravel())) + 1, column=column
-            )
-        refuse(odd, column, _NO_CLASS[0], lambda at: str(array[at]), _NO_CLASS[1])
-        codes = np.full(array.shape, -1, dtype=np.int64)
-        distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
-        return codes, distinct.tolist()
+        return _dictionary_of_floats(array, column)
     if array.dtype.kind in "iu":
         distinct, codes = np.unique(array, return_inverse=True)
         return codes.reshape(array.shape), distinct.tolist()
+    return _dictionary_of_cells(array, column)
+
+
+def _dictionary_of_floats(array: Array, column: str) -> tuple[Array, list[Any]]:
+    """`_dictionary` of floats, which must be whole numbers or NaN."""
+    unknown = np.isnan(array)
+    odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
+    decimals = np.unique(array[odd & np.isfinite(array)]).size
+    if decimals > MOST_DECIMALS:
+        raise regression(decimals, file=None, row=int(np.argmax(odd.ravel())) + 1, column=column)
+    refuse(odd, column, _NO_CLASS[0], lambda at: str(array[at]), _NO_CLASS[1])
+    codes = np.full(array.shape, -1, dtype=np.int64)
+    distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
+    return codes, distinct.tolist()
+
+
+def _dictionary_of_cells(array: Array, column: str) -> tuple[Array, list[Any]]:
+    """`_dictionary` of objects and texts, all of one type."""
     index: dict[Any, int] = {}
     codes = np.empty(array.size, dtype=np.int64)
     for i, item in enumerate(array.ravel().tolist()):

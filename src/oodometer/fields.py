@@ -39,18 +39,8 @@ _ROUNDED_SUM = 0.02  # probabilities of a few digits
 def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> Array:
     array, names = as_cells(value), axes.split(", ")
     if array.dtype.kind == "O":
-        for position, cell in enumerate(array.ravel().tolist() if array.ndim == len(names) else ()):
-            null = is_null(cell) and not isinstance(cell, float)
-            if null or (isinstance(cell, bool) and not truths):
-                raise InputError(
-                    "a number",
-                    got="null" if null else repr(cell),
-                    remedy="fill in the value or drop the row"
-                    if null
-                    else "give numbers, not verdicts",
-                    row=int(np.unravel_index(position, array.shape)[names.index("sample")]) + 1,
-                    column=column,
-                )
+        if array.ndim == len(names):
+            _refuse_no_numbers(array, column, names.index("sample"), truths)
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError):
@@ -78,6 +68,17 @@ def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> A
     if array.dtype.kind != "f":
         return array.astype(np.float64)
     return array.astype(np.float32) if array.dtype.itemsize < 4 else array
+
+
+def _refuse_no_numbers(array: Array, column: str, sample: int, truths: bool) -> None:
+    """`InputError` for the first cell of objects that is null or, unless ``truths`` are allowed, a verdict."""
+    for position, cell in enumerate(array.ravel().tolist()):
+        null = is_null(cell) and not isinstance(cell, float)
+        if null or (isinstance(cell, bool) and not truths):
+            remedy = "fill in the value or drop the row" if null else "give numbers, not verdicts"
+            row = int(np.unravel_index(position, array.shape)[sample]) + 1
+            got = "null" if null else repr(cell)
+            raise InputError("a number", got=got, remedy=remedy, row=row, column=column)
 
 
 def check_finite(

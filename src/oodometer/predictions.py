@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from .classes import (
 from .errors import InputError, NotApplicable
 from .fields import (
     FIELDS,
-    Field,
     candidate_softmax,
     check_length,
     check_logits,
@@ -136,42 +135,17 @@ class Predictions:
         >>> Predictions.from_arrays(prediction=[1, 0], label=[1, 1]).accuracy
         0.5
         """
-        unknown = set(arrays) - set(FIELDS)
-        if unknown:
-            got = ", ".join(sorted(unknown))
-            raise InputError(
-                f"fields among {', '.join(FIELDS)}", got=got, remedy="rename the arrays"
-            )
-        given = {k: v for k, v in arrays.items() if v is not None}
-        if not given:
-            raise InputError(
-                "at least one field",
-                got="none",
-                remedy=f"give one of {', '.join(FIELDS)}",
-                file=source,
-            )
+        given = _given_fields(arrays, source)
         try:
             if any(hasattr(value, "reindex") for value in given.values()):
                 index_of(given)  # whose rows belong together
             class_names = None if classes is None else named_classes(classes)
             rows, named, fields, learnt = check_fields(given, class_names, positions)
-            axes = {axis: tuple(map(str, own)) for axis, own in (names or {}).items()}
-            for axis, own in axes.items():  # each once and as many as there are entries
-                if len(set(own)) < len(own):
-                    twice = next(name for i, name in enumerate(own) if name in own[:i])
-                    raise InputError(
-                        f"distinct names along the {axis} axis",
-                        got=f"{twice} twice",
-                        remedy="rename one",
-                    )
-                for name, value in fields.items():
-                    order = FIELDS[name].axes
-                    if axis in order and (size := value.shape[order.index(axis)]) != len(own):
-                        expected, remedy = (
-                            f"{size} names, one for each {axis}",
-                            "name every entry once, in their order",
-                        )
-                        raise InputError(expected, got=f"{len(own)}", remedy=remedy, column=name)
+            axes = {
+                axis: tuple(map(str, given_names)) for axis, given_names in (names or {}).items()
+            }
+            for axis, axis_names in axes.items():
+                _check_axis_names(axis, axis_names, fields)
             if "logits" in given and first_row == 0:
                 check_logits(fields["logits"], "probabilities" in given)
         except InputError as error:
@@ -372,31 +346,34 @@ class Predictions:
     # ---------------------------------------------------------------- cutting and joining
 
     def _pick(self, pick: Any, rows: int, first_row: int) -> Predictions:
-        changes: dict[str, Any] = {}
-        for name, about in FIELDS.items():
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, Ragged):
-                index = np.arange(self.rows)[pick] if isinstance(pick, slice) else np.asarray(pick)
-                changes[name] = value.take(index)
-            else:
-                changes[name] = value[(slice(None),) * about.sample + (pick,)]
-        cache: dict[str, Any] = {"argmax": True} if self._cache.get("argmax") else {}
-        if "noted" in self._cache and not isinstance(
-            pick, slice
-        ):  # rows that are left of a batch: of the whole
-            cache["noted"] = self._cache["noted"]
-        if CONTENT_KEYS in self._cache:
-            cache[CONTENT_KEYS] = self._cache[CONTENT_KEYS][pick]
-        if isinstance(pick, slice) and "top" in self._cache:  # views
-            cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
-        changes |= {
-            "columns": {k: v[pick] for k, v in self.columns.items()},
-            "_cache": cache,
-            "rows_in_all": None,
-        }
-        return replace(self, rows=rows, first_row=first_row, **changes)
+        return replace(
+            self,
+            rows=rows,
+            first_row=first_row,
+            columns={name: values[pick] for name, values in self.columns.items()},
+            rows_in_all=None,
+            _cache=self._picked_cache(pick),
+            **{name: self._picked_field(name, pick) for name in self.fields},
+        )
+
+    def _picked_field(self, name: str, pick: Any) -> Any:
+        value = getattr(self, name)
+        if isinstance(value, Ragged):
+            return value.take(np.arange(self.rows)[pick] if isinstance(pick, slice) else pick)
+        return value[(slice(None),) * FIELDS[name].sample + (pick,)]
+
+    def _picked_cache(self, pick: Any) -> dict[str, Any]:
+        """What is known of the picked rows without working it out again."""
+        known = self._cache
+        cache: dict[str, Any] = {"argmax": True} if known.get("argmax") else {}
+        if CONTENT_KEYS in known:
+            cache[CONTENT_KEYS] = known[CONTENT_KEYS][pick]
+        if isinstance(pick, slice):
+            if "top" in known:  # views
+                cache["top"] = kernels.Top(*(value[pick] for value in known["top"]))
+        elif "noted" in known:  # rows that are left of a batch: of the whole
+            cache["noted"] = known["noted"]
+        return cache
 
     def slice(self, start: int, stop: int) -> Predictions:
         """Rows ``start`` to ``stop``, without copying."""
@@ -441,15 +418,21 @@ class Predictions:
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
-        changes: dict[str, Any] = {"prediction": self.predicted, "_cache": {}}
-        if top is not None:
-            cache = {"argmax": True} if self._cache.get("argmax") else {}
-            changes = {"_cache": {"top": top, "uncalibrated": self.probabilities, **cache}}
+        cache: dict[str, Any] = {}
         if (
             CONTENT_KEYS in self._cache
         ):  # samples of calibrated rows are those of the rows as they came
-            changes["_cache"][CONTENT_KEYS] = self._cache[CONTENT_KEYS]
-        return replace(self, probabilities=probabilities, calibrated=calibrated, **changes)
+            cache[CONTENT_KEYS] = self._cache[CONTENT_KEYS]
+        if top is not None:
+            cache |= {"top": top, "uncalibrated": self.probabilities}
+            cache |= {"argmax": True} if self._cache.get("argmax") else {}
+        return replace(
+            self,
+            probabilities=probabilities,
+            calibrated=calibrated,
+            prediction=self.predicted if top is None else self.prediction,
+            _cache=cache,
+        )
 
     def with_prediction(self, prediction: Array) -> Predictions:
         """The same samples with other predicted classes: positions in `classes`, int32, shape (sample,)."""
@@ -472,159 +455,218 @@ class Predictions:
         if len(parts) == 1:
             return first
         for part in parts[1:]:
-            if part.classes != first.classes:
-                expected = f"records with the same classes as {first.source or 'the first'}, in the same order"
-                got = f"{shown(part.classes)} against {shown(first.classes)}"
-                remedy = "read them with the same class names, classes=[...]"
-                raise InputError(expected, got=got, remedy=remedy, file=part.source)
-            # as many entries along every axis, and the same names where both have names
-            for column, about in FIELDS.items():
-                mine, theirs = getattr(first, column), getattr(part, column)
-                for position, axis in enumerate(about.axes):
-                    if axis in ("sample", "class") or mine is None or theirs is None:
-                        continue
-                    own, wanted = part.names.get(axis), first.names.get(axis)
-                    if mine.shape[position] != theirs.shape[position]:
-                        expected = f"{mine.shape[position]} {column}, as in {first.source or 'the first record'}"
-                        got, remedy = (
-                            f"{theirs.shape[position]}",
-                            f"join records with the same {column}",
-                        )
-                    elif own is not None and wanted is not None and own != wanted:
-                        expected, got = f"{column} named {shown(wanted)}, in this order", shown(own)
-                        remedy = "read them as one list of files, which puts them in order by name"
-                    else:
-                        continue
-                    raise InputError(
-                        expected, got=got, remedy=remedy, file=part.source, column=column
-                    )
-        joined: dict[str, Any] = {}
-        for name, about in FIELDS.items():
-            values = [getattr(p, name) for p in parts]
-            if any(v is None for v in values):
-                joined[name] = None
-            elif isinstance(values[0], Ragged):
-                joined[name] = Ragged.concat(values)
-            else:
-                joined[name] = kernels.concatenated(values, about.sample)
-        shared = set.intersection(*(set(p.columns) for p in parts))
-        columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
-        caches = [
-            p._cache for p in parts
-        ]  # what is known of each part need not be worked out again
-        cache: dict[str, Any] = {}
-        if all("top" in c for c in caches):
-            cache["top"] = kernels.Top(
-                *map(kernels.concatenated, zip(*(c["top"] for c in caches), strict=True))
-            )
-        if all("verdicts" in c for c in caches):
-            cache["verdicts"] = np.concatenate([c["verdicts"] for c in caches])
-        if all(CONTENT_KEYS in c for c in caches):
-            cache[CONTENT_KEYS] = np.concatenate([c[CONTENT_KEYS] for c in caches])
-        if any("noted" in c for c in caches):
-            cache["noted"] = dict(sum((Counter(c.get("noted", {})) for c in caches), Counter()))
-        if all("argmax" in c for c in caches):
-            cache["argmax"] = all(c["argmax"] for c in caches)
-        joined |= {
-            "rounded": next((p.rounded for p in parts if p.rounded is not None), None),
-            "rows_in_all": None,
-        }
+            _refuse_other_axes(first, part)
+        shared = set.intersection(*(set(part.columns) for part in parts))
         return replace(
-            first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined
+            first,
+            rows=sum(part.rows for part in parts),
+            columns={
+                k: np.concatenate([part.columns[k] for part in parts]) for k in sorted(shared)
+            },
+            rounded=next((part.rounded for part in parts if part.rounded is not None), None),
+            rows_in_all=None,
+            _cache=_joined_cache([part._cache for part in parts]),
+            **{name: _joined_field(name, parts) for name in FIELDS},
         )
+
+
+def _given_fields(arrays: Mapping[str, Any], source: str | None) -> dict[str, Any]:
+    """The arrays that are not None, at least one; `InputError` for names that are no fields."""
+    unknown = set(arrays) - set(FIELDS)
+    if unknown:
+        expected, got = f"fields among {', '.join(FIELDS)}", ", ".join(sorted(unknown))
+        raise InputError(expected, got=got, remedy="rename the arrays")
+    given = {name: value for name, value in arrays.items() if value is not None}
+    if not given:
+        remedy = f"give one of {', '.join(FIELDS)}"
+        raise InputError("at least one field", got="none", remedy=remedy, file=source)
+    return given
+
+
+def _check_axis_names(axis: str, names: tuple[str, ...], arrays: Mapping[str, Any]) -> None:
+    """Names of an axis: each once, and as many as the fields have entries along it."""
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        expected = f"distinct names along the {axis} axis"
+        raise InputError(expected, got=f"{twice} twice", remedy="rename one")
+    for field_name, value in arrays.items():
+        order = FIELDS[field_name].axes
+        if axis in order and (size := value.shape[order.index(axis)]) != len(names):
+            expected = f"{size} names, one for each {axis}"
+            remedy = "name every entry once, in their order"
+            raise InputError(expected, got=f"{len(names)}", remedy=remedy, column=field_name)
+
+
+def _refuse_other_axes(first: Predictions, part: Predictions) -> None:
+    """`InputError` where a part has other classes than the first, another number of entries along an axis, or other
+    names of them where both have names.
+    """
+    if part.classes != first.classes:
+        expected = (
+            f"records with the same classes as {first.source or 'the first'}, in the same order"
+        )
+        got = f"{shown(part.classes)} against {shown(first.classes)}"
+        remedy = "read them with the same class names, classes=[...]"
+        raise InputError(expected, got=got, remedy=remedy, file=part.source)
+    for column, about in FIELDS.items():
+        theirs, value = getattr(first, column), getattr(part, column)
+        if theirs is None or value is None:
+            continue
+        for position, axis in enumerate(about.axes):
+            if axis in ("sample", "class"):
+                continue
+            names, size = part.names.get(axis), value.shape[position]
+            wanted, wanted_size = first.names.get(axis), theirs.shape[position]
+            if size != wanted_size:
+                expected = f"{wanted_size} {column}, as in {first.source or 'the first record'}"
+                got, remedy = f"{size}", f"join records with the same {column}"
+            elif names is not None and wanted is not None and names != wanted:
+                expected, got = f"{column} named {shown(wanted)}, in this order", shown(names)
+                remedy = "read them as one list of files, which puts them in order by name"
+            else:
+                continue
+            raise InputError(expected, got=got, remedy=remedy, file=part.source, column=column)
+
+
+def _joined_field(name: str, parts: Sequence[Predictions]) -> Any:
+    """One field of all parts; None where some part lacks it."""
+    values = [getattr(part, name) for part in parts]
+    if any(value is None for value in values):
+        return None
+    if isinstance(values[0], Ragged):
+        return Ragged.concat(values)
+    return kernels.concatenated(values, FIELDS[name].sample)
+
+
+def _joined_tops(tops: Sequence[kernels.Top]) -> kernels.Top:
+    return kernels.Top(*map(kernels.concatenated, zip(*tops, strict=True)))
+
+
+# How what is known of each part is joined, so that it need not be worked out again.
+_CACHE_JOINS: dict[str, Callable[[Any], Any]] = {
+    "top": _joined_tops,
+    "verdicts": np.concatenate,
+    CONTENT_KEYS: np.concatenate,
+    "argmax": all,
+}
+
+
+def _joined_cache(caches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What is known of all parts; what was noted of some."""
+    cache = {
+        key: join([cache[key] for cache in caches])
+        for key, join in _CACHE_JOINS.items()
+        if all(key in cache for cache in caches)
+    }
+    if any("noted" in cache for cache in caches):
+        noted = (Counter(cache.get("noted", {})) for cache in caches)
+        cache["noted"] = dict(sum(noted, Counter()))
+    return cache
+
+
+class CheckedFields(NamedTuple):
+    """What `check_fields` makes of arrays."""
+
+    rows: int
+    classes: ClassNames | None
+    arrays: dict[str, Any]
+    learnt: dict[str, Any]  # on the way, for the cache of the record, and `rounded`
 
 
 def check_fields(
-    given: dict[str, Any], classes: ClassNames | None, positions: bool = False
-) -> tuple[int, ClassNames | None, dict[str, Any], dict[str, Any]]:
-    """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``, ``rounded``).
-    ``positions`` says that labels and predictions are positions among candidates although no scores of these are here.
-    Rows in errors are counted from the start of these arrays.
+    given: Mapping[str, Any], classes: ClassNames | None, positions: bool = False
+) -> CheckedFields:
+    """Check arrays by field. ``positions`` says that labels and predictions are positions among candidates although no
+    scores of these are here. Rows in errors are counted from the start of these arrays.
     """
-    out: dict[str, Any] = {}
     learnt: dict[str, Any] = {}
-    present = {name: field for name, field in FIELDS.items() if name in given}
-    beside = [name for name, field in FIELDS.items() if positions and field.positions]
-    ordered = refuse_classes_beside_positions([*present, *beside], classes)
-    ordered = ordered if ordered in present else None
-    for name, about in present.items():
-        if about.check is not None:
-            out[name] = about.check(given[name], classes, learnt)
-        elif about.cell == "truth":
-            out[name] = array = truth_values(given[name], name)
-            if array.ndim != len(about.axes):
-                raise InputError(f"axes {about.axes}", got=f"shape {array.shape}", column=name)
-            if not about.unknown:
-                refuse(
-                    array < 0,
-                    name,
-                    "a verdict from every judge",
-                    "null",
-                    "drop the row",
-                    about.sample,
-                )
-    if (
-        ordered is None and not positions
-    ):  # the class names: as given, else 0..K-1 of a class axis, else what occurs
-        widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
-        wrong = next(
-            (
-                name
-                for name, width in widths.items()
-                if classes is not None and width != len(classes)
-            ),
-            None,
+    given = {name: given[name] for name in FIELDS if name in given}
+    beside = [name for name, about in FIELDS.items() if positions and about.positions]
+    ordered = refuse_classes_beside_positions([*given, *beside], classes)
+    arrays: dict[str, Any] = {}
+    for name, value in given.items():
+        if (check := FIELDS[name].check) is not None:
+            arrays[name] = check(value, classes, learnt)
+        elif FIELDS[name].cell == "truth":
+            arrays[name] = _truths(value, name)
+    coded = {name: value for name, value in given.items() if FIELDS[name].cell == "class"}
+    if ordered is None:
+        classes = _class_names(coded, arrays, classes)
+    for name, value in coded.items():
+        known = None if ordered is not None else classes or ()
+        entries = None if ordered is None else arrays.get(ordered)
+        arrays[name] = codes = _coded(value, name, known, entries)
+        if noted := _noted(value, name, codes, classes or ()):
+            learnt["noted"] = learnt.get("noted", {}) | noted
+    for name, value in given.items():
+        if name not in arrays:
+            arrays[name] = as_numpy(value)
+    rows = _one_length(arrays)
+    if "prediction" in arrays and "probabilities" in arrays:
+        learnt["argmax"] = follows_argmax(
+            arrays["prediction"], arrays["probabilities"], classes or ()
         )
+    for name in given:
+        if (give := FIELDS[name].give) is not None:
+            arrays |= give(arrays, learnt)
+    return CheckedFields(rows, classes, arrays, learnt)
+
+
+def _truths(value: Any, name: str) -> Array:
+    """Verdicts as 1, 0 and -1, the last where the field may be unknown."""
+    array, about = truth_values(value, name), FIELDS[name]
+    if array.ndim != len(about.axes):
+        raise InputError(f"axes {about.axes}", got=f"shape {array.shape}", column=name)
+    if not about.unknown:
+        expected, remedy = "a verdict from every judge", "drop the row"
+        refuse(array < 0, name, expected, "null", remedy, about.sample)
+    return array
+
+
+def _class_names(
+    coded: Mapping[str, Any], arrays: Mapping[str, Any], classes: ClassNames | None
+) -> ClassNames | None:
+    """The class names: as given, else 0 to K - 1 of a class axis, else those that occur in coded fields."""
+    widths = {name: value.shape[-1] for name, value in arrays.items() if FIELDS[name].of_classes}
+    if classes is not None:
+        wrong = next((name for name, width in widths.items() if width != len(classes)), None)
         if wrong is not None:
+            expected, got = f"{len(classes)} classes", f"{widths[wrong]}"
             remedy = "name every class once, in column order"
-            raise InputError(
-                f"{len(classes or ())} classes", got=f"{widths[wrong]}", remedy=remedy, column=wrong
-            )
-        if classes is None and len(set(widths.values())) > 1:
-            got = ", ".join(f"{k}: {v}" for k, v in widths.items())
-            raise InputError("one number of classes", got=got, remedy="align them")
-        if classes is None and widths:
-            classes = tuple(range(next(iter(widths.values()))))
-        coded = {name: given[name] for name, value in present.items() if value.cell == "class"}
-        classes = find_classes(coded) if classes is None and coded else classes
-    for name, about in present.items():
-        if about.cell == "class":
-            entries = None if ordered is None else out[ordered]
-            out[name] = _coded(
-                given[name], name, about, None if ordered or positions else classes or (), entries
-            )
-            noted = dict(given[name].noted) if isinstance(given[name], Coded) else {}
-            none = (
-                (classes or ()).index(NO_ANSWER)
-                if name == "prediction" and NO_ANSWER in (classes or ())
-                else -1
-            )
-            if none >= 0 and (count := int(np.count_nonzero(out[name] == none))):
-                noted["no answer"] = count
-            if noted:
-                learnt["noted"] = {**learnt.get("noted", {}), **noted}
-        elif name not in out:
-            out[name] = as_numpy(given[name])
+            raise InputError(expected, got=got, remedy=remedy, column=wrong)
+        return classes
+    if len(set(widths.values())) > 1:
+        got = ", ".join(f"{k}: {v}" for k, v in widths.items())
+        raise InputError("one number of classes", got=got, remedy="align them")
+    if widths:
+        return tuple(range(next(iter(widths.values()))))
+    return find_classes(coded) if coded else None
+
+
+def _noted(value: Any, name: str, codes: Array, classes: ClassNames) -> dict[str, int]:
+    """How many labels were words or unknown classes and how many predictions null (`Predictions.noted`)."""
+    noted = dict(value.noted) if isinstance(value, Coded) else {}
+    if name == "prediction" and NO_ANSWER in classes:
+        count = int(np.count_nonzero(codes == classes.index(NO_ANSWER)))
+        noted |= {"no answer": count} if count else {}
+    return noted
+
+
+def _one_length(arrays: Mapping[str, Any]) -> int:
+    """Number of samples, which is the same in every field."""
     lengths = {
-        name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample]
-        for name, v in out.items()
+        name: len(value) if isinstance(value, Ragged) else value.shape[FIELDS[name].sample]
+        for name, value in arrays.items()
     }
     rows = int(next(iter(lengths.values())))
     for name, length in lengths.items():
-        if length != rows:
-            check_length(rows, length, name)
-    if "prediction" in out and "probabilities" in out:
-        learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
-    for about in present.values():
-        if about.give is not None:
-            out |= about.give(out, learnt)
-    return rows, classes, out, learnt
+        check_length(rows, length, name)
+    return rows
 
 
-def _coded(
-    value: Any, name: str, about: Field, classes: ClassNames | None, entries: Ragged | None
-) -> Array:
+def _coded(value: Any, name: str, classes: ClassNames | None, entries: Ragged | None) -> Array:
     """Positions among the classes, or among candidates where there are none."""
+    about = FIELDS[name]
     codes = encode_positions(value, name) if classes is None else encode(value, classes, name, name)
     if codes.ndim != len(about.axes):
         expected, got = f"an array with axes ({', '.join(about.axes)})", f"shape {codes.shape}"

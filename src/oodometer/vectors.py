@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, as_cells, as_numpy, index_of
-from .classes import find_classes, named_classes
+from .classes import ClassNames, find_classes, named_classes
 from .errors import InputError, UsageError
 from .fields import FIELDS
 
@@ -93,6 +93,33 @@ def given_pair(
     >>> list(given_pair([0, 1], [0.2, 0.9]))
     ['label', 'prob_1', 'classes']
     """
+    p, cells, label = _told_apart(first, second)
+    label = label.astype(np.int64) if label.dtype.kind == "b" else label
+    seen = find_classes({"label": label}) if classes is None else named_classes(classes)
+    table = _named_columns(p, seen, may_be_file=cells is None)
+    if table is not None:
+        if "label" in table:
+            raise UsageError(
+                "expected labels beside a table without any, got one with a column `label`; give it alone"
+            )
+        return {**table, "label": label}
+    if not is_bare(p) and columns_of(p) is None:
+        remedy = "give arrays, or one table that holds the labels as its column `label`"
+        raise UsageError(f"expected probabilities beside labels, got {_shape(p)}; {remedy}")
+    matrix = as_numpy(p) if cells is None else cells
+    if len(matrix) != len(label):
+        expected = f"{len(label)} rows of probabilities, one for each label"
+        raise InputError(expected, got=str(len(matrix)), remedy="align the arrays by row")
+    if cells is not None:
+        return {"label": label, **_read_vector(cells, seen, positive)}
+    if classes is None and matrix.ndim == 2:
+        seen = _classes_of_columns(matrix.shape[1], seen)
+    _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
+    return {"label": label, "probabilities": matrix, "classes": seen}
+
+
+def _told_apart(first: Any, second: Any) -> tuple[Any, Array | None, Array]:
+    """What a model says, its cells where they have one axis, and the labels; `UsageError` where there are none."""
     vectors = _vector(first), _vector(second)
     turned = not _are_classes(vectors[0])
     y, p, label, cells = (second, first, *vectors[::-1]) if turned else (first, second, *vectors)
@@ -107,76 +134,66 @@ def given_pair(
         raise UsageError(f"expected {expected}, got {_shape(first)} and {_shape(second)}; {remedy}")
     if hasattr(y, "reindex") and hasattr(p, "reindex"):
         index_of({"labels": y, "probabilities": p})  # refused where they speak of other rows
-    label = label.astype(np.int64) if label.dtype.kind == "b" else label
-    seen = find_classes({"label": label}) if classes is None else named_classes(classes)
+    return p, cells, label
+
+
+def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> dict[str, Any] | None:
+    """The columns of a table by the names that a file would give them: of classes, or, where ``may_be_file`` or the
+    first is a field, as they stand. None for cells without names.
+    """
+    if isinstance(p, Mapping):
+        return dict(p)
     columns = columns_of(p)
-    names = _own_names(columns or (), seen)
-    if (
-        names
-        and (whole := as_numpy(p)).dtype.kind == "f"
-        and np.allclose(whole.sum(axis=1), 1, atol=0.02)
+    if not columns or _counted(columns):
+        return None
+    names = _own_names(columns, seen)
+    if names is None:
+        if not may_be_file and columns[0] not in FIELDS:
+            return None
+        names = list(map(str, columns))
+    elif (matrix := as_numpy(p)).dtype.kind == "f" and np.allclose(
+        matrix.sum(axis=1), 1, atol=0.02
     ):
-        names = (
-            names if _counted(columns or ()) else [f"prob_{name}" for name in columns or ()]
-        )  # some have no label
-    if (
-        columns
-        and names is None
-        and not _counted(columns)
-        and (cells is None or columns[0] in FIELDS)
-    ):
-        names = list(map(str, columns))  # those of a file
-    if isinstance(p, Mapping) or (columns and names and not _counted(columns)):
-        table = (
-            dict(p)
-            if columns is None
-            else {n: as_cells(p[c]) for n, c in zip(names or (), columns, strict=True)}
-        )
-        if "label" in table:
+        names = [f"prob_{name}" for name in columns]  # some have no label
+    return {name: as_cells(p[column]) for name, column in zip(names, columns, strict=True)}
+
+
+def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> dict[str, Any]:
+    """Predicted classes, or probabilities of ``positive`` or the second of two classes, as columns."""
+    if _are_classes(cells):
+        if cells.dtype.kind == "f":
+            remedy = "give p.astype(int) if they are classes, numpy.column_stack([1 - p, p]) if probabilities"
             raise UsageError(
-                "expected labels beside a table without any, got one with a column `label`; give it alone"
+                f"expected probabilities or classes, got {cells[0]:g} and the like, both; {remedy}"
             )
-        return {**table, "label": label}
-    if not is_bare(p) and columns is None:
-        remedy = "give arrays, or one table that holds the labels as its column `label`"
-        raise UsageError(f"expected probabilities beside labels, got {_shape(p)}; {remedy}")
-    matrix = as_numpy(p) if cells is None else cells
-    if len(matrix) != len(label):
-        expected = f"{len(label)} rows of probabilities, one for each label"
-        raise InputError(expected, got=str(len(matrix)), remedy="align the arrays by row")
-    shown = f"{len(seen)} ({', '.join(map(repr, seen[:6]))}{', ...' if len(seen) > 6 else ''})"
-    if cells is not None:
-        if _are_classes(cells):
-            if cells.dtype.kind == "f":
-                remedy = "give p.astype(int) if they are classes, numpy.column_stack([1 - p, p]) if probabilities"
-                raise UsageError(
-                    f"expected probabilities or classes, got {cells[0]:g} and the like, both; {remedy}"
-                )
-            return {"label": label, "prediction": cells}
-        seen = (0, 1) if set(seen) <= {0, 1} else seen
-        named = None if positive is None else positive.rpartition("=")[2]
-        if len(seen) != 2 or named not in (None, *map(str, seen)):
-            remedy = (
-                "give probabilities of shape (n, K)"
-                if len(seen) > 2
-                else "name both, such as classes=[0, 1]"
-            )
-            raise UsageError(
-                f"expected two classes beside probabilities of shape (n,), got {shown}; {remedy}"
-            )
-        column = f"prob_{seen[1] if named is None else named}"
-        _refuse_logits(cells, f'{{"label": y, "logit_{column[5:]}": z}}')
-        return {"label": label, column: cells, "classes": seen}
-    if classes is None and matrix.ndim == 2 and len(seen) != (width := matrix.shape[1]):
-        if not set(seen) <= {*range(width)}:  # which of the columns has no label?
-            remedy = "name all of them in the order of the columns, such as classes=model.classes_"
-            remedy = remedy if len(seen) < width else "give probabilities one column for each class"
-            raise UsageError(
-                f"expected labels of {width} classes, one for each column of p, got {shown}; {remedy}"
-            )
-        seen = tuple(range(width))
-    _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
-    return {"label": label, "probabilities": matrix, "classes": seen}
+        return {"prediction": cells}
+    pair = (0, 1) if set(seen) <= {0, 1} else seen
+    named = None if positive is None else positive.rpartition("=")[2]
+    if len(pair) != 2 or named not in (None, *map(str, pair)):
+        remedy = "name both, such as classes=[0, 1]"
+        remedy = "give probabilities of shape (n, K)" if len(pair) > 2 else remedy
+        expected = "two classes beside probabilities of shape (n,)"
+        raise UsageError(f"expected {expected}, got {_counted_names(seen)}; {remedy}")
+    name = pair[1] if named is None else named
+    _refuse_logits(cells, f'{{"label": y, "logit_{name}": z}}')
+    return {f"prob_{name}": cells, "classes": pair}
+
+
+def _classes_of_columns(width: int, seen: ClassNames) -> ClassNames:
+    """The classes of a matrix's columns: those of the labels, or numbers where a class has no label."""
+    if len(seen) == width:
+        return seen
+    if set(seen) <= {*range(width)}:
+        return tuple(range(width))
+    remedy = "name all of them in the order of the columns, such as classes=model.classes_"
+    remedy = remedy if len(seen) < width else "give probabilities one column for each class"
+    expected = f"labels of {width} classes, one for each column of p"
+    raise UsageError(f"expected {expected}, got {_counted_names(seen)}; {remedy}")
+
+
+def _counted_names(seen: ClassNames) -> str:
+    more = ", ..." if len(seen) > 6 else ""
+    return f"{len(seen)} ({', '.join(map(repr, seen[:6]))}{more})"
 
 
 def _refuse_logits(p: Array, table: str) -> None:

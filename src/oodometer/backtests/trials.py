@@ -310,6 +310,17 @@ class TrialWork:
     seed: int
     slow_repeats: int | None
 
+    def fingerprint(self) -> str:
+        """`fingerprint` of the record and of all that trials depend on."""
+        return fingerprint(
+            self.record,
+            methods=self.methods,
+            level=self.level,
+            calibrator=self.calibrator,
+            seed=self.seed,
+            slow_repeats=self.slow_repeats,
+        )
+
     def __call__(self, task: TrialTask) -> Done:
         """The trials of a task, one after another, in one thread: tasks are what runs side by side."""
         with limited_to(1):
@@ -394,38 +405,20 @@ def run_backtest(
         if rows > MOST_ROWS
         else canonical_order(record)
     )
-    families, skipped = list(dict.fromkeys(options.families or names("simulation"))), []
-
-    def why_not(name: str) -> str | None:
-        made = create("simulation", name)
-        _ = [float(severity) for severity in made.severities]
-        why: str | None = made.why_not(record)
-        return why
-
-    for name in families:
-        why = guarded(name, find("simulation", name), partial(why_not, name))
-        if why is not None:
-            skipped.append(Skipped(name, why.why if isinstance(why, Failed) else why))
-    if not options.families:
-        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
-    unable = {s.method for s in skipped}
-    families = [name for name in families if name not in unable]
+    families, skipped = _usable_families(record, options.families)
     keys = trial_keys(families, options.repeats or REPEATS)
     slow_repeats = SLOW_REPEATS if options.repeats is None and options.methods is None else None
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
-    how["slow_repeats"] = slow_repeats
-    work = TrialWork(record, tuple(methods), **how)
-    cache = (
-        cache_folder()
-        if options.cache == "auto"
-        else None
-        if options.cache is None
-        else Path(options.cache)
+    work = TrialWork(
+        record,
+        tuple(methods),
+        level=options.level,
+        calibrator=options.calibrator,
+        seed=options.seed,
+        slow_repeats=slow_repeats,
     )
-    kept = _Kept(
-        TrialStore(cache, "" if cache is None else fingerprint(record, methods=methods, **how)),
-        keys,
-    )
+    cache = None if options.cache is None else Path(options.cache)
+    cache = cache_folder() if options.cache == "auto" else cache
+    kept = _Kept(TrialStore(cache, "" if cache is None else work.fingerprint()), keys)
     reused = len(kept.done)
     if execution.engine == "local" and execution.folder is None:
         _here(work, kept, execution.progress)
@@ -443,6 +436,11 @@ def run_backtest(
         options.seed,
         reused,
     )
+    return replace(result, warnings=_warnings(result, rows, slow_repeats))
+
+
+def _warnings(result: Backtest, rows: int, slow_repeats: int | None) -> tuple[str, ...]:
+    """What is to be said of rows and trials that were left out."""
     warnings = []
     if rows > MOST_ROWS:
         warnings.append(
@@ -454,7 +452,31 @@ def run_backtest(
             f"methods that are slow were tried in {slow_repeats} of {REPEATS} repeats ({', '.join(slow)}); "
             f"--repeats {REPEATS} tries them in all"
         )
-    return replace(result, warnings=tuple(warnings))
+    return tuple(warnings)
+
+
+def _usable_families(
+    record: Predictions, asked: Sequence[str] | None
+) -> tuple[list[str], list[Skipped]]:
+    """The families of simulated shifts, of those asked for or all, that a record can feed; and why others cannot."""
+
+    def why_not(name: str) -> str | None:
+        made = create("simulation", name)
+        _ = [float(severity) for severity in made.severities]
+        why: str | None = made.why_not(record)
+        return why
+
+    families, skipped = list[str](), list[Skipped]()
+    for name in dict.fromkeys(asked or names("simulation")):
+        why = guarded(name, find("simulation", name), partial(why_not, name))
+        if why is None:
+            families.append(name)
+        else:
+            skipped.append(Skipped(name, why.why if isinstance(why, Failed) else why))
+    if not asked:
+        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
+    unable = {skip.method for skip in skipped}
+    return [name for name in families if name not in unable], skipped
 
 
 class _Kept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -288,22 +288,11 @@ class Diagnostician(Method[Sums, Diagnosis]):
         statistics = self.shift_statistics.finish(Sums(rows=state["rows"], counts=counts))
         if cells is not None and statistics:
             findings["change"] = change_of_counts(cells, counts, self.seed)
-        for key, what in (
-            ("confidence", "mean confidence"),
-            ("agreement", "the agreement of models"),
-        ):
-            here, there = self._here[key], state[key]
-            if here[2] and there[2]:
-                findings[key] = change_of_mean(key, tuple(here), tuple(there), what)
+        findings |= self._changes_of_means(state)
         overlap = self._overlap(state["sample"])
         if overlap is not None:
             findings["overlap"] = overlap
-        tested = [(f.p_value, f.strength) for f in findings.values() if f.p_value is not None]
-        adjusted = holm([p for p, _ in tested])
-        changed = any(
-            p < _LEVEL and strength != "none"
-            for p, (_, strength) in zip(adjusted, tested, strict=True)
-        )
+        changed = _anything_changed(findings.values())
         if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes and label.statistic is not None:
@@ -311,17 +300,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
                 label = replace(label, says=nothing, supports=(), strength="none")
             findings["label shift"] = label
         alarm = alarm_finding(findings.get("confidence"), findings.get("agreement"), overlap)
-        here, there = self._here["sample"].arrays, state["sample"].arrays
-        alike = {
-            k
-            for k in {*here} & {*there}
-            if here[k].shape[1:] == there[k].shape[1:] and len(there[k])
-        }
-        both = ("features", "probabilities")
-        features, probabilities = ((here[k], there[k]) if k in alike else None for k in both)
-        columns = columns_finding(
-            features, probabilities, () if self._drift is None else self._drift.columns
-        )
+        columns = self._columns(state["sample"])
         last = {"confidence alarm": alarm, "columns": columns}
         findings |= {name: finding for name, finding in last.items() if finding is not None}
         kind, why = _kind(findings, changed)
@@ -331,6 +310,31 @@ class Diagnostician(Method[Sums, Diagnosis]):
             kind, why = "unknown", f"no test could see a difference with {few} on one side"
         moved = () if self._drift is None else self._drift.finish(state["columns"])
         return Diagnosis(kind, tuple(findings.values()), why, statistics, moved)
+
+    def _changes_of_means(self, state: Sums) -> dict[str, Finding]:
+        """Whether mean confidence and the agreement of members moved, where both sides have them."""
+        findings = {}
+        for name, what in (
+            ("confidence", "mean confidence"),
+            ("agreement", "the agreement of models"),
+        ):
+            here, there = self._here[name], state[name]
+            if here[2] and there[2]:
+                findings[name] = change_of_mean(name, tuple(here), tuple(there), what)
+        return findings
+
+    def _columns(self, sample: RowSample) -> Finding | None:
+        """What is odd about the columns of features and probabilities that both sides have."""
+        here, there = self._here["sample"].arrays, sample.arrays
+
+        def both(name: str) -> tuple[Array, Array] | None:
+            alike = name in here and name in there and len(there[name])
+            if not alike or here[name].shape[1:] != there[name].shape[1:]:
+                return None
+            return here[name], there[name]
+
+        columns = () if self._drift is None else self._drift.columns
+        return columns_finding(both("features"), both("probabilities"), columns)
 
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]
@@ -345,6 +349,15 @@ class Diagnostician(Method[Sums, Diagnosis]):
         except NotApplicable:
             return None
         return overlap_finding(comparison, "features" in shared)
+
+
+def _anything_changed(findings: Iterable[Finding]) -> bool:
+    """Whether a test of change sees one, after Holm's adjustment."""
+    tested = [(f.p_value, f.strength) for f in findings if f.p_value is not None]
+    adjusted = holm([p for p, _ in tested])
+    return any(
+        p < _LEVEL and strength != "none" for p, (_, strength) in zip(adjusted, tested, strict=True)
+    )
 
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import takewhile
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import UsageError
 from ..kernels import cores, limited_to, one_thread, pool
@@ -220,69 +220,101 @@ def run_tasks(
     given, here = list(items), isinstance(engine, LocalEngine)
     if not given:
         return []
-    for what in () if here else (function, *given):
+    if not here:
+        _check_can_be_sent(function, *given)
+    work = _Work(function, bool(getattr(function, GPU, False)), here)
+    results: _Results[T, R] = _Results(given, on_result, on_done, in_order=not needs)
+    order = TopologicalSorter({index: (needs or {}).get(index, ()) for index in range(len(given))})
+    order.prepare()
+    with engine.pool(work, 1 if here else len(given)) as pool:
+        if pool is None:
+            _fold_as_ready(engine, work, results, order)
+        else:
+            most = min(pool.most, getattr(engine, "workers", None) or pool.most)
+            _submit_as_ready(pool, most, results, order)
+    for message, category, file, line in results.warned:
+        warnings.warn_explicit(message, category, file, line)
+    return [results.of[index] for index in range(len(given))]
+
+
+def _check_can_be_sent(*work: Any) -> None:
+    """`UsageError` where the function or an item does not travel."""
+    for what in work:
         try:
             pickle.dumps(what)
         except Exception as error:  # pickling runs code of the objects
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             remedy = "name models and data by their paths, use functions of a module, or take the engine local"
             raise UsageError(f"the work cannot be sent to workers ({reason}); {remedy}") from error
-    work = _Work(function, bool(getattr(function, GPU, False)), here)
-    results: dict[int, R] = {}
-    warned: dict[tuple[str, type[Warning], str, int], None] = {}
-    waiting = list(range(len(given)))  # that are told of, in this order
 
-    def hear(finished: _Finished) -> None:
-        for index, result, more in reversed(
-            finished
-        ):  # a state that was merged ends with what is new
-            if index in results:
+
+class _Results(Generic[T, R]):
+    """Results of items by their index, told of as they come or ``in_order``, and what tasks warned of."""
+
+    def __init__(
+        self,
+        items: Sequence[T],
+        on_result: Callable[[T, R], None] | None,
+        on_done: Callable[[T], None] | None,
+        in_order: bool,
+    ) -> None:
+        self.items, self._on_result, self._on_done = items, on_result, on_done
+        self.of: dict[int, R] = {}
+        self.warned: dict[tuple[str, type[Warning], str, int], None] = {}
+        self._waiting = list(range(len(items)))  # that are told of, in this order
+        self._tellable: Any = takewhile if in_order else filter
+
+    def add(self, finished: _Finished) -> None:
+        """Tell of what is new in a state; one that was merged ends with it."""
+        for index, result, warned in reversed(finished):
+            if index in self.of:
                 break
-            results[index] = result
-            warned.update(dict.fromkeys(more))
-        for index in list((filter if needs else takewhile)(results.__contains__, waiting)):
-            waiting.remove(index)
-            if on_result is not None:
-                on_result(given[index], results[index])
-            if on_done is not None:
-                on_done(given[index])
+            self.of[index] = result
+            self.warned.update(dict.fromkeys(warned))
+        for index in list(self._tellable(self.of.__contains__, self._waiting)):
+            self._waiting.remove(index)
+            if self._on_result is not None:
+                self._on_result(self.items[index], self.of[index])
+            if self._on_done is not None:
+                self._on_done(self.items[index])
 
-    def merged(a: _Finished, b: _Finished) -> _Finished:
-        hear(a)
-        hear(b)
+    def merge(self, a: _Finished, b: _Finished) -> _Finished:
+        """Two states as one, told of at once."""
+        self.add(a)
+        self.add(b)
         return a + b
 
-    order = TopologicalSorter({index: (needs or {}).get(index, ()) for index in waiting})
-    order.prepare()
+
+def _fold_as_ready(
+    engine: Engine, work: _Work, results: _Results[Any, Any], order: TopologicalSorter[int]
+) -> None:
+    """Run the tasks on an engine without a pool: all that are ready in one fold."""
+    while order.is_active():
+        ready = sorted(order.get_ready())
+        parts = [None, *((index, results.items[index]) for index in ready)]
+        parts = parts if len(ready) > 1 else parts[1:]
+        results.add(engine.fold(parts, work, results.merge, lambda part: None))
+        order.done(*ready)
+
+
+def _submit_as_ready(
+    pool: Pool, most: int, results: _Results[Any, Any], order: TopologicalSorter[int]
+) -> None:
+    """Run the tasks in a pool, at most so many at a time; after a failure none begins."""
     ready: list[int] = []
     under_way: dict[Future[Any], int] = {}
     failed: dict[int, Exception] = {}
-    with engine.pool(work, 1 if here else len(given)) as pool:
-        most = 0 if pool is None else min(pool.most, getattr(engine, "workers", None) or pool.most)
-        while (order.is_active() and not failed) or under_way:
-            ready = sorted([*ready, *order.get_ready()])
-            if pool is None:
-                parts = [None, *((index, given[index]) for index in ready)]
-                hear(
-                    engine.fold(
-                        parts if len(ready) > 1 else parts[1:], work, merged, lambda part: None
-                    )
-                )
-                order.done(*ready)
-                ready = []
-                continue
-            while ready and len(under_way) < most and not failed:
-                index = ready.pop(0)
-                under_way[pool.submit((index, given[index]))] = index
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                index = under_way.pop(future)
-                try:
-                    hear(pool.state(future.result()))
-                    order.done(index)
-                except Exception as error:
-                    failed[index] = error
-        if failed:
-            raise failed[min(failed)]
-    for message, category, file, line in warned:
-        warnings.warn_explicit(message, category, file, line)
-    return [results[index] for index in range(len(given))]
+    while (order.is_active() and not failed) or under_way:
+        ready = sorted([*ready, *order.get_ready()])
+        while ready and len(under_way) < most and not failed:
+            index = ready.pop(0)
+            under_way[pool.submit((index, results.items[index]))] = index
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            index = under_way.pop(future)
+            try:
+                results.add(pool.state(future.result()))
+                order.done(index)
+            except Exception as error:
+                failed[index] = error
+    if failed:
+        raise failed[min(failed)]

@@ -51,23 +51,25 @@ class RayEngine(ClusterEngine):
             raise MissingExtraError("the engine ray", "ray", extra="ray") from None
 
         def start() -> Any:
-            quiet = {"log_to_driver": False, "configure_logging": False}
             if self.address is None:
                 logger, cpus = logging.getLogger("ray"), self.workers or cores()
                 before = logger.level
-                logger.setLevel(
-                    logging.ERROR
-                )  # what Ray tells of a cluster that is started here is for nobody
+                # what Ray tells of a cluster that is started here is for nobody
+                logger.setLevel(logging.ERROR)
                 try:
                     ray.init(
-                        num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet
+                        num_cpus=cpus,
+                        object_store_memory=_STORE,
+                        include_dashboard=False,
+                        log_to_driver=False,
+                        configure_logging=False,
                     )
                 finally:
                     logger.setLevel(before)
                 return ray.shutdown
             self._check_answers(self.address)
             try:
-                ray.init(address=self.address, **quiet)
+                ray.init(address=self.address, log_to_driver=False, configure_logging=False)
             except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
                 raise self.no_answer(error) from error
             return ray.shutdown

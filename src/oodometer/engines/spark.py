@@ -135,14 +135,7 @@ class SparkEngine(ClusterEngine):
                 )
             builder = builder.remote(self.address)
         else:
-            java = os.environ.get("JAVA_HOME")
-            if not shutil.which("java") and not (
-                java and os.path.exists(os.path.join(java, "bin", "java"))
-            ):
-                remedy = "run: sudo apt-get install default-jre-headless, or set JAVA_HOME"
-                raise UsageError(
-                    f"the engine spark needs Java 17 or later, which was not found; {remedy}"
-                )
+            _check_java()
             builder = builder.master(self.address or f"local[{self.workers or cores()},{_TRIES}]")
             builder = builder.config("spark.ui.enabled", "false").config(
                 "spark.ui.showConsoleProgress", "false"
@@ -247,6 +240,16 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
+
+
+def _check_java() -> None:
+    """`UsageError` where there is no Java."""
+    java = os.environ.get("JAVA_HOME")
+    if not shutil.which("java") and not (
+        java and os.path.exists(os.path.join(java, "bin", "java"))
+    ):
+        remedy = "run: sudo apt-get install default-jre-headless, or set JAVA_HOME"
+        raise UsageError(f"the engine spark needs Java 17 or later, which was not found; {remedy}")
 
 
 def _launch(options: Mapping[str, str]) -> None:

@@ -369,9 +369,14 @@ class DisagreementDifference(_Agreement):
         own = max(
             mean * (1 - mean), self._gap_variance * self._rows
         )  # the population, or these very rows
-        more: dict[str, Any] = {"score": "model_agreement", "details": {"reference_gap": self._gap}}
         return self._from_variance(
-            state, mean + self._gap, self._gap_variance, self._rows, own=own, **more
+            state,
+            mean + self._gap,
+            self._gap_variance,
+            self._rows,
+            own=own,
+            score="model_agreement",
+            details={"reference_gap": self._gap},
         )
 
 

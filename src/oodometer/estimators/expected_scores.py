@@ -34,18 +34,15 @@ def sum_scores(batch: Predictions) -> Sums:
         classes == 2
     ):  # as counts of classes have it, the second's bins are the mirror image of the first's
         bins[:, 1] = width - 1 - bins[:, 0]
-    out = {name: np.zeros((classes, width)) for name in ("rows_of", "sums", "losses", "impossible")}
+    rows_of, sums, losses, impossible = (np.zeros((classes, width)) for _ in range(4))
     for k in range(classes):
         own = p[:, k].astype(np.float64)
         there = own > 0
-        losses = -np.log(np.minimum(own, 1.0), where=there, out=np.zeros(len(own)))
-        for name, weights in (
-            ("rows_of", None),
-            ("sums", own),
-            ("losses", losses),
-            ("impossible", ~there),
-        ):
-            out[name][k] = np.bincount(bins[:, k], weights, width)
+        loss = -np.log(np.minimum(own, 1.0), where=there, out=np.zeros(len(own)))
+        rows_of[k] = np.bincount(bins[:, k], None, width)
+        sums[k] = np.bincount(bins[:, k], own, width)
+        losses[k] = np.bincount(bins[:, k], loss, width)
+        impossible[k] = np.bincount(bins[:, k], ~there, width)
     predicted = batch.predicted
     at = np.arange(len(batch)), predicted
     code = predicted.astype(np.int64) * width + bins[at]
@@ -53,7 +50,15 @@ def sum_scores(batch: Predictions) -> Sums:
         np.bincount(code, w, cells).reshape(classes, width)
         for w in (None, p[at].astype(np.float64))
     )
-    return Sums(rows=len(batch), top=top, confidence=confidence, **out)
+    return Sums(
+        rows=len(batch),
+        top=top,
+        confidence=confidence,
+        rows_of=rows_of,
+        sums=sums,
+        losses=losses,
+        impossible=impossible,
+    )
 
 
 @dataclass(frozen=True)

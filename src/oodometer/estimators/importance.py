@@ -331,8 +331,15 @@ class PAPE(_DensityRatio):
             )  # a block without errors is not a certain one
             variance = float(np.sum(np.square(shares) * smooth * (1 - smooth) / effective))
         details = {"calibration": form, "cross_validated_brier": scores, **details}
-        more: dict[str, Any] = {"score": self._score.name, "details": details, "warnings": warnings}
-        return self._from_variance(state, value, variance, comparison.effective_rows, **more)
+        return self._from_variance(
+            state,
+            value,
+            variance,
+            comparison.effective_rows,
+            score=self._score.name,
+            details=details,
+            warnings=warnings,
+        )
 
 
 def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:

@@ -85,8 +85,12 @@ def count_members(batch: Predictions) -> Sums:
     if len(codes) < 2:
         raise NotApplicable("needs at least two models")
     votes = plurality_votes(codes)
-    sums = {"votes": int(votes.sum()), "squares": int(np.square(votes).sum())}
-    return Sums(rows=len(batch), agreement=agreement_counts(codes), **sums)
+    return Sums(
+        rows=len(batch),
+        agreement=agreement_counts(codes),
+        votes=int(votes.sum()),
+        squares=int(np.square(votes).sum()),
+    )
 
 
 def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:

@@ -261,8 +261,14 @@ class SLD(Estimator):
             "reference_prior": self._source_rows / total,
             "rows_used": used,
         }
-        more: dict[str, Any] = {"score": self._score.name, "details": details}
-        return self._from_variance(state, adjusted.accuracy, variance, min(used, total), **more)
+        return self._from_variance(
+            state,
+            adjusted.accuracy,
+            variance,
+            min(used, total),
+            score=self._score.name,
+            details=details,
+        )
 
 
 def rows_to_keep(classes: int) -> int:
@@ -336,18 +342,22 @@ class LabelShift(LabelCountEstimator):
         """Fit the prior, answer its mean recall."""
         label_counts = self._label_counts
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed)
-        details: dict[str, Any] = {
-            "prior": fit.prior,
-            "reference_prior": label_counts.prior,
-            "recall": fit.recall,
-        }
-        details |= {"fit": fit.to_dict(), "cells": len(label_counts) - 1}
-        details["tilt"] = tilt_test(label_counts, state["counts"])
-        more: dict[str, Any] = {
-            "score": None if label_counts.score is None else label_counts.score.name
-        }
-        more |= {"details": details, "warnings": fit_notes(fit, label_counts)}
-        return self._from_variance(state, fit.accuracy, fit.variance, label_counts.total, **more)
+        return self._from_variance(
+            state,
+            fit.accuracy,
+            fit.variance,
+            label_counts.total,
+            score=None if label_counts.score is None else label_counts.score.name,
+            details={
+                "prior": fit.prior,
+                "reference_prior": label_counts.prior,
+                "recall": fit.recall,
+                "fit": fit.to_dict(),
+                "cells": len(label_counts) - 1,
+                "tilt": tilt_test(label_counts, state["counts"]),
+            },
+            warnings=fit_notes(fit, label_counts),
+        )
 
 
 PRIORS = ("mle", "bbse", "sld", "source")

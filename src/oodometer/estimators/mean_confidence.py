@@ -159,12 +159,15 @@ class HistogramImportance(Estimator):
         notes = (
             f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",
         )
-        more: dict[str, Any] = {
-            "score": self._score.name,
-            "details": {"share_outside_reference": outside},
-        }
-        warnings = notes if outside > 0.01 else ()
-        return self._from_variance(state, value, variance, self._rows, warnings=warnings, **more)
+        return self._from_variance(
+            state,
+            value,
+            variance,
+            self._rows,
+            score=self._score.name,
+            details={"share_outside_reference": outside},
+            warnings=notes if outside > 0.01 else (),
+        )
 
 
 @register("estimator")
@@ -204,9 +207,14 @@ class DifferenceOfConfidence(Estimator):
         own = max(
             mean * (1 - mean), self._gap_variance * self._rows
         )  # the population, or these very rows
-        more: dict[str, Any] = {"score": self._score.name, "details": {"reference_gap": self._gap}}
         return self._from_variance(
-            state, mean + self._gap, self._gap_variance, self._rows, own=own, **more
+            state,
+            mean + self._gap,
+            self._gap_variance,
+            self._rows,
+            own=own,
+            score=self._score.name,
+            details={"reference_gap": self._gap},
         )
 
 
@@ -388,10 +396,12 @@ class CBPE(Estimator):
         }
         if "others" in state:
             cells = ConfusionCounts.of(state["top"], state["others"], state["mass"])
-            options: Any = {"level": self.level, "kind": self.kind, "seed": self.seed}
-            details |= expected_metrics(cells, self._rates, self._names, **options)
-        more: dict[str, Any] = {"score": self._score.name, "details": details}
-        return self._from_variance(state, value, variance, self._rows, **more)
+            details |= expected_metrics(
+                cells, self._rates, self._names, level=self.level, kind=self.kind, seed=self.seed
+            )
+        return self._from_variance(
+            state, value, variance, self._rows, score=self._score.name, details=details
+        )
 
 
 def _keeps_argmax(record: Predictions) -> bool:

@@ -357,9 +357,12 @@ class VotingBounds(Estimator):
             warnings.append(
                 "one judge makes no bounds: its verdicts are taken at their word, errors and all"
             )
-        more: dict[str, Any] = {
-            "score": "vote_share",
-            "details": details,
-            "warnings": tuple(warnings),
-        }
-        return self._estimate(state, (low + high) / 2, lower, upper, **more)
+        return self._estimate(
+            state,
+            (low + high) / 2,
+            lower,
+            upper,
+            score="vote_share",
+            details=details,
+            warnings=tuple(warnings),
+        )

@@ -328,17 +328,7 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
     kind = None if diagnosis is None else diagnosis.kind
     if diagnosis is not None and kind == "support" and (chosen := beyond_overlap(by_name)):
         # no re-weighting of the reference can stand for the target, and other models were asked
-        value = float(median(e.value for e in chosen))
-        lower, upper = (
-            min(value, *(e.lower for e in chosen)),
-            max(value, *(e.upper for e in chosen)),
-        )
-        interval, method = (
-            Interval(value, lower, upper, level, "empirical"),
-            ", ".join(e.method for e in chosen),
-        )
-        assumes = "the truth lies within the span of methods that do not ask for overlap; nothing proves it"
-        return Headline(interval, f"median of {method}", assumes, "low", diagnosis.why)
+        return _of_span(chosen, level, diagnosis.why)
     if evidence.weighting is not None and source is not None:
         rows = max(e.rows for e in by_name.values())
         values = {m: e.value for m, e in by_name.items()}
@@ -346,21 +336,36 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
             values, evidence.shift_statistics, source, rows, level, kind
         )
         if weighed is not None:
-            value = weighed.value
-            lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
-            if source in (0.0, 1.0) and evidence.reference_rows:
-                # no trial can err on rows that are all alike; more of them might not be
-                ends = clopper_pearson(
-                    round(source * evidence.reference_rows), evidence.reference_rows, level
-                )
-                lower, upper = min(lower, ends[0]), max(upper, ends[1])
-            why = "the target moved further than any shift that was simulated from the reference"
-            if weighed.covered:
-                still = "the trials simulate shifts under which P(y | x) or P(x | y) is unchanged"
-                why = f"{still}; real shifts may change both"
-            interval = Interval(value, lower, upper, level, "backtest")
-            return Headline(interval, "backtest: " + spelled(weighed), _LIKE_TRIALS, "low", why)
+            return _of_trials(weighed, source, evidence.reference_rows, level)
     return _agreeing(by_name, level)
+
+
+def _of_span(chosen: Sequence[Estimate], level: float, why: str) -> Headline:
+    """The median of methods that do not ask for overlap, and the span of them all."""
+    value = float(median(e.value for e in chosen))
+    lower, upper = min(value, *(e.lower for e in chosen)), max(value, *(e.upper for e in chosen))
+    method = ", ".join(e.method for e in chosen)
+    assumes = (
+        "the truth lies within the span of methods that do not ask for overlap; nothing proves it"
+    )
+    interval = Interval(value, lower, upper, level, "empirical")
+    return Headline(interval, f"median of {method}", assumes, "low", why)
+
+
+def _of_trials(weighed: Weighed, source: float, reference_rows: int, level: float) -> Headline:
+    """What trials make of the methods."""
+    value = weighed.value
+    lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
+    if source in (0.0, 1.0) and reference_rows:
+        # no trial can err on rows that are all alike; more of them might not be
+        ends = clopper_pearson(round(source * reference_rows), reference_rows, level)
+        lower, upper = min(lower, ends[0]), max(upper, ends[1])
+    why = "the target moved further than any shift that was simulated from the reference"
+    if weighed.covered:
+        still = "the trials simulate shifts under which P(y | x) or P(x | y) is unchanged"
+        why = f"{still}; real shifts may change both"
+    interval = Interval(value, lower, upper, level, "backtest")
+    return Headline(interval, "backtest: " + spelled(weighed), _LIKE_TRIALS, "low", why)
 
 
 def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
@@ -387,7 +392,40 @@ def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
 
 def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     """The middle of one estimate of each family, the interval the span of all; no rule says which is right."""
-    # one estimate of each family: methods that differ only in a detail would otherwise outvote the others
+    groups = _one_of_each_family(by_name)
+    together = float("nan")
+    if not any(known("estimator", e.method).traits.reads == "models" for e in groups):
+        together = trimmed_mean({m: e.value for m, e in by_name.items()})
+    averaged = not np.isnan(together)
+    chosen = [by_name[m] for m in averaged_methods() if m in by_name] if averaged else groups
+    if not chosen:
+        return _of_the_rest(by_name, level)
+    if len(chosen) == 1:
+        return _alone(chosen[0])
+    values = [e.value for e in chosen]
+    value = together if averaged else float(median(values))
+    interval = Interval(
+        value, min(e.lower for e in chosen), max(e.upper for e in chosen), level, "empirical"
+    )
+    spread = max(values) - min(values)
+    if spread > _ALARMING_SPREAD:
+        trust = "none"
+        why = (
+            f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
+        )
+        why += "label some target rows"
+    else:
+        trust = "low"
+        why = f"{len(chosen)} methods with different assumptions agree within {percent(spread)}; all can fail alike"
+    methods = ("middle of " if averaged else "median of ") + ", ".join(e.method for e in chosen)
+    assumes = (
+        "the truth lies within the span of methods whose assumptions differ; nothing proves it"
+    )
+    return Headline(interval, methods, assumes, trust, why)
+
+
+def _one_of_each_family(by_name: Mapping[str, Estimate]) -> list[Estimate]:
+    """One estimate of each family: methods that differ only in a detail would otherwise outvote the others."""
     traits = {
         m: cls.traits
         for m in by_name
@@ -397,37 +435,16 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     for name in sorted(traits, key=lambda m: (traits[m].voice, m)):
         if traits[name].voice:
             spoken.setdefault(traits[name].family, name)
-    groups = [by_name[name] for name in sorted(spoken.values(), key=lambda m: traits[m].order)]
-    alone = not any(traits[e.method].reads == "models" for e in groups)
-    together = trimmed_mean({m: e.value for m, e in by_name.items()}) if alone else float("nan")
-    chosen = (
-        groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
-    )
-    if not chosen:
-        rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
-        judged = _of_judges(by_name, level)
-        if judged is not None:
-            return judged
-        chosen = [next((e for e in rest if e.method == "votes"), rest[0])]
-    if len(chosen) == 1:
-        return _alone(chosen[0])
-    value = float(median(e.value for e in chosen)) if np.isnan(together) else together
-    spread = max(e.value for e in chosen) - min(e.value for e in chosen)
-    lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
-    names = ("median of " if np.isnan(together) else "middle of ") + ", ".join(
-        e.method for e in chosen
-    )
-    trust = "none" if spread > _ALARMING_SPREAD else "low"
-    why = f"{len(chosen)} methods with different assumptions agree within {percent(spread)}; all can fail alike"
-    if trust == "none":
-        why = (
-            f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
-        )
-        why += "label some target rows"
-    assumes = (
-        "the truth lies within the span of methods whose assumptions differ; nothing proves it"
-    )
-    return Headline(Interval(value, lower, upper, level, "empirical"), names, assumes, trust, why)
+    return [by_name[name] for name in sorted(spoken.values(), key=lambda m: traits[m].order)]
+
+
+def _of_the_rest(by_name: Mapping[str, Estimate], level: float) -> Headline:
+    """What judges say, else one estimate, where no family has a say: the reference's accuracy last."""
+    judged = _of_judges(by_name, level)
+    if judged is not None:
+        return judged
+    rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
+    return _alone(next((e for e in rest if e.method == "votes"), rest[0]))
 
 
 def _alone(only: Estimate) -> Headline:

@@ -369,11 +369,11 @@ def falls_by_labels(
     """
     both: dict[int, float] = {}
     for i, (one, p) in enumerate(zip(posteriors, changes, strict=True)):
-        # where the truth is known, outputs have nothing to add
-        outputs = [p] if p is not None and not (one is not None and one.evidence.complete) else []
-        labels = [] if one is None else [one.evidence.changed(*references[i])]
-        if outputs or labels:
-            both[i] = min(*outputs, *labels, 1.0)
+        seen = [] if one is None else [one.evidence.changed(*references[i])]
+        if p is not None and not (one is not None and one.evidence.complete):
+            seen.append(p)  # where the truth is known, outputs have nothing to add
+        if seen:
+            both[i] = min(*seen, 1.0)
     adjusted = dict(zip(both, holm([*both.values()]), strict=True))
     out: list[Fall | None] = []
     for i, one in enumerate(posteriors):
@@ -387,11 +387,7 @@ def falls_by_labels(
         changed = adjusted[i]
         if proven and proof is not None:
             changed = min(changed, proof * len(posteriors))
-        why = f"by {counted(one.evidence.labelled, 'labelled row')}"
-        if one.prior is not None and not one.evidence.complete:
-            other = "public shifts" if assume == "natural" else "what was assumed"
-            other = "own history" if one.by_history else other
-            why = f"by {other} and {counted(one.evidence.labelled, 'labelled row')} together"
+        why = _why_by_labels(one, assume)
         if verdict == "cannot say":
             why = f"{why}; label more rows to decide it"
         out.append(
@@ -400,6 +396,17 @@ def falls_by_labels(
             )
         )
     return out
+
+
+def _why_by_labels(posterior: LabelPosterior, assume: str) -> str:
+    """What a verdict with labels rests on."""
+    rows = counted(posterior.evidence.labelled, "labelled row")
+    if posterior.prior is None or posterior.evidence.complete:
+        return f"by {rows}"
+    if posterior.by_history:
+        return f"by own history and {rows} together"
+    prior = "public shifts" if assume == "natural" else "what was assumed"
+    return f"by {prior} and {rows} together"
 
 
 @dataclass(frozen=True)

@@ -342,27 +342,13 @@ def judged(
     adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
     out = []
     for i, (chance, assume) in enumerate(zip(chances, assumes, strict=True)):
-        verdict, changed, why = verdict_of(chance), adjusted.get(i), ""
+        verdict, changed = verdict_of(chance), adjusted.get(i)
         # public cases that were called so at the nearest margin that was tried, and how often that was right
         tried = [row for row in prior.verdicts if row[1] == verdict]
         measured = min(tried, key=lambda row: abs(row[0] - margin))[2:] if tried else None
         if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
             verdict = "cannot say"
-        if chance is None:
-            why = "the accuracy of the reference, or what the outputs say, is not known"
-        elif assume == "judges":
-            why = "by the judges' error rates on the reference"
-        elif assume == "history":
-            why = "by own history"
-            if verdict == "cannot say":
-                why = f"{why}; {_DECIDE}"
-        elif assume != "natural":
-            why = "under the assumption that was chosen"
-        elif verdict == "cannot say":
-            why = _DECIDE
-        elif measured is not None:
-            words = "had" if verdict == "fell" else "had not fallen so far"
-            why = f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
+        why = _why_judged(chance, assume, verdict, measured)
         shown_by_labels = assume == "history" and verdict == "fell"
         out.append(
             Fall(
@@ -370,6 +356,26 @@ def judged(
             )
         )
     return out
+
+
+def _why_judged(
+    chance: float | None, assume: str, verdict: FallVerdict, measured: tuple[Any, ...] | None
+) -> str:
+    """What a verdict rests on; ``measured``: how many public cases were called so, and which share rightly."""
+    if chance is None:
+        return "the accuracy of the reference, or what the outputs say, is not known"
+    if assume == "judges":
+        return "by the judges' error rates on the reference"
+    if assume == "history":
+        return f"by own history; {_DECIDE}" if verdict == "cannot say" else "by own history"
+    if assume != "natural":
+        return "under the assumption that was chosen"
+    if verdict == "cannot say":
+        return _DECIDE
+    if measured is None:
+        return ""
+    words = "had" if verdict == "fell" else "had not fallen so far"
+    return f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
 
 
 def under_assumptions(

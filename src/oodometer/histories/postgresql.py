@@ -76,12 +76,12 @@ class PostgresStore(Store):
             or re.search(r"[?#\s]", authority)
         ):
             raise self._misread()  # libpq would take a part of the password for the host, and say so
-        bounds = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
         try:
-            query = parse_qs(urlsplit(self._address).query)
-            bounds = {name: value for name, value in bounds.items() if name not in query}
             return psycopg.connect(
-                self._address, prepare_threshold=None, application_name="oodometer", **bounds
+                self._address,
+                prepare_threshold=None,
+                application_name="oodometer",
+                **self._time_limits(),
             )
         except (
             psycopg.ProgrammingError,
@@ -89,6 +89,12 @@ class PostgresStore(Store):
             ValueError,
         ):  # what it says may quote a password
             raise self._misread() from None
+
+    def _time_limits(self) -> dict[str, int]:
+        """How long to wait, where the address does not say it."""
+        limits = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
+        asked = parse_qs(urlsplit(self._address).query)
+        return {name: limit for name, limit in limits.items() if name not in asked}
 
     def _misread(self) -> UsageError:
         shown = re.sub(r"://([^:/?@\s]*).*", r"://\1:***", self._address, flags=re.DOTALL)

@@ -47,19 +47,10 @@ class Recorder:
         path = os.path.basename(os.fspath((reference if named else name) or "").rstrip("/"))
         return self.job or visible(path.partition(".")[0] or path or "estimate")
 
-    def record(self, estimation: Estimation, reference: Any = None) -> Estimation:
-        """The estimation with alarms that earlier runs raised marked as known; it is added to the store.
-
-        ``reference`` is what was given as such: without a job its name, else the result's, is that of the job. Raises
-        `NotStoredError`, which holds the estimation, where the store does not take it.
-        """
-        estimation = replace(estimation, argv=estimation.argv or self.store.argv)
-        job = self.job_of(reference, estimation.reference.get("name"))
-        parts = list(_parts(estimation))
-        names, ends = (
-            ("kind", "part", "name", "metric", "rows"),
-            ("value", "lower", "upper", "truth"),
-        )
+    def _answer(self, estimation: Estimation, parts: Sequence[Mapping[str, Any]]) -> str:
+        """What tells the answer of a run from any other."""
+        names = ("kind", "part", "name", "metric", "rows")
+        ends = ("value", "lower", "upper", "truth")
         numbers = [
             [
                 *(part[name] for name in names),
@@ -69,7 +60,45 @@ class Recorder:
         ]
         sizes = [estimation.reference.get("rows"), estimation.target.get("rows")]
         answered = [__version__, *sizes, numbers, plain(dict(self.options))]
-        answer = hashlib.blake2b(_json(answered).encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b(_json(answered).encode(), digest_size=16).hexdigest()
+
+    def _run(self, estimation: Estimation, answer: str, repeats: Cell) -> dict[str, Cell]:
+        """The row of a run, but for its time and job."""
+        alarms, truth = estimation.alarms, estimation.target.get("accuracy")
+        rows = estimation.target.get("rows")
+        cuts = ("by", "every", *(("timezone",) if self.options.get("every") else ()))
+        cut = " ".join(f"{name}={self.options[name]}" for name in cuts if self.options.get(name))
+        return {
+            "verb": "estimate",
+            "version": __version__,
+            "answer": answer,
+            "reference": _text(estimation.reference.get("name")),
+            "target": _text(estimation.target.get("name")),
+            "rows": None if rows is None else int(rows),
+            "cut": visible(cut),
+            "repeats": repeats,
+            "reference_accuracy": _number(estimation.reference.get("accuracy")),
+            **_headline(estimation.headline),
+            "kind": estimation.headline.interval.kind,
+            "diagnosis": getattr(estimation.diagnosis, "kind", None),
+            "truth": _number(truth["value"]) if isinstance(truth, Mapping) else None,
+            "alarms": 0 if alarms is None else len(alarms.where),
+            "exit_code": 3 if alarms else 0,
+            "new_alarms": 0 if alarms is None else len(alarms.new),
+            "options": _json(self.options),
+            "result": _json(estimation.to_dict()),
+        }
+
+    def record(self, estimation: Estimation, reference: Any = None) -> Estimation:
+        """The estimation with alarms that earlier runs raised marked as known; it is added to the store.
+
+        ``reference`` is what was given as such: without a job its name, else the result's, is that of the job. Raises
+        `NotStoredError`, which holds the estimation, where the store does not take it.
+        """
+        estimation = replace(estimation, argv=estimation.argv or self.store.argv)
+        job = self.job_of(reference, estimation.reference.get("name"))
+        parts = list(_parts(estimation))
+        answer = self._answer(estimation, parts)
         try:
             with nullcontext() if self.store.is_new() else self.store.reading() as session:
                 repeats, since = (None, {}) if session is None else _earlier(session, job, answer)
@@ -87,41 +116,8 @@ class Recorder:
                 since.get(_key(_verdict(failing, "raised"))) for failing in estimation.alarms.where
             ]
             estimation = replace(estimation, alarms=estimation.alarms.compared(raised, self.asked))
-        at, alarms, truth = now(), estimation.alarms, estimation.target.get("accuracy")
-        rows = estimation.target.get("rows")
-        cuts = ("by", "every", *(("timezone",) if self.options.get("every") else ()))
-        cut = " ".join(f"{name}={self.options[name]}" for name in cuts if self.options.get(name))
-        run: dict[str, Cell] = {
-            "at": at,
-            "job": job,
-            "verb": "estimate",
-            "version": __version__,
-            "answer": answer,
-        }
-        run |= {
-            "reference": _text(estimation.reference.get("name")),
-            "target": _text(estimation.target.get("name")),
-        }
-        run |= {
-            "rows": None if rows is None else int(rows),
-            "cut": visible(cut),
-            "repeats": repeats,
-        }
-        run |= {
-            "reference_accuracy": _number(estimation.reference.get("accuracy")),
-            **_headline(estimation.headline),
-        }
-        run |= {
-            "kind": estimation.headline.interval.kind,
-            "diagnosis": getattr(estimation.diagnosis, "kind", None),
-        }
-        run |= {"truth": _number(truth["value"]) if isinstance(truth, Mapping) else None}
-        run |= {
-            "alarms": 0 if alarms is None else len(alarms.where),
-            "exit_code": 3 if alarms else 0,
-        }
-        run |= {"new_alarms": 0 if alarms is None else len(alarms.new)}
-        run |= {"options": _json(self.options), "result": _json(estimation.to_dict())}
+        at = now()
+        run = {"at": at, "job": job, **self._run(estimation, answer, repeats)}
         try:
             self.store.append(run, parts, list(_verdicts(estimation, since, at)))
         except NotStoredError as error:
@@ -421,60 +417,33 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
     return result
 
 
-def _job(session: Session, name: str, last: int | None) -> Job:
-    def rows(columns: str, rest: str, *values: Cell) -> list[dict[str, Any]]:
-        names = columns.split(", ")
-        cells = [f"CAST({name} AS TEXT)" if name == "p.options" else name for name in names]
-        out = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
-        return [
-            dict(zip((column.removeprefix("p.") for column in names), row, strict=True))
-            for row in out
-        ]
+def _rows(session: Session, columns: str, rest: str, *values: Cell) -> list[dict[str, Any]]:
+    """Rows of a table as mappings, names of columns without their table."""
+    names = columns.split(", ")
+    cells = [f"CAST({name} AS TEXT)" if name == "p.options" else name for name in names]
+    found = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
+    bare = [name.removeprefix("p.") for name in names]
+    return [dict(zip(bare, row, strict=True)) for row in found]
 
+
+def _job(session: Session, name: str, last: int | None) -> Job:
     limit = 2**31 if last is None else last
+    newest = "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s"
     runs = {}
-    for row in reversed(
-        rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)
-    ):
-        row |= {
-            "at": str(moment(row["at"])),
-            "options": json.loads(row["options"]),
-            "number": row.pop("id"),
-        }
-        runs[row["number"]] = PastRun(new=row.pop("new_alarms"), **row)
+    for row in reversed(_rows(session, _RUNS, newest, name, limit)):
+        number, new = row.pop("id"), row.pop("new_alarms")
+        row |= {"at": str(moment(row["at"])), "options": json.loads(row["options"])}
+        runs[number] = PastRun(number=number, new=new, **row)
     first, latest = min(runs), max(runs)
     cut = session.rows("SELECT cut FROM oodometer_runs WHERE id = %s", latest)[0][0]
     alike = "p JOIN oodometer_runs r ON r.id = p.run WHERE r.job = %s AND r.cut = %s AND r.id >= %s ORDER BY p.run"
-    # alarms of each part that were ever raised: since when the last one stood, and whether it stands
-    raised: dict[_Part, dict[tuple[str, float], PastAlarm]] = {}
-    for row in rows(_ALARMS, f"oodometer_alarms {alike}", name, cut, first):
-        mine = raised.setdefault((row["kind"], row["part"], row["metric"]), {})
-        key = (str(row["rule"]), float(row["amount"]))
-        if row["verdict"] == "raised":
-            mine[key] = PastAlarm(*key, row["bound"], moment(row["since"]), True)
-        elif key in mine:
-            mine[key] = replace(mine[key], stands=False)
+    alarms = _raised(_rows(session, _ALARMS, f"oodometer_alarms {alike}", name, cut, first))
     # each part with all that was said of it, in the order of time; repetitions say nothing of their own
     parts: dict[_Part, PastPart] = {}
-    for row in rows(_PARTS, f"oodometer_parts {alike}, p.place", name, cut, first):
-        kind, part, metric = (row[name] for name in ("kind", "part", "metric"))
-        run, before = runs[row["run"]], parts.get((kind, part, metric))
-        earlier, truth = ((), None) if before is None else (before.seen, before.truth)
-        if earlier and run.repeats is not None and earlier[-1].run == run.repeats:
-            earlier = earlier[:-1]
-        numbers = (row[name] for name in ("rows", "value", "lower", "upper", "trust"))
-        seen = (*earlier, Seen(run.number, run.at, *numbers))
-        if row["truth"] is not None:
-            truth = {
-                "value": row["truth"],
-                "lower": row["truth_lower"],
-                "upper": row["truth_upper"],
-            }
-        alarms = tuple(raised.get((kind, part, metric), {}).values())
-        ends = (row["begins"], row["ends"])
-        parts[kind, part, metric] = PastPart(
-            kind, part, row["name"], metric, *ends, seen, truth, row["fell"], alarms
-        )
+    for row in _rows(session, _PARTS, f"oodometer_parts {alike}, p.place", name, cut, first):
+        key = row["kind"], row["part"], row["metric"]
+        raised = tuple(alarms.get(key, {}).values())
+        parts[key] = _past_part(row, runs[row["run"]], parts.get(key), raised)
 
     def along(part: PastPart) -> tuple[Any, ...]:
         """Chunks in the order of their beginning, rows by number; everything else by name."""
@@ -482,3 +451,46 @@ def _job(session: Session, name: str, last: int | None) -> Job:
         return (part.kind, start.zfill(20) if start.isdigit() else start, part.part, part.metric)
 
     return Job(name, tuple(runs.values()), tuple(sorted(parts.values(), key=along)))
+
+
+def _raised(
+    rows: Sequence[Mapping[str, Any]],
+) -> dict[_Part, dict[tuple[str, float], PastAlarm]]:
+    """Alarms of each part that were ever raised: since when the last one stood, and whether it stands."""
+    raised: dict[_Part, dict[tuple[str, float], PastAlarm]] = {}
+    for row in rows:
+        mine = raised.setdefault((row["kind"], row["part"], row["metric"]), {})
+        key = (str(row["rule"]), float(row["amount"]))
+        if row["verdict"] == "raised":
+            mine[key] = PastAlarm(*key, row["bound"], moment(row["since"]), True)
+        elif key in mine:
+            mine[key] = replace(mine[key], stands=False)
+    return raised
+
+
+def _past_part(
+    row: Mapping[str, Any], run: PastRun, before: PastPart | None, alarms: tuple[PastAlarm, ...]
+) -> PastPart:
+    """A part with what a run said of it, after what was said ``before``."""
+    earlier, truth = ((), None) if before is None else (before.seen, before.truth)
+    if earlier and run.repeats is not None and earlier[-1].run == run.repeats:
+        earlier = earlier[:-1]
+    numbers = (row[name] for name in ("rows", "value", "lower", "upper", "trust"))
+    if row["truth"] is not None:
+        truth = {
+            "value": row["truth"],
+            "lower": row["truth_lower"],
+            "upper": row["truth_upper"],
+        }
+    return PastPart(
+        row["kind"],
+        row["part"],
+        row["name"],
+        row["metric"],
+        row["begins"],
+        row["ends"],
+        (*earlier, Seen(run.number, run.at, *numbers)),
+        truth,
+        row["fell"],
+        alarms,
+    )

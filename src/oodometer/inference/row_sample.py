@@ -323,12 +323,15 @@ class Draw:
             return replace(self, keys=keys, contents=contents, counts=counts), first
         cells = self.cells_of_all
         kept = (keys < bound) | often_keys(keys, cells, self.seen)
-        changes: dict[str, Any] = {
-            "keys": keys[kept],
-            "contents": contents[kept],
-            "counts": counts[kept],
-        }
-        return replace(self, **changes, bound=bound, cells=cells), first[kept]
+        held = replace(
+            self,
+            keys=keys[kept],
+            contents=contents[kept],
+            counts=counts[kept],
+            bound=bound,
+            cells=cells,
+        )
+        return held, first[kept]
 
     @property
     def cells_of_all(self) -> Array:
@@ -342,14 +345,17 @@ class Draw:
             return known[1]  # of another sample of the same rows
         if (self.seed, self.limit) != (other.seed, other.limit):
             raise ValueError("samples of different seeds or sizes cannot be merged")
-        names = ("keys", "contents", "counts")
-        both: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
-        }
         some = self.cells is not None or other.cells is not None
         cells = self.cells_of_all + other.cells_of_all if some else None
-        seen, bound = self.seen + other.seen, min(self.bound, other.bound)
-        out = replace(self, **both, seen=seen, bound=bound, cells=cells)
+        out = replace(
+            self,
+            keys=np.concatenate([self.keys, other.keys]),
+            contents=np.concatenate([self.contents, other.contents]),
+            counts=np.concatenate([self.counts, other.counts]),
+            seen=self.seen + other.seen,
+            bound=min(self.bound, other.bound),
+            cells=cells,
+        )
         made = out.cut() if len(out.keys) > _SLACK * self.limit else (out, np.arange(len(out.keys)))
         self.__dict__["_joined"] = other, made
         return made

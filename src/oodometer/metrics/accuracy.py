@@ -132,17 +132,16 @@ class RecallAtK(_AtK[Places]):
             low, high = clopper_pearson(hits, rows, level)
             by_k.append({"k": k, "value": hits / rows, "lower": low, "upper": high})
         own = next(row for row in by_k if row["k"] == self.k)
-        extras: dict[str, Any] = {"most_candidates": state.most, "fewest_candidates": state.fewest}
-        extras["mean_reciprocal_rank"] = float(
-            (state.counts / np.arange(1, len(state.counts) + 1)).sum() / rows
-        )
+        reciprocal = (state.counts / np.arange(1, len(state.counts) + 1)).sum() / rows
         return measure(
             own["value"],
             (own["lower"], own["upper"]),
             level,
             "exact",
             k=self.k,
-            **extras,
+            most_candidates=state.most,
+            fewest_candidates=state.fewest,
+            mean_reciprocal_rank=float(reciprocal),
             by_k=by_k,
         )
 

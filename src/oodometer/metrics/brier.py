@@ -82,8 +82,12 @@ class NegativeLogLikelihood(Metric[Sums, Measure]):
         """Rows, sum of finite losses and of their squares, and samples whose loss is infinite."""
         losses = _losses(batch)
         finite = losses[np.isfinite(losses)]
-        sums = {"total": float(finite.sum()), "squares": float((finite * finite).sum())}
-        return Sums(rows=len(losses), impossible=len(losses) - len(finite), **sums)
+        return Sums(
+            rows=len(losses),
+            impossible=len(losses) - len(finite),
+            total=float(finite.sum()),
+            squares=float((finite * finite).sum()),
+        )
 
     def _finish(self, state: Sums, level: float, seed: int) -> Measure:
         n = state["rows"]

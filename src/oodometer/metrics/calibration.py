@@ -320,20 +320,10 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         draws = poisson_counts(counts, REPLICATES, rng)
         replicated = draws[:, :, 0] * confidence + draws[:, :, 1] * (confidence - 1)
         rows = np.maximum(draws.sum(axis=(1, 2)), 1)
-        extras: dict[str, Any] = {"bins": len(sizes)}
-        if not state.exact:
-            # Only the groups that a cut goes through can be shared out wrongly, between two bins each.
-            cuts = groups.rows - np.cumsum(sizes)[:-1]
-            at = np.searchsorted(groups.before, cuts, side="right") - 1
-            lost = (
-                groups.disorder
-                + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
-            )
-            extras["rounding"] = 2 * float(lost[at].sum()) / groups.rows
         # the error on joined ranks, and that of labels drawn as their confidences say
         joined = groups.joined(_MASS_CHUNKS)
-        sizes, gaps, hits = _equal_mass_bins(joined, self.bins)
-        edges = np.concatenate([[0.0], np.cumsum(sizes)])
+        joined_sizes, gaps, hits = _equal_mass_bins(joined, self.bins)
+        edges = np.concatenate([[0.0], np.cumsum(joined_sizes)])
         own = joined.sizes[::-1]
         drawn = calibrated_labels(own, joined.confidence[::-1], NULL_REPLICATES, rng)
         at = np.concatenate([[0.0], np.cumsum(own)])
@@ -348,8 +338,30 @@ class EqualMassCalibrationError(RankMetric[Measure]):
             np.abs(replicated).sum(axis=1) / rows,
         )
         return population_error(
-            value, replicates, observed, null, (groups.rows, groups.rarer), level, **extras
+            value,
+            replicates,
+            observed,
+            null,
+            (groups.rows, groups.rarer),
+            level,
+            bins=len(sizes),
+            **_cost_of_cuts(state, sizes),
         )
+
+
+def _cost_of_cuts(state: Ranks, sizes: Array) -> dict[str, Any]:
+    """``rounding`` of ranks that are not exact: what cuts into bins of these sizes may have cost.
+
+    Only the groups that a cut goes through can be shared out wrongly, between two bins each.
+    """
+    if state.exact:
+        return {}
+    groups = state.groups
+    cuts = groups.rows - np.cumsum(sizes)[:-1]
+    at = np.searchsorted(groups.before, cuts, side="right") - 1
+    widths = 0.0 if groups.widths is None else groups.widths
+    lost = groups.disorder + groups.sizes * widths / 4
+    return {"rounding": 2 * float(lost[at].sum()) / groups.rows}
 
 
 _KS_REPLICATES, _KS_CHUNKS = 500, 256
@@ -412,12 +424,12 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
         drawn = calibrated_labels(size, total / np.maximum(size, 1), NULL_REPLICATES, rng)
         observed = float(np.abs(np.cumsum(total - counts[:, 1])).max()) / float(size.sum())
         null: Array = np.abs(np.cumsum(total - drawn, axis=1)).max(axis=1) / size.sum()
-        extras: dict[str, Any] = {}
-        if groups.widths is not None:
-            lost = groups.disorder + groups.sizes * groups.widths / 4
-            extras["rounding"] = float(lost.max()) / groups.rows
         sizes = (groups.rows, groups.rarer)
-        return population_error(value, replicates, observed, null, sizes, level, **extras)
+        if groups.widths is None:
+            return population_error(value, replicates, observed, null, sizes, level)
+        lost = groups.disorder + groups.sizes * groups.widths / 4
+        rounding = float(lost.max()) / groups.rows
+        return population_error(value, replicates, observed, null, sizes, level, rounding=rounding)
 
 
 _CELLS, _GRID, _SMOOTH_REPLICATES = 3840, 4096, 200

@@ -340,38 +340,62 @@ class DiscaScore(RankMetric[Measure]):
             most = 2 * (x + y) / max(float(groups.lowest[groups.lowest > 0][-1]), LEAST)
             ends = [(min(low, x + y - cost), max(high, most)) for low, high in ends]
         parts = parts_of(terms, 0, self.tolerance, self.weights)
-        extras = {name: value for name, value in vars(parts).items() if name != "value"}
-        extras |= {"grid": self.grid, "steps": self.steps}
-        extras["terms"] = {"first": x / parts.a, "second": y / parts.b, "third": -z * parts.penalty}
-        drawn = {
-            "a": again.a,
-            "b": again.b[:, 0],
-            "fluctuations": again.fluctuations,
-            "penalty": again.penalty,
-        }
-        extras["intervals"] = {
-            name: interval_of(getattr(parts, name), d, level) for name, d in drawn.items()
-        }
-        for name in ("a", "b"):  # confidences are never above 1
-            low, high = extras["intervals"][name]
-            extras["intervals"][name] = low, min(high, 1.0)
-        extras["by_tolerance"] = []
-        for i, tolerance in enumerate(_SHOWN, 1):
-            part = parts_of(terms, i, tolerance, self.weights)
-            row = {
-                "tolerance": part.tolerance,
-                "value": part.value,
-                "b": part.b,
-                "coverage": part.b_coverage,
-            }
-            row |= {"accuracy": part.b_accuracy, "never_below": part.never_below}
-            row |= {"lower": ends[i][0], "upper": ends[i][1]}
-            extras["by_tolerance"].append(row)
-        extras["by_grid"] = dict.fromkeys(GRIDS, parts.value)
-        for grid in set(GRIDS) - {self.grid}:
-            other = disca_terms(bins, grid, self.steps, (self.tolerance,)).values(self.weights)
-            extras["by_grid"][grid] = plain(float(other[0, 0]))
-        return measure(parts.value, ends[0], level, "empirical", **extras)
+        others = set(GRIDS) - {self.grid}
+        return measure(
+            parts.value,
+            ends[0],
+            level,
+            "empirical",
+            **{name: value for name, value in vars(parts).items() if name != "value"},
+            grid=self.grid,
+            steps=self.steps,
+            terms={"first": x / parts.a, "second": y / parts.b, "third": -z * parts.penalty},
+            intervals=_intervals(parts, again, level),
+            by_tolerance=[
+                _row_of(parts_of(terms, i, tolerance, self.weights), ends[i])
+                for i, tolerance in enumerate(_SHOWN, 1)
+            ],
+            by_grid=dict.fromkeys(GRIDS, parts.value)
+            | {grid: self._on_grid(grid, bins) for grid in others},
+        )
+
+    def _on_grid(self, grid: str, bins: RankBins) -> Any:
+        """The score on another grid."""
+        terms = disca_terms(bins, grid, self.steps, (self.tolerance,))
+        return plain(float(terms.values(self.weights)[0, 0]))
+
+
+def _intervals(parts: Disca, again: Terms, level: float) -> dict[str, tuple[float, float]]:
+    """Intervals of the parts of a score, from replicates."""
+    a, b, fluctuations, penalty = (
+        interval_of(value, draws, level)
+        for value, draws in (
+            (parts.a, again.a),
+            (parts.b, again.b[:, 0]),
+            (parts.fluctuations, again.fluctuations),
+            (parts.penalty, again.penalty),
+        )
+    )
+    return {  # confidences are never above 1
+        "a": (a[0], min(a[1], 1.0)),
+        "b": (b[0], min(b[1], 1.0)),
+        "fluctuations": fluctuations,
+        "penalty": penalty,
+    }
+
+
+def _row_of(part: Disca, ends: tuple[float, float]) -> dict[str, Any]:
+    """The score at one tolerance."""
+    return {
+        "tolerance": part.tolerance,
+        "value": part.value,
+        "b": part.b,
+        "coverage": part.b_coverage,
+        "accuracy": part.b_accuracy,
+        "never_below": part.never_below,
+        "lower": ends[0],
+        "upper": ends[1],
+    }
 
 
 def nidma(didma: float, disca_out_of_domain: float, weights: Sequence[float] = (0.5, 0.5)) -> float:

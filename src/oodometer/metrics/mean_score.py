@@ -79,14 +79,16 @@ class MeanScore(_OnScale[ScoreSums]):
 
     def _finish(self, state: ScoreSums, level: float, seed: int) -> Measure:
         mean, kind = self._mean(state, state.seen, level, seed)
-        scale = list(self.scale or scale_seen(state.seen))
-        extras = {
-            "t": list(mean.t),
-            "scale": scale,
-            "design_effect": mean.effect,
-            "clusters": mean.clusters,
-        }
-        return measure(mean.value, (mean.lower, mean.upper), level, kind, **extras)
+        return measure(
+            mean.value,
+            (mean.lower, mean.upper),
+            level,
+            kind,
+            t=list(mean.t),
+            scale=list(self.scale or scale_seen(state.seen)),
+            design_effect=mean.effect,
+            clusters=mean.clusters,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +222,16 @@ class PassAtK(_AtK[Clusters]):
                 }
             )
         own = next(row for row in by_k if row["k"] == self.k)
-        about = {"k": self.k, "questions": state.count, "fewest_repeats": fewest, "by_k": by_k}
-        return measure(own["value"], (own["lower"], own["upper"]), level, own["kind"], **about)
+        return measure(
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            own["kind"],
+            k=self.k,
+            questions=state.count,
+            fewest_repeats=fewest,
+            by_k=by_k,
+        )
 
 
 def on_scale(metrics: Sequence[Any], scale: tuple[float, float], guessed: bool) -> tuple[Any, ...]:

@@ -253,7 +253,6 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
         **extras: Any,
     ) -> Measure:
         """What ``of`` says of the positive class of two, else its mean over the classes of which it says something."""
-        extras = {name: extra for name, extra in extras.items() if extra is not None}
         classes, support = state.confusion.classes, state.confusion.support
         if len(classes) == 2:
             at = self.position(classes)
@@ -275,8 +274,15 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
         value = float(np.mean([number.value for number in there]))
         few = int(support[used].sum())
         ends = from_effective_rows(value, state.variance(each), few, level)
-        extras |= {"average": "macro, one versus rest", "classes": len(there)}
-        return measure(value, ends, level, "asymptotic", **extras)
+        return measure(
+            value,
+            ends,
+            level,
+            "asymptotic",
+            **extras,
+            average="macro, one versus rest",
+            classes=len(there),
+        )
 
 
 def roc_auc(positive: Any, score: Any) -> float:
@@ -323,6 +329,8 @@ class RocAuc(OneVsRestMetric[Measure]):
     citation = "delong1988"
 
     def _finish(self, state: OneVsRest, level: float, seed: int) -> Measure:
+        if state.binning is None:
+            return self.averaged(state, auc_of, level)
         return self.averaged(state, auc_of, level, binning=state.binning)
 
 

@@ -415,8 +415,15 @@ class RiskAtCoverage(RankMetric[Measure]):
                 }
             )
         own = next(row for row in rows if row["coverage"] == self.coverage)
-        extras = {"coverage": self.coverage, "threshold": own["threshold"], "by_coverage": rows}
-        return measure(own["value"], (own["lower"], own["upper"]), level, "asymptotic", **extras)
+        return measure(
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            "asymptotic",
+            coverage=self.coverage,
+            threshold=own["threshold"],
+            by_coverage=rows,
+        )
 
 
 @register("metric")

@@ -286,23 +286,36 @@ class EvaluationPlan(Pass):
             out[WHOLE]["decided"] = rows_decided(known)
         out[WHOLE] |= _states([m for m in self.metrics if m.state_key != "clusters"], known)
         if self.by is not None:
-            names, rows = rows_by_value(column_of(known, self.by))
-            self.check_slices([("by", name) for name in names])
-            for name, index in zip(names, rows, strict=True):
-                out["by", name] = {"read": len(index), "rows": len(index)}
-                out["by", name] |= _states(self.sliced, known.take(index))
+            out |= self._slices(known, self.by)
         if keys is not None:
             out[WHOLE]["clusters"] = Clusters.of(keys, known.outcomes)
             if self.grouped:
-                distinct, at = np.unique(keys, return_inverse=True)
-                if len(distinct) > _MOST_GROUPS:
-                    distinct, at = np.unique(_coarse(keys), return_inverse=True)
-                for i, group in enumerate(distinct.tolist()):
-                    index = np.flatnonzero(at == i)
-                    out["cluster", group] = {
-                        "rows": len(index),
-                        **_states(self.resampled, known.take(index)),
-                    }
+                out |= self._groups(known, keys)
+        return out
+
+    def _slices(self, known: Predictions, by: str) -> State:
+        """The state of the rows of each value of a column."""
+        names, rows = rows_by_value(column_of(known, by))
+        self.check_slices([("by", name) for name in names])
+        return {
+            ("by", name): {
+                "read": len(index),
+                "rows": len(index),
+                **_states(self.sliced, known.take(index)),
+            }
+            for name, index in zip(names, rows, strict=True)
+        }
+
+    def _groups(self, known: Predictions, keys: Array) -> State:
+        """The state of each cluster, or of each group of clusters where they are many."""
+        groups, at = np.unique(keys, return_inverse=True)
+        if len(groups) > _MOST_GROUPS:
+            groups, at = np.unique(_coarse(keys), return_inverse=True)
+        out: State = {}
+        for i, group in enumerate(groups.tolist()):
+            index = np.flatnonzero(at == i)
+            states = _states(self.resampled, known.take(index))
+            out["cluster", group] = {"rows": len(index), **states}
         return out
 
     def _kept(self, batch: Predictions, known: Predictions, keys: Array | None) -> KeptRows:
@@ -380,60 +393,86 @@ def plan_evaluation(
     by: str | None = None,
     cluster: str | None = None,
     scale: tuple[float, float] | None = None,
-    **how: Any,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
-    needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
-    read = {name for alternatives in needs for group in alternatives for name in group}
-    for score in {
-        score for metric in chosen if (score := getattr(metric, "score", None)) is not None
-    }:
-        read |= {name for need in create("score", score).needs for name in need.split("|")}
-    read |= {name for metric in chosen for name in getattr(metric, "reads", ())}
-    read |= {"logits", "prediction", *(name for name in (by, cluster) if name in FIELDS)}
-    fields = tuple(name for name in FIELDS if name in read)
+    fields = _fields_read(chosen, by, cluster)
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or not (first.can_be_judged or first.has("score")):
         raise _no_truth(source)
-    used, skipped = [], []
+    metrics = chosen if scale is None else on_scale(chosen, scale, False)
+    used, skipped = _applicable(metrics, first, cluster, asked)
+    sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
+    by_id = cluster is None and KEY in first.columns
+    dependent = KEY if by_id else cluster
+    for metric in used:
+        if isinstance(metric, Confidences):
+            metric.cluster = dependent
+    plan = EvaluationPlan(
+        metrics=tuple(used),
+        sliced=tuple(sliced) if by else (),
+        by=by,
+        fields=fields,
+        rows=batch_rows(first.num_classes),
+        cluster=dependent,
+        grouped=cluster is not None,
+        by_id=by_id,
+        level=level,
+        seed=seed,
+        scale=scale,
+        asked=asked,
+    )
+    return plan, skipped
 
-    def why_not(metric: Metric[Any, Any]) -> str | None:
-        if metric.gives not in ("number", "curve", "table") or not isinstance(
-            metric.state_key, str
-        ):
-            raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
-        if metric.name == "pass_at_k" and cluster is not None:
-            return "its questions are told by `id`; leave --cluster out"
-        if metric.name == "macro_mean" and cluster == "group":
-            return "the values of `group` are clusters, not tasks"
-        return metric.why_not(first)
 
-    for metric in chosen if scale is None else on_scale(chosen, scale, False):
-        reason = guarded(metric.name, metric, partial(why_not, metric))
+def _applicable(
+    metrics: Sequence[Metric[Any, Any]], first: Predictions, cluster: str | None, asked: bool
+) -> tuple[list[Metric[Any, Any]], list[Skipped]]:
+    """The metrics that a source can feed that begins so, and why others cannot be, where that is worth a word."""
+    used: list[Metric[Any, Any]] = []
+    skipped: list[Skipped] = []
+    for metric in metrics:
+        reason = guarded(metric.name, metric, partial(_why_not, metric, first, cluster, asked))
         why = reason.why if isinstance(reason, Failed) else reason
-        if (
-            why is None
-            and metric.name == "confusion"
-            and not asked
-            and first.num_classes > _MOST_CLASSES
-        ):
-            why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
             used.append(metric)
-        elif asked or (
-            not metric.quiet and first.can_be_judged
-        ):  # of scores alone nothing else is expected
+        elif asked or (not metric.quiet and first.can_be_judged):
+            # of scores alone nothing else is expected
             skipped.append(Skipped(metric.name, why))
-    sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
-    rows = batch_rows(first.num_classes)
-    by_id = cluster is None and KEY in first.columns
-    about = (KEY if by_id else cluster, cluster is not None, by_id)
-    for metric in (metric for metric in used if isinstance(metric, Confidences)):
-        metric.cluster = about[0]
-    how |= {"scale": scale, "asked": asked}
-    return EvaluationPlan(
-        tuple(used), tuple(sliced) if by else (), by, fields, rows, *about, **how
-    ), skipped
+    return used, skipped
+
+
+def _fields_read(
+    metrics: Sequence[Metric[Any, Any]], by: str | None, cluster: str | None
+) -> tuple[str, ...]:
+    """Names of the fields that a pass for these metrics reads."""
+    read: set[str | None] = {"logits", "prediction", by, cluster}
+    for needs in (Accuracy.needs, *(metric.needs for metric in metrics)):
+        read.update(*needs)
+    for metric in metrics:
+        read.update(getattr(metric, "reads", ()))
+        score = getattr(metric, "score", None)
+        if score is not None:
+            read |= {name for need in create("score", score).needs for name in need.split("|")}
+    return tuple(name for name in FIELDS if name in read)
+
+
+def _why_not(
+    metric: Metric[Any, Any], first: Predictions, cluster: str | None, asked: bool
+) -> str | None:
+    """Why a metric says nothing of a source that begins so; None where it does."""
+    if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
+        raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
+    if metric.name == "pass_at_k" and cluster is not None:
+        return "its questions are told by `id`; leave --cluster out"
+    if metric.name == "macro_mean" and cluster == "group":
+        return "the values of `group` are clusters, not tasks"
+    why = metric.why_not(first)
+    many = first.num_classes > _MOST_CLASSES
+    if why is None and metric.name == "confusion" and many and not asked:
+        return f"{first.num_classes} classes make a large table; ask for it by name"
+    return why
 
 
 def read_evaluation(
@@ -460,32 +499,9 @@ def finish_evaluation(
     whole = state.get(WHOLE, {"read": 0, "rows": 0})
     if not whole["rows"]:
         raise _no_truth(source)
-    clusters = whole.get("clusters") if plan.grouped else None
-    if clusters is not None and clusters.count == 1 and not plan.by_id:
-        remedy = "give --cluster a column that tells several groups of dependent rows apart, or leave it out"
-        raise UsageError(
-            f"{source.name}: column {plan.cluster} holds one value in all rows; {remedy}"
-        )
-    pairs = whole.get("confusion")
-    if (
-        isinstance(pairs, Confusion)
-        and "probabilities" not in source.fields
-        and "logits" not in source.fields
-    ):
-        check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
-    notes = []
-    graded: Any = whole.get("mean_score", whole.get("macro_mean"))
-    if plan.scale is None and "score" in source.fields and hasattr(graded, "seen"):
-        low, high = scale_seen(graded.seen)
-        if (guessed := (low, high) != (0, 1)) and low < high:
-            notes.append(
-                f"no scale is given: scores are taken to lie between {low:g} and {high:g}, the lowest and the highest "
-                "here; name theirs with --scale LOW,HIGH"
-            )
-        metrics, sliced = (
-            on_scale(some, (low, high), guessed) for some in (plan.metrics, plan.sliced)
-        )
-        plan = replace(plan, metrics=metrics, sliced=sliced)
+    clusters = _clusters_of(source, plan, whole)
+    _check_labels_are_classes(source, whole)
+    plan, notes = _on_seen_scale(source, plan, whole)
     spread = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
@@ -493,10 +509,6 @@ def finish_evaluation(
     made, unable = _finished(
         plan, plan.metrics, whole, None if spread is None else spread.of_clusters
     )
-    results: dict[str, dict[str, Any]] = {
-        gives: {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}
-        for gives in ("number", "curve", "table")
-    }
     skipped = [*skipped, *unable]
     if not made:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
@@ -504,48 +516,85 @@ def finish_evaluation(
         raise InputError(
             "data that at least one metric can use", got=got, file=source.name, remedy=remedy
         )
-    of_slice = None if spread is None else spread.of_slice
-    # why a metric says nothing of a slice stands where the whole is skipped, or is this slice's alone
-    slices = tuple(
-        Slice(
-            str(plan.by),
-            key[1],
-            state[key]["rows"],
-            _finished(plan, plan.sliced, state[key], of_slice)[0],
-        )
-        for key in in_natural_order([key for key in state if key[0] == "by"])
+    numbers, curves, tables = (
+        {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}
+        for gives in ("number", "curve", "table")
     )
     truth = "score" if "accuracy" not in made and "mean_score" in made else "truth"
     warnings = [
         *notes,
-        *_warnings(whole, results["number"], truth),
+        *_warnings(whole, numbers, truth),
         *said_of_classes(whole.get("noted", {}), source.name),
     ]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
-    accuracy = results["number"].get("accuracy")
-    if accuracy is not None:  # read again only where it is low
-        warnings += label_warnings(
-            "these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value
+    if "accuracy" in numbers:  # read again only where it is low
+        batches = source.batches(fields=FIELDS_NEEDED)
+        warnings += label_warnings("these predictions", batches, numbers["accuracy"].value)
+    return Evaluation(
+        name=source.name,
+        rows=whole["rows"],
+        level=plan.level,
+        seed=plan.seed,
+        metrics=numbers,
+        curves=curves,
+        tables=tables,
+        slices=_finished_slices(plan, state, None if spread is None else spread.of_slice),
+        unlabelled=whole["read"] - whole["rows"],
+        skipped=tuple(skipped),
+        warnings=tuple(warnings),
+    )
+
+
+def _clusters_of(source: Source, plan: EvaluationPlan, whole: Mapping[str, Any]) -> Clusters | None:
+    """The clusters of a plan that groups rows by them; `UsageError` for a named column with one value."""
+    clusters: Clusters | None = whole.get("clusters") if plan.grouped else None
+    if clusters is not None and clusters.count == 1 and not plan.by_id:
+        remedy = "give --cluster a column that tells several groups of dependent rows apart, or leave it out"
+        raise UsageError(
+            f"{source.name}: column {plan.cluster} holds one value in all rows; {remedy}"
         )
-    about: dict[str, Any] = {
-        "name": source.name,
-        "rows": whole["rows"],
-        "level": plan.level,
-        "seed": plan.seed,
-    }
-    about |= {
-        "metrics": results["number"],
-        "curves": results["curve"],
-        "tables": results["table"],
-        "slices": slices,
-    }
-    about |= {
-        "unlabelled": whole["read"] - whole["rows"],
-        "skipped": tuple(skipped),
-        "warnings": tuple(warnings),
-    }
-    return Evaluation(**about)
+    return clusters
+
+
+def _check_labels_are_classes(source: Source, whole: Mapping[str, Any]) -> None:
+    """`check_numbers` of the confusion where there are no probabilities, which only classes have."""
+    pairs = whole.get("confusion")
+    if isinstance(pairs, Confusion) and not {"probabilities", "logits"} & set(source.fields):
+        check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
+
+
+def _on_seen_scale(
+    source: Source, plan: EvaluationPlan, whole: Mapping[str, Any]
+) -> tuple[EvaluationPlan, list[str]]:
+    """The plan on the scale on which scores were seen, where none was given, and what is to be said of it."""
+    graded: Any = whole.get("mean_score", whole.get("macro_mean"))
+    if plan.scale is not None or "score" not in source.fields or not hasattr(graded, "seen"):
+        return plan, []
+    low, high = scale_seen(graded.seen)
+    guessed = (low, high) != (0, 1)
+    plan = replace(
+        plan,
+        metrics=on_scale(plan.metrics, (low, high), guessed),
+        sliced=on_scale(plan.sliced, (low, high), guessed),
+    )
+    if not guessed or low >= high:
+        return plan, []
+    note = f"no scale is given: scores are taken to lie between {low:g} and {high:g}, the lowest and the highest "
+    return plan, [note + "here; name theirs with --scale LOW,HIGH"]
+
+
+def _finished_slices(plan: EvaluationPlan, state: State, change: Any) -> tuple[Slice, ...]:
+    """The metrics of each slice; why one says nothing stands where the whole is skipped, or is this slice's alone."""
+    return tuple(
+        Slice(
+            str(plan.by),
+            key[1],
+            state[key]["rows"],
+            _finished(plan, plan.sliced, state[key], change)[0],
+        )
+        for key in in_natural_order([key for key in state if key[0] == "by"])
+    )
 
 
 def _finished(

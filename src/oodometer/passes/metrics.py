@@ -161,24 +161,6 @@ class MetricPlan:
         said = None if CELLS not in states else unless_failed(states[CELLS])
         counts, predicted = unless_failed(states[COUNTS]), predicted_of(states)
 
-        def as_predicted(expected: ExpectedClasses) -> ExpectedClasses:
-            """What is expected, with what the predicted classes settle: a class that none is taken for has no hit."""
-            hits, support, guessed = expected.margins
-            if np.count_nonzero(predicted) == 1:
-                total = support.sum(axis=-1, keepdims=True)
-                hits, guessed = (
-                    np.where(predicted > 0, support, 0.0),
-                    np.where(predicted > 0, total, 0.0),
-                )
-            elif not predicted.all():
-                hits, guessed = (
-                    np.where(predicted > 0, hits, 0.0),
-                    np.where(predicted > 0, guessed, 0.0),
-                )
-            if said is not None and expected.own is not None:
-                expected = expected._replace(cells=ScoreCells.of(said, expected.own[0].shape[-1]))
-            return expected._replace(margins=Margins(hits, support, guessed))
-
         for name, method in self.methods.items():
             state = states.get(f"metrics:{name}", states.get(name))
             if state is None:
@@ -186,7 +168,8 @@ class MetricPlan:
             try:
                 made = method.expect(unless_failed(state), counts, _DRAWS)
                 expected[name] = made._replace(
-                    expected=as_predicted(made.expected), drawn=as_predicted(made.drawn)
+                    expected=_as_predicted(made.expected, predicted, said),
+                    drawn=_as_predicted(made.drawn, predicted, said),
                 )
             except FAILURES as error:
                 skipped.append(Skipped(name, why_failed(name, method, error)))
@@ -274,6 +257,19 @@ class MetricPlan:
         return measured_metrics(
             self.metrics, states[COUNTS], self.positive, self.level, self.seed, losses
         )
+
+
+def _as_predicted(expected: ExpectedClasses, predicted: Array, said: Any) -> ExpectedClasses:
+    """What is expected, with what the predicted classes settle: a class that none is taken for has no hit."""
+    hits, support, guessed = expected.margins
+    if np.count_nonzero(predicted) == 1:
+        hits = np.where(predicted > 0, support, 0.0)
+        guessed = np.where(predicted > 0, support.sum(axis=-1, keepdims=True), 0.0)
+    elif not predicted.all():
+        hits, guessed = (np.where(predicted > 0, counts, 0.0) for counts in (hits, guessed))
+    if said is not None and expected.own is not None:
+        expected = expected._replace(cells=ScoreCells.of(said, expected.own[0].shape[-1]))
+    return expected._replace(margins=Margins(hits, support, guessed))
 
 
 def predicted_of(states: Mapping[str, Any]) -> Array:

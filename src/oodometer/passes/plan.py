@@ -104,13 +104,13 @@ def check_rule(batch: Predictions, is_argmax: bool) -> None:
     if is_argmax and not batch.is_argmax:
         row = int(np.argmax(batch.own_probability < batch.top.first - 1e-6))
         remedy = "give the decisions of the reference, too, or leave `prediction` out to judge the argmax of both"
-        got, where = (
-            f"a decision for one of {batch.own_probability[row]:.4g}",
-            batch.first_row + row + 1,
-        )
-        about: dict[str, Any] = {"file": batch.source, "row": where, "column": "prediction"}
         raise InputError(
-            "the class of highest probability, as in the reference", got=got, remedy=remedy, **about
+            "the class of highest probability, as in the reference",
+            got=f"a decision for one of {batch.own_probability[row]:.4g}",
+            remedy=remedy,
+            file=batch.source,
+            row=batch.first_row + row + 1,
+            column="prediction",
         )
 
 
@@ -267,17 +267,17 @@ class EstimationPlan(Pass):
             name: self.methods[name] if isinstance(value, Failed) else value
             for name, value in light.items()
         }
-        names = (
-            "curve",
-            "confidence",
-            "shift_statistics",
-            "diagnostician",
-            "by",
-            "every",
-            "metrics",
+        return replace(
+            self,
+            methods=methods,
+            curve=None,
+            confidence=None,
+            shift_statistics=None,
+            diagnostician=None,
+            by=None,
+            every=None,
+            metrics=None,
         )
-        without: dict[str, Any] = dict.fromkeys(names)
-        return replace(self, methods=methods, **without)
 
     def restricted_to(self, batch: Predictions) -> tuple[EstimationPlan, list[Skipped]]:
         """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
@@ -331,81 +331,74 @@ class EstimationPlan(Pass):
         if self.rows_in_all is not None:
             batch = replace(batch, rows_in_all=self.rows_in_all)
         calibrated = self.choice.apply(batch)
-
-        def seen(name: str, rows: Predictions, lighter: bool = False) -> Any:
-            method = self.methods[name]
-            return guarded(
-                name,
-                method,
-                lambda: (method.lighter() if lighter else method).summarize(rows),
-                Sums,
-            )
-
-        def truth(rows: Predictions) -> Sums:
-            if not rows.can_be_judged:
-                return Sums(rows=rows.rows, known=0, correct=0, new=0)
-            # new: of classes that the model does not know
-            new = 0 if rows.label is None else int(np.sum(rows.label < -1))
-            verdicts = rows.verdicts
-            return Sums(
-                rows=rows.rows,
-                known=int(np.sum(verdicts >= 0)),
-                correct=int(np.sum(verdicts == 1)),
-                new=new,
-            )
-
-        whole = {name: seen(name, calibrated) for name in self.methods}
-        whole["truth"] = truth(batch)
-        if batch.can_be_judged:
-            whole["labelled"] = self._labelled(batch, calibrated)
-        if noted:
-            whole["noted"] = Counter(noted)
-        if self.curve is not None:
-            whole["risk_coverage"] = self.curve.summarize(
-                batch
-            )  # thresholds are for the model's own scale
-        if self.confidence is not None:
-            counts = np.zeros(CONFIDENCE_BINS, dtype=np.int64)
-            with suppress(NotApplicable):
-                cells = bins_of_confidence(self.confidence, calibrated)[1]
-                counts = np.asarray(tally(cells, CONFIDENCE_BINS)[0, :, 0])
-            whole["confidence"] = Sums(counts=counts)
-        if self.shift_statistics is not None:
-            whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
-        if self.diagnostician is not None:
-            whole["diagnosis"] = self.diagnostician.summarize(
-                calibrated, whole.get("shift_statistics")
-            )
-        if self.metrics is not None:
-            whole |= self.metrics.summarize(batch, calibrated, whole)
+        whole = self._summarize_all(batch, calibrated, noted)
         out: State = {WHOLE: whole}
         light = None if self.metrics is None else self.metrics.lighter()
+        for key, index in self._pieces(calibrated):
+            out[key] = self._summarize_piece(batch, calibrated, index, light)
+        if isinstance(self.every, TimeChunks) and self.by is None:
+            whole["latest"] = self.every.latest(present(batch.time))
+        return out
+
+    def _summarize_all(
+        self, batch: Predictions, calibrated: Predictions, noted: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """The states of all rows of a batch, by name."""
+        states = {name: self._summarized(name, calibrated) for name in self.methods}
+        states["truth"] = count_truth(batch)
+        if batch.can_be_judged:
+            states["labelled"] = self._labelled(batch, calibrated)
+        if noted:
+            states["noted"] = Counter(noted)
+        if self.curve is not None:  # thresholds are for the model's own scale
+            states["risk_coverage"] = self.curve.summarize(batch)
+        if self.confidence is not None:
+            states["confidence"] = Sums(counts=counts_of_confidence(self.confidence, calibrated))
+        if self.shift_statistics is not None:
+            states["shift_statistics"] = self.shift_statistics.summarize(calibrated)
+        if self.diagnostician is not None:
+            statistics = states.get("shift_statistics")
+            states["diagnosis"] = self.diagnostician.summarize(calibrated, statistics)
+        if self.metrics is not None:
+            states |= self.metrics.summarize(batch, calibrated, states)
+        return states
+
+    def _summarized(self, name: str, rows: Predictions, lighter: bool = False) -> Any:
+        """The state of rows by one method."""
+        method = self.methods[name]
+        work = lambda: (method.lighter() if lighter else method).summarize(rows)  # noqa: E731
+        return guarded(name, method, work, Sums)
+
+    def _pieces(self, calibrated: Predictions) -> Iterable[tuple[Key, Array]]:
+        """The slices or chunks of a batch, and which of its rows are in each."""
         names: Sequence[Any] = ()
         rows: Iterable[Array] = ()
         if self.by is not None:
             names, rows = rows_by_value(column_of(calibrated, self.by))
         elif self.every is not None:
             names, rows = rows_by_value(self.every.numbers(calibrated, self.first_row))
-            if isinstance(self.every, TimeChunks):
-                whole["latest"] = self.every.latest(present(batch.time))
         keys: list[Key] = [("every" if self.by is None else "by", name) for name in names]
         self.check_slices(keys)
-        for key, index in zip(keys, rows, strict=True):
-            piece = calibrated.take(index)
-            states = {
-                name: seen(name, piece, lighter=True)
-                for name, m in self.methods.items()
-                if not m.traits.heavy
-            }
-            states["truth"] = truth(piece)
-            if "labelled" in whole:
-                states["labelled"] = self._labelled(batch.take(index), piece)
-            if self.shift_statistics is not None:
-                states["shift_statistics"] = self.shift_statistics.summarize(piece)
-            if light is not None:
-                states |= light.summarize(batch.take(index), piece, states)
-            out[key] = states
-        return out
+        return zip(keys, rows, strict=True)
+
+    def _summarize_piece(
+        self, batch: Predictions, calibrated: Predictions, index: Array, metrics: MetricPlan | None
+    ) -> dict[str, Any]:
+        """The states of the rows of a slice or chunk, by name: of methods that are not heavy."""
+        piece = calibrated.take(index)
+        states = {
+            name: self._summarized(name, piece, lighter=True)
+            for name, method in self.methods.items()
+            if not method.traits.heavy
+        }
+        states["truth"] = count_truth(piece)
+        if batch.can_be_judged:
+            states["labelled"] = self._labelled(batch.take(index), piece)
+        if self.shift_statistics is not None:
+            states["shift_statistics"] = self.shift_statistics.summarize(piece)
+        if metrics is not None:
+            states |= metrics.summarize(batch.take(index), piece, states)
+        return states
 
     def with_labels(self, batch: Predictions) -> Predictions:
         """The batch with the truth of its rows, taken from `labels`."""
@@ -451,6 +444,28 @@ class EstimationPlan(Pass):
             if classes
             else np.zeros(1, dtype=np.int64),
         )
+
+
+def count_truth(rows: Predictions) -> Sums:
+    """How many rows are of known truth, and right; ``new``: of classes that the model does not know."""
+    if not rows.can_be_judged:
+        return Sums(rows=rows.rows, known=0, correct=0, new=0)
+    verdicts = rows.verdicts
+    return Sums(
+        rows=rows.rows,
+        known=int(np.sum(verdicts >= 0)),
+        correct=int(np.sum(verdicts == 1)),
+        new=0 if rows.label is None else int(np.sum(rows.label < -1)),
+    )
+
+
+def counts_of_confidence(score: Score, record: Predictions) -> Array:
+    """Rows by cell of confidence; all 0 where the score does not apply."""
+    try:
+        cells = bins_of_confidence(score, record)[1]
+    except NotApplicable:
+        return np.zeros(CONFIDENCE_BINS, dtype=np.int64)
+    return np.asarray(tally(cells, CONFIDENCE_BINS)[0, :, 0])
 
 
 def bins_of_confidence(score: Score, record: Predictions) -> tuple[Array, Array]:
@@ -501,6 +516,55 @@ def choose(record: Predictions, calibrator: str, seed: int = 0) -> Choice:
     return Choice(answer(made, lambda: made.fit(record, seed)), "it was asked for", {})
 
 
+def _fit_curve(
+    record: Predictions, target_accuracies: Sequence[float] | None, level: float, seed: int
+) -> RiskCoverage | None:
+    """The curve of risk by coverage; None without a confidence: the report leaves the section out."""
+    if target_accuracies is None:
+        return None
+    curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
+    with suppress(NotApplicable):
+        return curve.fit(record)
+    return None
+
+
+def _fit_method(
+    name: str, record: Predictions, calibrated: Predictions, level: float, seed: int
+) -> Estimator | Skipped:
+    """An estimator fitted on the calibrated record, or why it does not apply to it."""
+    made: Any = find("estimator", name)
+    try:
+        made = create("estimator", name, level=level, seed=seed)
+        if not record.is_argmax and made.traits.argmax_only:
+            return Skipped(name, NOT_ARGMAX)
+        method = made.fit(calibrated)
+        if not isinstance(method, Estimator):
+            raise TypeError(f"fit gave no estimator but {type(method).__name__}")
+    except FAILURES as error:
+        return Skipped(name, why_failed(name, made, error))
+    return method
+
+
+def _fit_all(
+    record: Predictions,
+    calibrated: Predictions,
+    methods: Sequence[str],
+    target_accuracies: Sequence[float] | None,
+    level: float,
+    seed: int,
+) -> tuple[RiskCoverage | None, dict[str, Estimator | Skipped]]:
+    """The curve and the methods, fitted side by side where there are many rows."""
+    jobs: list[Callable[[], Any]] = [
+        partial(_fit_curve, record, target_accuracies, level, seed),
+        *(partial(_fit_method, name, record, calibrated, level, seed) for name in methods),
+    ]
+    # the long ones first, so that no core waits for one that began last
+    order = sorted(range(len(jobs)), key=lambda i: i > 0 and methods[i - 1] not in _LONG)
+    threads = record.rows >= _THREADED_ROWS
+    done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
+    return done[0], {name: done[i] for i, name in enumerate(methods, 1)}
+
+
 def fit_plan(
     record: Predictions,
     methods: Sequence[str] | None = None,
@@ -526,36 +590,9 @@ def fit_plan(
         dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())])
     )
 
-    def fit_curve() -> RiskCoverage | None:
-        with suppress(NotApplicable):  # no confidence, no curve: the report leaves the section out
-            if target_accuracies is not None:
-                return RiskCoverage(
-                    level=level, target_accuracies=tuple(target_accuracies), seed=seed
-                ).fit(record)
-        return None
-
-    def fit_method(name: str) -> Estimator | Skipped:
-        made: Any = find("estimator", name)
-        try:
-            made = create("estimator", name, level=level, seed=seed)
-            if not record.is_argmax and made.traits.argmax_only:
-                return Skipped(name, NOT_ARGMAX)
-            method = made.fit(calibrated)
-            if not isinstance(method, Estimator):
-                raise TypeError(f"fit gave no estimator but {type(method).__name__}")
-        except FAILURES as error:
-            return Skipped(name, why_failed(name, made, error))
-        return method
-
-    jobs: list[Callable[[], Any]] = [
-        fit_curve,
-        *(partial(fit_method, name) for name in names_asked),
-    ]
-    # the long ones first, so that no core waits for one that began last
-    order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
-    threads = record.rows >= _THREADED_ROWS
-    done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
-    fitted_curve, results = done[0], {name: done[i] for i, name in enumerate(names_asked, 1)}
+    fitted_curve, results = _fit_all(
+        record, calibrated, names_asked, target_accuracies, level, seed
+    )
     fitted = {name: result for name, result in results.items() if isinstance(result, Estimator)}
     skipped = [
         result

@@ -322,63 +322,103 @@ def read_reference(
     """
     if isinstance(source, ReferenceSource):
         return source.reference
-    execution = Execution() if execution is None else execution
+    bounds, rows = (most_rows, most_values), source.rows
     in_memory = isinstance(source, RecordSource)
-    names, bounds, rows = (
-        None if fields is None else tuple(fields),
-        (most_rows, most_values),
-        source.rows,
-    )
+    uncut = _uncut_reference(source, bounds, by)
+    if uncut is not None:
+        return uncut
+    execution = Execution() if execution is None else execution
+    share = _Share(None if fields is None else tuple(fields), seed, bounds, by=by)
     state: dict[str, Any] | None = None
     whole: Predictions | None = None
-    if isinstance(source, RecordSource) and source.record.can_be_judged:
-        labelled = source.record.known()
-        if 0 < labelled.rows <= most(labelled, *bounds):  # it need not be cut
-            counts: dict[str, Any] = {
-                "rows": labelled.rows,
-                "correct": int(labelled.verdicts.sum()),
-            }
-            counts |= {"verdicts": verdicts_by(labelled, by)}
-            state = {**counts, "unlabelled": source.record.rows - labelled.rows}
-            whole = labelled
-    if (
-        state is None
-        and not in_memory
-        and (in_parts or rows is not None)
-        and not execution.is_plain
-    ):
-        parts = source.parts(_PART_ROWS, execution.each)
-        limit = next((most(batch, *bounds) for part in parts for batch in part.batches(names)), 1)
-        if in_parts or (rows or 0) > limit:
-            share = _Share(names, seed, bounds, limit, rows_of(parts), by=by)
-            state = execution.fold(share, parts, share.merge)
-            few = sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"])
-            if few and state["rows"] < (share.rows_in_all or 0):
-                share = replace(share, rows_in_all=state["rows"])
-                state = execution.fold(share, parts, share.merge)
+    if not in_memory and (in_parts or rows is not None) and not execution.is_plain:
+        state = _read_elsewhere(source, share, execution, None if in_parts else rows)
     if state is None:
-        small = None if in_memory else rows
-        together = InPlace(small, lambda record: rows is not None and rows <= most(record, *bounds))
-        work = _Share(names, seed, bounds, rows=rows, together=together, by=by)
-        parts = source.parts(_PART_ROWS)
-        here = Execution(progress=execution.progress)
-        state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
+        together = InPlace(
+            None if in_memory else rows,
+            lambda record: rows is not None and rows <= most(record, *bounds),
+        )
+        state = _read_here(source, replace(share, rows=rows, together=together), execution)
         whole = None if state["unlabelled"] else together.whole()
     if not state["rows"]:
-        expected = (
-            "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`"
-        )
-        got = f"{state['unlabelled']} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}"
-        remedy = "give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours"
-        raise MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
+        raise _no_labels(source, state["unlabelled"])
     if whole is None:
-        kept = state["kept"]
-        if any(keys is not None for keys, _ in kept):
-            kept = smallest(kept, state["limit"], state["bound"])[1]
-        whole = Predictions.concat([record for _, record in kept if record.rows])
+        whole = _kept_record(state)
     check_classes(whole, source.name)
-    three = (state["rows"], state["correct"], state["unlabelled"])
-    return Reference(whole, *three, whole.rows < state["rows"], by, state["verdicts"])
+    return Reference(
+        whole,
+        rows=state["rows"],
+        correct=state["correct"],
+        unlabelled=state["unlabelled"],
+        sampled=whole.rows < state["rows"],
+        by=by,
+        verdicts=state["verdicts"],
+    )
+
+
+def _no_labels(source: Source, unlabelled: int) -> MissingColumnsError:
+    """The error for a reference without a labelled row."""
+    expected = "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`"
+    got = f"{unlabelled} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}"
+    remedy = "give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours"
+    return MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
+
+
+def _kept_record(state: Mapping[str, Any]) -> Predictions:
+    """The rows that a `_Share` kept, as one record."""
+    kept = state["kept"]
+    if any(keys is not None for keys, _ in kept):
+        kept = smallest(kept, state["limit"], state["bound"])[1]
+    return Predictions.concat([record for _, record in kept if record.rows])
+
+
+def _uncut_reference(source: Source, bounds: tuple[int, int], by: str | None) -> Reference | None:
+    """The reference in memory, where it need not be cut."""
+    if not isinstance(source, RecordSource) or not source.record.can_be_judged:
+        return None
+    labelled = source.record.known()
+    if not 0 < labelled.rows <= most(labelled, *bounds):
+        return None
+    check_classes(labelled, source.name)
+    return Reference(
+        labelled,
+        rows=labelled.rows,
+        correct=int(labelled.verdicts.sum()),
+        unlabelled=source.record.rows - labelled.rows,
+        sampled=False,
+        by=by,
+        verdicts=verdicts_by(labelled, by),
+    )
+
+
+def _read_elsewhere(
+    source: Source, share: _Share, execution: Execution, rows: int | None
+) -> dict[str, Any] | None:
+    """What the engine or folder of an execution keeps of a source; None where it has so few ``rows`` that none need be
+    dropped, which is not asked where ``rows`` is None.
+    """
+    parts = source.parts(_PART_ROWS, execution.each)
+    limit = next(
+        (most(batch, *share.bounds) for part in parts for batch in part.batches(share.fields)), 1
+    )
+    if rows is not None and rows <= limit:
+        return None
+    share = replace(share, limit=limit, rows_in_all=rows_of(parts))
+    state: dict[str, Any] = execution.fold(share, parts, share.merge)
+    few = sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"])
+    if few and state["rows"] < (share.rows_in_all or 0):
+        share = replace(share, rows_in_all=state["rows"])
+        state = execution.fold(share, parts, share.merge)
+    return state
+
+
+def _read_here(source: Source, share: _Share, execution: Execution) -> dict[str, Any]:
+    """What this process keeps of a source."""
+    parts = source.parts(_PART_ROWS)
+    if len(parts) == 1:
+        return share(parts[0])
+    state: dict[str, Any] = Execution(progress=execution.progress).fold(share, parts, share.merge)
+    return state
 
 
 @final

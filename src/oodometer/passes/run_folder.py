@@ -110,17 +110,11 @@ class RunFolder(Kept):
         """As `Engine.fold`; only parts whose state is not here are worked on."""
         if self.facts is not None:
             self.facts.save()  # a run that is killed later need not look at the files again
-        kept: dict[
-            str, list[int]
-        ] = {}  # what states are of, and the scales at which they were made
-        for path in (self.path / PARTS).glob(f"*{_ENDING}"):
-            base, _, made = path.name.removesuffix(_ENDING).partition("-")
-            if not made or made.isdecimal():
-                kept.setdefault(base, []).append(int(made or 0))
-        named = [(name, kept.get(name or "", ())) for name in _files_of(work, parts)]
-        rows = getattr(work, "rows_in_all", None)
+        rows, kept = getattr(work, "rows_in_all", None), self._scales()
         scale = 0 if rows is None else max(int(rows).bit_length() - 1, 0)
-        files = [_that_serves(name, scale, scales) for name, scales in named]
+        files = [
+            _that_serves(name, scale, kept.get(name or "", ())) for name in _files_of(work, parts)
+        ]
         there = self._counted(files)
         fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
         unnamed: dict[int, Any] = {}  # states of parts that no file can stand for
@@ -146,6 +140,15 @@ class RunFolder(Kept):
                 state = packed.state() if isinstance(packed, PackedState) else packed
             total = state if i == 0 else merge(total, state)
         return total
+
+    def _scales(self) -> dict[str, list[int]]:
+        """What the states that are kept are of, and the scales at which they were made."""
+        kept: dict[str, list[int]] = {}
+        for path in (self.path / PARTS).glob(f"*{_ENDING}"):
+            base, _, made = path.name.removesuffix(_ENDING).partition("-")
+            if not made or made.isdecimal():
+                kept.setdefault(base, []).append(int(made or 0))
+        return kept
 
     def expect(self, keys: Sequence[str]) -> list[bool]:
         """Whether a piece is kept under each of these keys; all count as parts of the run."""

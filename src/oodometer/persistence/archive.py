@@ -373,14 +373,7 @@ class Encoder:
                 "v": self._entries(sorted(value, key=lambda entry: (str(type(entry)), entry))),
             }
         if kind is dict:
-            if all(type(key) is str for key in value) and TAG not in value:
-                return {key: self._under(key, entry) for key, entry in value.items()}
-            return {
-                TAG: "map",
-                "v": [
-                    [self._of(key), self._under(str(key), entry)] for key, entry in value.items()
-                ],
-            }
+            return self._mapping(value)
         if isinstance(value, np.generic):
             return {TAG: "scalar", "v": self._array(np.asarray(value))}
         if is_named_tuple(kind):
@@ -389,28 +382,36 @@ class Encoder:
             return {TAG: "same", "v": self._seen[id(value)][1]}
         number = len(self._seen)
         self._seen[id(value)] = (value, number)
-        if type(value) is np.ndarray:
-            if value.dtype.kind == "O":
-                return {
-                    TAG: "objects",
-                    "s": list(value.shape),
-                    "v": self._entries(value.ravel().tolist()),
-                }
+        return self._ndarray(value) if kind is np.ndarray else self._instance(value)
+
+    def _mapping(self, value: dict[Any, Any]) -> dict[str, Any]:
+        if all(type(key) is str for key in value) and TAG not in value:
+            return {key: self._under(key, entry) for key, entry in value.items()}
+        return {TAG: "map", "v": self._pairs(value)}
+
+    def _pairs(self, value: dict[Any, Any]) -> list[Any]:
+        return [[self._of(key), self._under(str(key), entry)] for key, entry in value.items()]
+
+    def _ndarray(self, value: Any) -> dict[str, Any]:
+        if value.dtype.kind != "O":
             return {TAG: "array", "v": self._array(value)}
+        entries = self._entries(value.ravel().tolist())
+        return {TAG: "objects", "s": list(value.shape), "v": entries}
+
+    def _instance(self, value: Any) -> dict[str, Any]:
+        """An instance of a class, by its attributes, and the entries of a mapping."""
         cls: Any = type(value)
         out: dict[str, Any] = {TAG: "object", "c": name_of(cls)}
-        own = attributes_of(cls)
-        if own is None:
+        names = attributes_of(cls)
+        if names is None:
             if not isinstance(getattr(value, "__dict__", None), dict):
                 raise NotKept(f"a {cls.__qualname__} without attributes of its own")
-            own = tuple(
+            names = tuple(
                 n for n in value.__dict__ if not isinstance(getattr(cls, n, None), cached_property)
             )
-        out["v"] = {name: self._under(name, getattr(value, name)) for name in own}
+        out["v"] = {name: self._under(name, getattr(value, name)) for name in names}
         if isinstance(value, dict):
-            out["d"] = [
-                [self._of(key), self._under(str(key), entry)] for key, entry in value.items()
-            ]
+            out["d"] = self._pairs(value)
         elif isinstance(value, (list, tuple, set, str, int, float)):
             raise NotKept(
                 f"a {cls.__qualname__}, which is a {cls.__mro__[-2].__name__} at the same time"

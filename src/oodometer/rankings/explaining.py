@@ -93,15 +93,11 @@ def ask_all(
 
     Each part is one call. What a model (as ``sent``) answered to a part is kept in the ``folder`` and not asked again.
     """
-    keys = (
-        [name_of_answers(model, part) for model in sent or () for part in parts]
-        if folder is not None
-        else []
-    )
-    there = folder.expect(keys) if folder is not None else []
+    keys = [name_of_answers(model, part) for model in sent or () for part in parts]
+    kept = _KeptPieces(folder, keys)
     sizes = [len(part) for part in parts]
     total = len(models) * sum(sizes)
-    done = sum(rows for rows, stored in zip(sizes * len(models), there, strict=False) if stored)
+    done = sum(rows for at, rows in enumerate(sizes * len(models)) if kept.was_there(at))
 
     def tell(rows: int = 0, some: int = 0, whole: int = 1) -> None:
         if progress is not None:
@@ -111,40 +107,90 @@ def ask_all(
         tell()
     records, truncated = [], {}
     for number, (name, model) in enumerate(zip(names, models, strict=True)):
-        probabilities, logits, cut = list[Array](), list[Array | None](), 0
+        answers, cut = list[tuple[Array, Array | None]](), 0
         for index, part in enumerate(parts, number * len(parts)):
-            was_there = index < len(there) and there[index]
-            stored = folder.get(keys[index]) if folder is not None and was_there else None
+            stored = kept.get(index)
             if stored is None:
-                rows = 0 if was_there else len(part)
-                given = model.ask(part, progress=partial(tell, rows))
-                stored = {"classes": tuple(given.classes), "truncated": model.truncated}
-                for kind, values in (
-                    ("logits", given.logits),
-                    ("probabilities", given.probabilities),
-                ):
-                    stored[kind] = None if values is None else np.asarray(values)
-                if folder is not None and keys:
-                    folder.keep(keys[index], stored)
+                rows = 0 if kept.was_there(index) else len(part)
+                stored = _asked(model, part, partial(tell, rows))
+                kept.keep(index, stored)
                 done += rows
-            answers = Answers(
-                stored["classes"], logits=stored["logits"], probabilities=stored["probabilities"]
-            )
-            own = [str(model_sent) for model_sent in answers.classes]
-            order = [own.index(str(model_sent)) for model_sent in classes]
-            probabilities.append(np.asarray(answers.distribution)[:, order])
-            logits.append(None if answers.logits is None else np.asarray(answers.logits)[:, order])
+            answers.append(_in_order(stored, classes))
             cut += stored["truncated"]
-        fields: dict[str, Any] = {"probabilities": np.concatenate(probabilities)}
-        if all(logit is not None for logit in logits):
-            fields = {"logits": np.concatenate([logit for logit in logits if logit is not None])}
-        try:
-            records.append(Predictions.from_arrays(classes=list(classes), source=name, **fields))
-        except InputError as error:
-            raise error.at(file=name) from None
+        records.append(_record_of(name, answers, classes))
         if cut:
             truncated[name] = cut
     return records, truncated
+
+
+@final
+class _KeptPieces:
+    """Pieces of work, by number, that a run folder keeps under keys; without a folder or keys nothing is kept."""
+
+    def __init__(self, folder: RunFolder | None, keys: Sequence[str]) -> None:
+        self._folder, self._keys = folder, keys
+        self._there = [] if folder is None else folder.expect(keys)
+
+    def was_there(self, index: int) -> bool:
+        """Whether a piece was kept before."""
+        return index < len(self._there) and self._there[index]
+
+    def get(self, index: int) -> Any:
+        """A piece; None where it is not kept, or damaged."""
+        if self._folder is None or not self.was_there(index):
+            return None
+        return self._folder.get(self._keys[index])
+
+    def keep(self, index: int, piece: Any) -> None:
+        """Keep a piece."""
+        if self._folder is not None and self._keys:
+            self._folder.keep(self._keys[index], piece)
+
+
+def _asked(model: Classifier, part: Dataset, progress: Progress) -> dict[str, Any]:
+    """What a model answers to a part, as a folder keeps it."""
+    given = model.ask(part, progress=progress)
+    logits, probabilities = (
+        None if values is None else np.asarray(values)
+        for values in (given.logits, given.probabilities)
+    )
+    return {
+        "classes": tuple(given.classes),
+        "truncated": model.truncated,
+        "logits": logits,
+        "probabilities": probabilities,
+    }
+
+
+def _in_order(
+    stored: Mapping[str, Any], classes: Sequence[int | str]
+) -> tuple[Array, Array | None]:
+    """Probabilities and logits of what `_asked` gave, columns in the order of the classes."""
+    logits, probabilities = stored["logits"], stored["probabilities"]
+    answers = Answers(stored["classes"], logits=logits, probabilities=probabilities)
+    columns = [str(name) for name in answers.classes]
+    order = [columns.index(str(name)) for name in classes]
+    return (
+        np.asarray(answers.distribution)[:, order],
+        None if answers.logits is None else np.asarray(answers.logits)[:, order],
+    )
+
+
+def _record_of(
+    name: str, answers: Sequence[tuple[Array, Array | None]], classes: Sequence[int | str]
+) -> Predictions:
+    """The record of a model's answers to all parts: of logits where every part has them."""
+    logits = [part for _, part in answers if part is not None]
+    try:
+        if len(logits) == len(answers):
+            return Predictions.from_logits(
+                np.concatenate(logits), classes=list(classes), source=name
+            )
+        return Predictions.from_probabilities(
+            np.concatenate([part for part, _ in answers]), classes=list(classes), source=name
+        )
+    except InputError as error:
+        raise error.at(file=name) from None
 
 
 @final
@@ -189,32 +235,12 @@ def attributions_of(
         for group in method.groups_for(model, texts)
     ]
     words = [[texts[at] for at in group] for _, group in groups]
-    folder, keys = means.folder, list[str]()
-    if (
-        folder is not None and means.sent is not None
-    ):  # tasks have one thread, which may move a number
-        about = json.dumps([method.name, method.options(), means.engine is not None], default=repr)
-        for (number, _), own in zip(groups, words, strict=True):
-            content = *(repr(text.feature) for text in own), *_content([text.text for text in own])
-            keys.append(checksum("attributions", *_model(means.sent[number]), about, *content))
-    results: dict[int, list[WordAttributions]] = {}
-    for index, there in enumerate(folder.expect(keys) if folder is not None else ()):
-        stored = folder.get(keys[index]) if folder is not None and there else None
-        if stored is not None:
-            parts = np.split(
-                stored["values"], np.cumsum([len(text.words) for text in words[index]])[:-1]
-            )
-            rows = zip(
-                words[index],
-                parts,
-                stored["targets"].tolist(),
-                stored["numbers"].tolist(),
-                strict=True,
-            )
-            results[index] = [
-                WordAttributions(own, values, separator, target, probability, base, fit)
-                for own, values, target, (separator, probability, base, fit) in rows
-            ]
+    kept = _KeptPieces(means.folder, _attribution_keys(method, groups, words, means))
+    results = {
+        index: _unpacked(piece, texts_of_group)
+        for index, texts_of_group in enumerate(words)
+        if (piece := kept.get(index)) is not None
+    }
     total, done = len(models) * len(texts), sum(map(len, results.values()))
     rest = [index for index in range(len(groups)) if index not in results]
 
@@ -224,14 +250,7 @@ def attributions_of(
 
     def finished(index: int, new: list[WordAttributions]) -> None:
         nonlocal done
-        if folder is not None and keys:
-            numbers = [[own.separator, own.probability, own.base, own.fit] for own in new]
-            piece = {
-                "values": np.concatenate([attributions.values for attributions in new]),
-                "targets": np.array([attributions.target for attributions in new], dtype=np.int64),
-                "numbers": np.array(numbers, dtype=np.float64),
-            }
-            folder.keep(keys[index], piece)
+        kept.keep(index, _packed(new))
         results[index] = new
         done += len(new)
         tell(0, 0, 1)
@@ -240,11 +259,8 @@ def attributions_of(
         tell(0, 0, 1)
     if means.engine is None or means.sent is None:
         for index in rest:
-            own = words[index]
-            finished(
-                index,
-                method.explain(models[groups[index][0]], own, progress=partial(tell, len(own))),
-            )
+            model, progress_of_group = models[groups[index][0]], partial(tell, len(words[index]))
+            finished(index, method.explain(model, words[index], progress=progress_of_group))
     else:
         items = [(means.sent[groups[index][0]], words[index]) for index in rest]
         order, task = iter(rest), _Task(method, any(model.gpu for model, _ in items))
@@ -256,6 +272,45 @@ def attributions_of(
     for index, (number, group) in enumerate(groups):
         by_text[number].update(zip(group, results[index], strict=True))
     return [[model_sent[at] for at in range(len(texts))] for model_sent in by_text]
+
+
+def _attribution_keys(
+    method: Attribution,
+    groups: Sequence[tuple[int, Sequence[int]]],
+    words: Sequence[Sequence[Words]],
+    means: Means,
+) -> list[str]:
+    """What tells the attributions of each group from any others; none where nothing is kept."""
+    if means.folder is None or means.sent is None:
+        return []
+    # tasks have one thread, which may move a number
+    about = json.dumps([method.name, method.options(), means.engine is not None], default=repr)
+    keys = []
+    for (number, _), texts in zip(groups, words, strict=True):
+        content = *(repr(text.feature) for text in texts), *_content([text.text for text in texts])
+        keys.append(checksum("attributions", *_model(means.sent[number]), about, *content))
+    return keys
+
+
+def _packed(attributions: Sequence[WordAttributions]) -> dict[str, Array]:
+    """The attributions of a group as a folder keeps them."""
+    numbers = [[each.separator, each.probability, each.base, each.fit] for each in attributions]
+    return {
+        "values": np.concatenate([each.values for each in attributions]),
+        "targets": np.array([each.target for each in attributions], dtype=np.int64),
+        "numbers": np.array(numbers, dtype=np.float64),
+    }
+
+
+def _unpacked(piece: Mapping[str, Array], texts: Sequence[Words]) -> list[WordAttributions]:
+    """The attributions of a group that a folder kept."""
+    ends = np.cumsum([len(text.words) for text in texts])[:-1]
+    values, targets = np.split(piece["values"], ends), piece["targets"].tolist()
+    rows = zip(texts, values, targets, piece["numbers"].tolist(), strict=True)
+    return [
+        WordAttributions(text, parts, separator, target, probability, base, fit)
+        for text, parts, target, (separator, probability, base, fit) in rows
+    ]
 
 
 _NUDGE = 1e-6  # of the largest attribution: small enough that the largest word stays the largest
@@ -322,19 +377,7 @@ def explain_suite(
     if not suite.inputs:
         words = f"attributions and factors are of texts, and these rows are of the kind {suite.modality}"
         raise UsageError(f"{words}; leave them out")
-    pairs = suite.modality == "pair"
-    fitting = (
-        name for name in names("factor") if pairs or "pair" not in find("factor", name).needs
-    )
-    chosen = tuple(options.factors) or tuple(fitting)
-    other = next(
-        (name for name in chosen if "pair" in find("factor", name).needs and not pairs), None
-    )
-    if other is not None:
-        remedy = "leave it out, or name both columns of a pair with --input"
-        raise UsageError(
-            f"the factor {other} compares the two texts of a pair, and these are single texts; {remedy}"
-        )
+    chosen = _factors(options.factors, suite.modality == "pair")
     rows = tuple(range(suite.labelled))
     if suite.labelled > options.explain:
         rng = np.random.default_rng([options.seed, suite.labelled])
@@ -345,16 +388,7 @@ def explain_suite(
     bare, rows, texts = len(rows) - len(texts_of), tuple(texts_of), list(texts_of.values())
     if not rows:
         return None, "none of the examples has a word to explain"
-    takes = inspect.signature(find("attribution", options.method)).parameters
-    more: dict[str, Any] = {"seed": options.seed} if "seed" in takes else {}
-    if options.samples is not None:
-        name = next((option for option in ("samples", "steps") if option in takes), None)
-        if name is None:
-            raise UsageError(
-                f"the attribution {options.method} takes no number of samples; leave --samples out"
-            )
-        more[name] = options.samples
-    method = create("attribution", options.method, **more)
+    method = create("attribution", options.method, **_settings(options))
     each = attributions_of(suite.classifiers, method, texts, means, progress)
     attributed = [
         tuple(normalized(option, options.normalize) for option in explained) for explained in each
@@ -375,6 +409,37 @@ def explain_suite(
         "factors": [{"name": name, "heuristic": find("factor", name).heuristic} for name in chosen],
     }
     return Explained(rows, tuple(attributed), chosen, values, described), ""
+
+
+def _factors(asked: Sequence[str], pairs: bool) -> tuple[str, ...]:
+    """Names of the factors to work out: those that were asked for, else all that fit the texts."""
+
+    def compares_texts(name: str) -> bool:
+        return "pair" in find("factor", name).needs
+
+    if not asked:
+        return tuple(name for name in names("factor") if pairs or not compares_texts(name))
+    wrong = next((name for name in asked if compares_texts(name) and not pairs), None)
+    if wrong is not None:
+        remedy = "leave it out, or name both columns of a pair with --input"
+        raise UsageError(
+            f"the factor {wrong} compares the two texts of a pair, and these are single texts; {remedy}"
+        )
+    return tuple(asked)
+
+
+def _settings(options: Any) -> dict[str, int]:
+    """The seed and the number of samples, where the attribution takes them."""
+    takes = inspect.signature(find("attribution", options.method)).parameters
+    settings = {"seed": options.seed} if "seed" in takes else {}
+    if options.samples is not None:
+        name = next((option for option in ("samples", "steps") if option in takes), None)
+        if name is None:
+            raise UsageError(
+                f"the attribution {options.method} takes no number of samples; leave --samples out"
+            )
+        settings[name] = options.samples
+    return settings
 
 
 def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:

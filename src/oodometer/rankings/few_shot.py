@@ -124,51 +124,12 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         raise UsageError(
             f"expected at least two models to rank, got {len(records)}; give name -> predictions"
         )
-    first, *_ = records
-    base = records[first]
-    for name, record in records.items():
-        # Complaints about one record that can be made without the others' numbers
-        if record.classes is None or not record.has_prediction:
-            got = f"a record of {name} without them"
-            raise InputError(
-                "predicted classes", got=got, remedy="give probabilities or predictions"
-            )
-        if len(record) != len(base) or not len(record):
-            got, remedy = (
-                f"{len(record)} and {len(base)}",
-                "ask all models about the same rows, at least one",
-            )
-            raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
-    # Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
-    # all, and must name the same. The order is that of the first record with probabilities, else of the first.
-    named = {
-        name: tuple(str(class_name) for class_name in record.classes or ())
-        for name, record in records.items()
-    }
-    full = {
-        name: named[name] for name, record in records.items() if record.probabilities is not None
-    }
-    classes = tuple(
-        dict.fromkeys(
-            class_name for some in (*full.values(), *named.values()) for class_name in some
-        )
-    )
-    for name, own in full.items():
-        lacking = [class_name for class_name in classes if class_name not in own]
-        if lacking:
-            got, remedy = (
-                f"{name} without {', '.join(lacking[:5])}",
-                "rank models of the same classes",
-            )
-            raise InputError("the same classes of all models", got=got, remedy=remedy)
-    if len(classes) < 2:
-        raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")
+    _check_same_rows(records)
+    classes = _classes_of(records)
     truth: Array | None = None
     predicted, probabilities = [], []
     for name, record in records.items():
-        order = np.array(
-            [classes.index(str(class_name)) for class_name in record.classes or ()], dtype=np.int64
-        )
+        order = np.array([classes.index(str(c)) for c in record.classes or ()], dtype=np.int64)
         predicted.append(order[record.predicted])
         if record.probabilities is not None:
             there = np.empty(record.probabilities.shape)
@@ -187,9 +148,44 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         models=tuple(records),
         classes=classes,
         predicted=np.stack(predicted).astype(np.int64),
-        truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
+        truth=np.full(len(predicted[0]), -1) if truth is None else truth.astype(np.int64),
         probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
     )
+
+
+def _check_same_rows(records: Mapping[str, Predictions]) -> None:
+    """`InputError` for records without predicted classes, and for more or fewer rows than in the first."""
+    first, rows = next((name, len(record)) for name, record in records.items())
+    for name, record in records.items():
+        if record.classes is None or not record.has_prediction:
+            got = f"a record of {name} without them"
+            raise InputError(
+                "predicted classes", got=got, remedy="give probabilities or predictions"
+            )
+        if len(record) != rows or not rows:
+            got = f"{len(record)} and {rows}"
+            remedy = "ask all models about the same rows, at least one"
+            raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
+
+
+def _classes_of(records: Mapping[str, Predictions]) -> tuple[str, ...]:
+    """The classes of several models, at least two.
+
+    Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
+    all, and must name the same. The order is that of the first record with probabilities, else of the first.
+    """
+    named = {name: tuple(map(str, record.classes or ())) for name, record in records.items()}
+    full = {name: named[name] for name, r in records.items() if r.probabilities is not None}
+    classes = tuple(dict.fromkeys(c for names in (*full.values(), *named.values()) for c in names))
+    for name, names in full.items():
+        lacking = [c for c in classes if c not in names]
+        if lacking:
+            got = f"{name} without {', '.join(lacking[:5])}"
+            remedy = "rank models of the same classes"
+            raise InputError("the same classes of all models", got=got, remedy=remedy)
+    if len(classes) < 2:
+        raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")
+    return classes
 
 
 @final
@@ -324,6 +320,24 @@ def draw_rows(rows: int, *, draws: int = _DRAWS, size: int = _SIZE, seed: int = 
     return np.random.default_rng([seed, 0xF5]).integers(0, rows, (draws, size))
 
 
+def _population(methods: Mapping[str, Method], rows: int | None) -> int:
+    """Number of rows of the population, which the values of all methods share."""
+    shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
+    odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
+    if odd is not None:
+        raise UsageError(
+            f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`"
+        )
+    counts = {name: shape[1] for name, shape in shapes.items()}
+    if rows is not None:
+        counts["rows"] = rows
+    if not counts:
+        raise UsageError("expected the number of rows, as every method is a rule; give rows=")
+    if len(set(counts.values())) > 1:
+        raise UsageError(f"expected values of the same rows, got {counts} rows")
+    return int(next(iter(counts.values())))
+
+
 def few_shot_evaluation(
     methods: Mapping[str, Method],
     truth: Sequence[float] | Array,
@@ -366,21 +380,7 @@ def few_shot_evaluation(
     names = tuple(f"m{i + 1}" for i in range(len(accuracies))) if models is None else tuple(models)
     if len(names) != len(accuracies):
         raise UsageError(f"expected {len(accuracies)} names of models, got {len(names)}")
-    # Rows of the population, which all values share
-    shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
-    odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
-    if odd is not None:
-        raise UsageError(
-            f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`"
-        )
-    counts = {name: shape[1] for name, shape in shapes.items()}
-    if rows is not None:
-        counts["rows"] = rows
-    if not counts:
-        raise UsageError("expected the number of rows, as every method is a rule; give rows=")
-    if len(set(counts.values())) > 1:
-        raise UsageError(f"expected values of the same rows, got {counts} rows")
-    population = int(next(iter(counts.values())))
+    population = _population(methods, rows)
     scores = scored(methods, draw_rows(population, draws=draws, size=size, seed=seed))
     if scores.shape[2] != len(accuracies):
         raise UsageError(f"expected scores of {len(accuracies)} models, got {scores.shape[2]}")

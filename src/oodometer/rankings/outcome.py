@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from .accuracies import ASSUMES, MOST_CLASSES, class_posterior, intervals_of
 from .answered import CHOSEN, Answered, shown
 from .came_true import as_came_true, group_of, packaged
 from .explaining import Explained
-from .pool import AGAINST, labels_on_agreement, pool_evidence
+from .pool import AGAINST, PoolEvidence, labels_on_agreement, pool_evidence
 from .posterior import (
     Posterior,
     labels_to_settle,
@@ -84,12 +84,12 @@ def evidence_of(
     plain = posterior(*rows, clusters=clusters, **how)
     if all_rows == few and chosen is None:
         return plain, [], ""
-    random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
     classes = (
         answers.shape[2]
         if answers.ndim == 3
         else int(max(predicted.max(), truth.max(initial=0))) + 1
     )
+    random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
     witnesses, why = Witnesses(), ""
     if (few and not len(random)) or all_rows == few:
         pass
@@ -98,14 +98,7 @@ def evidence_of(
     elif classes > MOST_CLASSES:
         why = f"more than {MOST_CLASSES:,} classes"
     else:
-        at = np.concatenate([random, np.arange(few, all_rows)])
-        given, alone = (
-            (read[:, at], truth[random], np.arange(len(random))) for read in (answers, predicted)
-        )
-        if known is None or classes <= _ORDERED_CLASSES:
-            witnesses.append(class_posterior(*(given if few else alone)))
-        if known is not None:
-            witnesses.append(class_posterior(*given, reference=known))
+        witnesses = _witnesses(answers, predicted, truth, random, known, classes)
     ordered = [witness[:2] for witness in witnesses if classes <= _ORDERED_CLASSES]
     if not few and reference is None and len(np.unique(predicted, axis=0)) < 3:
         return plain, [], "two models without a label: each agrees with the other as often"
@@ -120,6 +113,27 @@ def evidence_of(
     return result, witnesses, why
 
 
+def _witnesses(
+    answers: Array,
+    predicted: Array,
+    truth: Array,
+    random: Array,
+    known: tuple[Array, Array] | None,
+    classes: int,
+) -> Witnesses:
+    """The class posterior without and with known ground, by the labels of random rows and all rows without a label."""
+    at = np.concatenate([random, np.arange(len(truth), answers.shape[1])])
+    given, alone = (
+        (read[:, at], truth[random], np.arange(len(random))) for read in (answers, predicted)
+    )
+    witnesses = Witnesses()
+    if known is None or classes <= _ORDERED_CLASSES:
+        witnesses.append(class_posterior(*(given if len(truth) else alone)))
+    if known is not None:
+        witnesses.append(class_posterior(*given, reference=known))
+    return witnesses
+
+
 def gather(
     suite: Answered,
     explained: Explained | None,
@@ -127,121 +141,135 @@ def gather(
     options: Any,
 ) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason; ``accuracy_with_pool`` of each model, or why not."""
-    evidence: list[Evidence] = []
-    skipped: list[Skipped] = []
+    answers = [
+        *_label_evidence(suite, options.level),
+        *_confidence_evidence(suite),
+        *_recalibrated_evidence(suite, accuracy_with_pool),
+        *_pool_evidence(suite, options.level),
+        *(() if explained is None else _factor_evidence(suite, explained)),
+    ]
+    evidence = [answer for answer in answers if isinstance(answer, Evidence)]
+    return evidence, [answer for answer in answers if isinstance(answer, Skipped)]
 
-    def add(
-        name: str, group: str, about: str, numbers: Array | Sequence[float], **more: Any
-    ) -> None:
-        pairs = zip(suite.names, numbers, strict=True)
-        values = {model: None if math.isnan(value) else float(value) for model, value in pairs}
-        evidence.append(Evidence(name, group, about, more.pop("higher", True), values, **more))
 
-    rows, p = suite.random, suite.probabilities
-    if len(rows):
-        exact = accuracies(suite, options.level)
-        about = "share of the labelled rows that a model gets right, with its exact interval"
-        numbers = [exact[name].value for name in suite.names]
-        add("accuracy", "labels", about, numbers, intervals=exact, citation="clopper1934")
-    else:
-        why_none = (
+def _by_model(suite: Answered, numbers: Array | Sequence[float]) -> dict[str, float | None]:
+    """Numbers by model, None for NaN."""
+    pairs = zip(suite.names, numbers, strict=True)
+    return {model: None if math.isnan(value) else float(value) for model, value in pairs}
+
+
+def _label_evidence(suite: Answered, level: float) -> Iterator[Evidence | Skipped]:
+    """Accuracy on the labelled rows that were drawn at random."""
+    if not len(suite.random):
+        why = (
             "no labelled row was drawn at random" if suite.labelled else "there is no labelled row"
         )
-        skipped.append(Skipped("accuracy, conf, conf-gt", why_none))
+        yield Skipped("accuracy, conf, conf-gt", why)
+        return
+    exact = accuracies(suite, level)
+    about = "share of the labelled rows that a model gets right, with its exact interval"
+    values = _by_model(suite, [exact[name].value for name in suite.names])
+    yield Evidence("accuracy", "labels", about, True, values, exact, citation="clopper1934")
+
+
+def _confidence_evidence(suite: Answered) -> Iterator[Evidence | Skipped]:
+    """Probabilities of the true and of the predicted class on the random labelled rows."""
+    rows, p = suite.random, suite.probabilities
     if p is None:
-        skipped.append(
-            Skipped("conf, conf-gt", "a model gives classes alone, without probabilities")
-        )
-    if p is not None and len(rows):
+        why = "a model gives classes alone, without probabilities"
+        yield Skipped("conf, conf-gt", why)
+    elif len(rows):
         own = p[:, rows]
         truth = np.take_along_axis(own, suite.labels[rows][None, :, None], axis=2)[:, :, 0]
         about = "mean probability of the true class on the labelled rows"
-        add("conf-gt", "confidence", about, truth.mean(axis=1), citation="singhal2022")
+        values = _by_model(suite, truth.mean(axis=1))
+        yield Evidence("conf-gt", "confidence", about, True, values, citation="singhal2022")
         about = "mean probability of the predicted class on the labelled rows, right or wrong"
-        add("conf", "confidence", about, own.max(axis=2).mean(axis=1), citation="singhal2022")
-    if isinstance(accuracy_with_pool, str):
-        skipped += [Skipped("recalibrated", accuracy_with_pool)] if accuracy_with_pool else []
-    else:
+        values = _by_model(suite, own.max(axis=2).mean(axis=1))
+        yield Evidence("conf", "confidence", about, True, values, citation="singhal2022")
+
+
+def _recalibrated_evidence(
+    suite: Answered, accuracy_with_pool: Sequence[Interval] | str
+) -> Iterator[Evidence | Skipped]:
+    """Accuracy from labels and pool together."""
+    if not isinstance(accuracy_with_pool, str):
         about = f"accuracy from the labels and what all models say of all rows, if {ASSUMES}"
-        of_model = dict(zip(suite.names, accuracy_with_pool, strict=True))
-        add(
-            "recalibrated",
-            "pool",
-            about,
-            [end.value for end in accuracy_with_pool],
-            intervals=of_model,
-        )
-    # What the pool says without a label: estimates, accuracy proxies, agreement
-    if suite.pool:
-        pools = {
-            name: r.slice(suite.labelled, len(r))
-            for name, r in zip(suite.names, suite.records, strict=True)
-        }
-        references = (
-            dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
-        )
-        pool = pool_evidence(pools, references, level=options.level)
-        few = len(suite.names) == 2  # both agree with each other equally often
-        skipped += [
-            Skipped(name, why) for name, why in pool.why_not.items() if name != "confidence"
-        ]
-        skipped += [
-            Skipped(name, "needs three models or more")
-            for name in _AGREEMENT
-            if few and name in pool.scores
-        ]
-        for name, values in pool.scores.items():
-            if name == "confidence" or (
-                few and name in _AGREEMENT
-            ):  # confidence is the estimator `ac`
-                continue
-            if name in _AGREEMENT:
-                add(name, "agreement", _AGREEMENT[name], values)
-            elif name in names("ranker"):
-                about = "an accuracy proxy: it orders models, and is no accuracy"
-                add(name, "proxy", about, values, citation=find("ranker", name).citation)
-            else:
-                cls, clustered = find("estimator", name), suite.clusters is not None
-                ends = () if clustered else pool.intervals.get(name, ())
-                more = {
-                    "intervals": dict(zip(suite.names, ends, strict=False)),
-                    "citation": cls.citation,
-                }
-                note = "no interval, as rows depend on each other" if clustered else ""
-                add(
-                    name,
-                    "estimate",
-                    f"accuracy without labels, if {cls.assumes}",
-                    values,
-                    note=note,
-                    **more,
-                )
-    else:
+        values = _by_model(suite, [interval.value for interval in accuracy_with_pool])
+        intervals = dict(zip(suite.names, accuracy_with_pool, strict=True))
+        yield Evidence("recalibrated", "pool", about, True, values, intervals)
+    elif accuracy_with_pool:
+        yield Skipped("recalibrated", accuracy_with_pool)
+
+
+def _pool_evidence(suite: Answered, level: float) -> Iterator[Evidence | Skipped]:
+    """What the pool says without a label: estimates, accuracy proxies, agreement."""
+    if not suite.pool:
         why = "they read rows without labels, and there are none"
-        skipped.append(Skipped("estimates, proxies and agreement", why))
-    # The mean of each factor over the examples that have its words; a higher one is ranked lower, always
-    for number, name in enumerate(() if explained is None else explained.factors):
-        assert explained is not None
+        yield Skipped("estimates, proxies and agreement", why)
+        return
+    pools = {
+        name: record.slice(suite.labelled, len(record))
+        for name, record in zip(suite.names, suite.records, strict=True)
+    }
+    references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
+    pool = pool_evidence(pools, references, level=level)
+    for name, why in pool.why_not.items():
+        if name != "confidence":  # it is the estimator `ac`
+            yield Skipped(name, why)
+    unordered = _AGREEMENT.keys() & pool.scores if len(suite.names) == 2 else set()
+    for name in _AGREEMENT:  # two models agree with each other equally often
+        if name in unordered:
+            yield Skipped(name, "needs three models or more")
+    for name in pool.scores:
+        if name != "confidence" and name not in unordered:
+            yield _score_evidence(suite, pool, name)
+
+
+def _score_evidence(suite: Answered, pool: PoolEvidence, name: str) -> Evidence:
+    """One score of the pool as evidence."""
+    values = _by_model(suite, pool.scores[name])
+    if name in _AGREEMENT:
+        return Evidence(name, "agreement", _AGREEMENT[name], True, values)
+    if name in names("ranker"):
+        about = "an accuracy proxy: it orders models, and is no accuracy"
+        citation = find("ranker", name).citation
+        return Evidence(name, "proxy", about, True, values, citation=citation)
+    cls, clustered = find("estimator", name), suite.clusters is not None
+    ends = () if clustered else pool.intervals.get(name, ())
+    return Evidence(
+        name,
+        "estimate",
+        f"accuracy without labels, if {cls.assumes}",
+        True,
+        values,
+        intervals=dict(zip(suite.names, ends, strict=False)),
+        note="no interval, as rows depend on each other" if clustered else "",
+        citation=cls.citation,
+    )
+
+
+def _factor_evidence(suite: Answered, explained: Explained) -> Iterator[Evidence | Skipped]:
+    """The mean of each factor over the examples that have its words; a higher one is ranked lower, always."""
+    for number, name in enumerate(explained.factors):
         values = explained.values[:, number]
         there, examples = ~np.isnan(values), counted(values.shape[1], "example")
         if not there.any():
-            skipped.append(Skipped(name, f"none of the {examples} has the words that it looks at"))
+            yield Skipped(name, f"none of the {examples} has the words that it looks at")
             continue
         means = np.where(there, values, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         means = np.where(there.any(axis=1), means, np.nan)
         absent, cls = int((~there).all(axis=0).sum()), find("factor", name)
         note = f"{absent} of {examples} {'lacks' if absent == 1 else 'lack'} the words that it looks at"
-        about = f"{cls.about}; a high value: {cls.heuristic}"
-        add(
+        yield Evidence(
             name,
             "factor",
-            about,
-            means,
-            higher=False,
+            f"{cls.about}; a high value: {cls.heuristic}",
+            False,
+            _by_model(suite, means),
             note=note if absent else "",
             citation=cls.citation,
         )
-    return evidence, skipped
 
 
 def accuracies(suite: Answered, level: float) -> dict[str, Interval]:
@@ -273,120 +301,54 @@ def outcome_of(
     argv: str | None,
 ) -> FewShotRanking:
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
-    first = suite.labelled
     answers = suite.predicted if suite.probabilities is None else suite.probabilities
-    reference, known = (
-        [float(np.mean(own.predicted == own.label)) for own in suite.references] or None,
-        None,
+    known = _known_ground(suite, answers.ndim)
+    beliefs, witnesses, why_not = beliefs_of(
+        answers,
+        suite.labels,
+        chosen=suite.chosen,
+        clusters=suite.clusters,
+        known=known,
+        reference=[float(np.mean(r.predicted == r.label)) for r in suite.references] or None,
+        level=options.level,
+        seed=options.seed,
     )
-    theirs = [np.asarray(own.label) for own in suite.references]
-    each = [
-        np.asarray(own.predicted if answers.ndim == 2 else own.probabilities)
-        for own in suite.references
-    ]
-    same = all(
-        of_model.shape == each[0].shape and of_model.ndim == answers.ndim - 1 for of_model in each
-    )
-    if theirs and same and all(np.array_equal(labels, theirs[0]) for labels in theirs):
-        known = (
-            np.stack(each),
-            theirs[0],
-        )  # references of several files need not be of the same rows
-    about: dict[str, Any] = {"chosen": suite.chosen, "clusters": suite.clusters, "known": known}
-    about |= {"reference": reference, "level": options.level, "seed": options.seed}
-    beliefs, witnesses, why_not = beliefs_of(answers, suite.labels, **about)
     beliefs = replace(beliefs, models=suite.names)
     if not suite.labelled and known is None:
-        witnesses, why_not = (
-            [],
-            why_not or "needs a labelled row, or rows of known ground that all models answered",
-        )
+        needs = "needs a labelled row, or rows of known ground that all models answered"
+        witnesses, why_not = [], why_not or needs
     with_pool = intervals_of(*witnesses[-1], options.level) if witnesses else why_not
     evidence, skipped = gather(suite, explained, with_pool, options)
     skipped += [Skipped("attributions", why)] if why else []
-    order = beliefs.order
-    (a, b), called = beliefs.leaders, suite.names
-    better, apart, wins = beliefs.p_better, beliefs.disagreement, beliefs.wins
-    settling = Settling(called[a], called[b], float(better[a, b]), options.level, 0)
-    if suite.chosen is None and suite.clusters is None:
-        settling = labels_to_settle(beliefs, options.level, seed=options.seed)
-    elif better[a, b] < options.level:
-        unknown = (
-            "how many more labels would settle it is worked out for random, independent rows alone"
-        )
-        settling = replace(settling, labels=None, why=unknown)
-    cost, at_most = beliefs.cost(order[0], _COST_LEVEL)
-    stop: dict[str, Any] = {"safe": False, "why": "rows depend on each other"}
-    if suite.clusters is None:  # labels that were chosen have no part in it
-        hit = suite.correct[:, suite.random].astype(np.int64)
-        others = [at for at in range(len(called)) if apart[order[0], at] > 0]
-        wins_of = (hit @ (1 - hit).T)[np.ix_([order[0], *others], [order[0], *others])]
-        stop = {"safe": False, "why": "it differs from no other model"}
-        if others:
-            safe, e_value, needed = safe_to_stop(wins_of, 0, options.level)
-            stop = {"safe": safe, "e_value": e_value, "needed": needed, "level": options.level}
-    suggested: list[int] = []  # rows of the pool on which likely best models disagree
-    if options.suggest and not suite.pool:
-        raise UsageError(
-            "rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE"
-        )
-    if options.suggest:
-        rest = suite.predicted[:, first:]
-        suggested = (
-            rows_to_label(rest, beliefs.p_best, options.suggest, seed=options.seed) + first
-        ).tolist()
-    right = suite.correct[:, suite.random].sum(axis=1)
-    on_agreement = (
-        labels_on_agreement(-apart.mean(axis=1), suite.correct[:, suite.random])
-        if suite.pool
-        else None
-    )
-    accuracy = accuracies(suite, options.level)
+    settling, stop = _settling(suite, beliefs, options), _stop(suite, beliefs, options.level)
+    suggested = _suggested(suite, beliefs, options)
+    on_agreement = _labels_on_agreement(suite, beliefs)
+    best = beliefs.order[0]
+    cost, at_most = beliefs.cost(best, _COST_LEVEL)
     bare = 0 if explained is None else explained.method["without_words"]
-    chances = [
-        (index, float(beliefs.p_best[at]), int(right[at])) for index, at in enumerate(order, 1)
-    ]
-    ranked = [(called[at], suite.sources[at], *row) for at, row in zip(order, chances, strict=True)]
-    of_suite = (
-        "labelled",
-        "pool",
-        "modality",
-        "classes",
-        "columns",
-        "id_column",
-        "numbered",
-        "left_out",
-    )
     return FewShotRanking(
         version=__version__,
-        ranking=tuple(
-            RankedModel(*row, accuracy.get(row[0]), suite.truncated.get(row[0], 0))
-            for row in ranked
-        ),
-        pairs=tuple(
-            ModelPair(
-                called[a],
-                called[b],
-                float(better[a, b]),
-                float(apart[a, b]),
-                int(wins[a, b]),
-                int(wins[b, a]),
-            )
-            for index, a in enumerate(order)
-            for b in order[index + 1 :]
-        ),
+        ranking=_ranked(suite, beliefs, options.level),
+        pairs=_pairs(suite, beliefs),
         evidence=tuple(evidence),
-        **{name: getattr(suite, name) for name in of_suite},
+        labelled=suite.labelled,
+        pool=suite.pool,
+        modality=suite.modality,
+        classes=suite.classes,
+        columns=suite.columns,
+        id_column=suite.id_column,
+        numbered=suite.numbered,
+        left_out=suite.left_out,
         label_column=suite.label_column,
         chosen=suite.labelled - len(suite.random),
         settling=settling,
         cost={
-            "model": called[order[0]],
+            "model": suite.names[best],
             "expected": cost,
             "at_most": at_most,
             "level": _COST_LEVEL,
         },
-        not_excluded=tuple(called[at] for at in beliefs.not_excluded(options.level)),
+        not_excluded=tuple(suite.names[at] for at in beliefs.not_excluded(options.level)),
         stop=stop,
         level=options.level,
         seed=options.seed,
@@ -395,15 +357,113 @@ def outcome_of(
         labels_against_agreement=on_agreement is not None and on_agreement < AGAINST,
         p_best_as_it_came=beliefs.as_said,
         public=_public(suite, beliefs, bool(suggested)),
-        suggested=tuple(
-            (suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in suggested
-        ),
+        suggested=suggested,
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         skipped=tuple(skipped),
         notes=((f"{counted(bare, 'example')} without a word: not explained",) if bare else ()),
         warnings=_warnings(suite, beliefs),
         argv=argv,
+    )
+
+
+def _known_ground(suite: Answered, axes: int) -> tuple[Array, Array] | None:
+    """Answers on known ground, in the form of those with so many axes, and their labels; None without a reference, and
+    where those of several files are not of the same rows.
+    """
+    labels = [np.asarray(reference.label) for reference in suite.references]
+    answers = [
+        np.asarray(reference.predicted if axes == 2 else reference.probabilities)
+        for reference in suite.references
+    ]
+    if not answers or any(each.shape != answers[0].shape for each in answers):
+        return None
+    if answers[0].ndim != axes - 1 or any(not np.array_equal(own, labels[0]) for own in labels):
+        return None
+    return np.stack(answers), labels[0]
+
+
+def _settling(suite: Answered, beliefs: Posterior, options: Any) -> Settling:
+    """How many more labels would tell the first two models apart."""
+    if suite.chosen is None and suite.clusters is None:
+        return labels_to_settle(beliefs, options.level, seed=options.seed)
+    a, b = beliefs.leaders
+    better = float(beliefs.p_better[a, b])
+    settling = Settling(suite.names[a], suite.names[b], better, options.level, 0)
+    if better >= options.level:
+        return settling
+    why = "how many more labels would settle it is worked out for random, independent rows alone"
+    return replace(settling, labels=None, why=why)
+
+
+def _stop(suite: Answered, beliefs: Posterior, level: float) -> dict[str, Any]:
+    """Whether random labels show the first model to be the best however often one looked; chosen ones have no part."""
+    if suite.clusters is not None:
+        return {"safe": False, "why": "rows depend on each other"}
+    best = beliefs.order[0]
+    others = [at for at in range(len(suite.names)) if beliefs.disagreement[best, at] > 0]
+    if not others:
+        return {"safe": False, "why": "it differs from no other model"}
+    hit = suite.correct[:, suite.random].astype(np.int64)
+    wins = (hit @ (1 - hit).T)[np.ix_([best, *others], [best, *others])]
+    safe, e_value, needed = safe_to_stop(wins, 0, level)
+    return {"safe": safe, "e_value": e_value, "needed": needed, "level": level}
+
+
+def _labels_on_agreement(suite: Answered, beliefs: Posterior) -> float | None:
+    """`labels_on_agreement` of the models; None without a pool, of which nothing is read by agreement."""
+    if not suite.pool:
+        return None
+    agreement = -beliefs.disagreement.mean(axis=1)
+    return labels_on_agreement(agreement, suite.correct[:, suite.random])
+
+
+def _suggested(suite: Answered, beliefs: Posterior, options: Any) -> tuple[tuple[str, Any], ...]:
+    """Ids and inputs of rows of the pool on which likely best models disagree, where some were asked for."""
+    if not options.suggest:
+        return ()
+    if not suite.pool:
+        raise UsageError(
+            "rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE"
+        )
+    rest = suite.predicted[:, suite.labelled :]
+    rows = rows_to_label(rest, beliefs.p_best, options.suggest, seed=options.seed)
+    return tuple(
+        (suite.ids[at], suite.inputs[at] if suite.inputs else None)
+        for at in (rows + suite.labelled).tolist()
+    )
+
+
+def _ranked(suite: Answered, beliefs: Posterior, level: float) -> tuple[RankedModel, ...]:
+    """The models, the best first."""
+    right = suite.correct[:, suite.random].sum(axis=1)
+    accuracy = accuracies(suite, level)
+    return tuple(
+        RankedModel(
+            suite.names[at],
+            suite.sources[at],
+            rank,
+            float(beliefs.p_best[at]),
+            int(right[at]),
+            accuracy.get(suite.names[at]),
+            suite.truncated.get(suite.names[at], 0),
+        )
+        for rank, at in enumerate(beliefs.order, 1)
+    )
+
+
+def _pairs(suite: Answered, beliefs: Posterior) -> tuple[ModelPair, ...]:
+    """Each two models, the better one first."""
+    return tuple(
+        ModelPair(
+            suite.names[a],
+            suite.names[b],
+            float(beliefs.p_better[a, b]),
+            float(beliefs.disagreement[a, b]),
+            int(beliefs.wins[a, b]),
+            int(beliefs.wins[b, a]),
+        )
+        for a, b in itertools.combinations(beliefs.order, 2)
     )
 
 

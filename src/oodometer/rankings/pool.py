@@ -12,6 +12,7 @@ import numpy as np
 from ..accuracy_proxies import Ranker
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
+from ..estimators.base import Estimator
 from ..predictions import Predictions
 from ..registry import answer, create, names
 from ..results import Interval
@@ -145,47 +146,59 @@ def pool_evidence(
             )
             continue
         try:
-            made = {
-                model: answer(proxy, partial(proxy.fit, (references or {}).get(model)))
-                for model in pools
-            }
-            states = {}
-            for model, record in pools.items():
-                try:
-                    states[model] = answer(proxy, partial(made[model].state_of, record))
-                except NotApplicable as error:
-                    raise NotApplicable(f"{model}: {error}") from None
-            settled = {
-                model: answer(proxy, partial(made[model].settled, states))[0] for model in pools
-            }
-            scores[name] = np.array(
-                [answer(proxy, partial(settled[model].finish, states[model])) for model in pools]
-            )
+            scores[name] = _proxy_scores(proxy, pools, references or {})
         except NotApplicable as error:
             why_not[name] = str(error)
-    beside, labelled = (
-        _with_members(pools),
-        None if references is None else _with_members(references),
-    )
+    beside = _with_members(pools)
+    labelled = None if references is None else _with_members(references)
     intervals: dict[str, tuple[Interval, ...]] = {}
     for name in estimators:
-        estimator, out = create("estimator", name, level=level), list[Interval]()
+        estimator = create("estimator", name, level=level)
         if labelled is None and estimator.traits.needs_labels:
             why_not[name] = "needs labelled references, such as test rows of the training data"
             continue
         try:
-            for model, pool in beside.items():
-                fitted = answer(
-                    estimator, partial(estimator.fit, pool if labelled is None else labelled[model])
-                )
-                out.append(
-                    answer(estimator, partial(fitted.estimate, pool.without_labels())).interval
-                )
+            intervals[name] = _estimates(estimator, beside, labelled)
         except NotApplicable as error:
-            why_not[name] = f"{model}: {error}"
+            why_not[name] = str(error)
             continue
-        intervals[name], scores[name] = tuple(out), np.array([interval.value for interval in out])
+        scores[name] = np.array([interval.value for interval in intervals[name]])
     return PoolEvidence(suite.models, scores, why_not, suite.predicted.shape[1], intervals)
+
+
+def _proxy_scores(
+    proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[str, Predictions]
+) -> Array:
+    """The score of each model by an accuracy proxy."""
+    fitted = {model: answer(proxy, partial(proxy.fit, references.get(model))) for model in pools}
+    states = {}
+    for model, record in pools.items():
+        try:
+            states[model] = answer(proxy, partial(fitted[model].state_of, record))
+        except NotApplicable as error:
+            raise NotApplicable(f"{model}: {error}") from None
+    settled = {model: answer(proxy, partial(fitted[model].settled, states))[0] for model in pools}
+    return np.array(
+        [answer(proxy, partial(settled[model].finish, states[model])) for model in pools]
+    )
+
+
+def _estimates(
+    estimator: Estimator,
+    pools: Mapping[str, Predictions],
+    references: Mapping[str, Predictions] | None,
+) -> tuple[Interval, ...]:
+    """The estimate of each model, fitted on its reference where there are any."""
+    out = []
+    for model, pool in pools.items():
+        known = pool if references is None else references[model]
+        try:
+            fitted = answer(estimator, partial(estimator.fit, known))
+            estimate = answer(estimator, partial(fitted.estimate, pool.without_labels()))
+        except NotApplicable as error:
+            raise NotApplicable(f"{model}: {error}") from None
+        out.append(estimate.interval)
+    return tuple(out)
 
 
 def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:

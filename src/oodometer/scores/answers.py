@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -117,44 +117,55 @@ def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple
     (array([0.85, 1.  , 0.01]), 'with percents divided by 100')
     """
     texts = ["" if is_null(cell) else str(cell).strip().lower() for cell in cells]
-    read: dict[str, tuple[float, str]] = {}
+    stated: dict[str, _Stated] = {}
     for row, text in enumerate(texts):
-        if text in read:
-            continue
-        match = _STATED.fullmatch(text)
-        if text in _UNKNOWN:
-            read[text] = np.nan, ""
-        elif (word := text.removesuffix(" confidence").rstrip(".")) in _WORDS:
-            read[text] = _WORDS[word], "word"
-        elif match is None:
-            remedy = (
-                "write 0.85, 85 %, or low, medium, high; leave the cell empty where none was stated"
-            )
-            raise InputError(
-                "a confidence", got=repr(text[:60]), row=row + 1, column=column, remedy=remedy
-            )
-        else:
-            whole = float(match[3]) if match[3] else 100.0 if match[2] else 1.0
-            read[text] = float(match[1]) / (whole or np.nan), "share" if match[2] else "bare"
-    bare = [value for value, kind in read.values() if kind == "bare"]
+        if text not in stated:
+            stated[text] = _read_stated(text, row + 1, column)
+    bare = [read.value for read in stated.values() if read.kind == "bare"]
     percents = max(bare, default=0) > 1
-    for text, (value, kind) in read.items():
-        limit = 100 if kind == "bare" and percents else 1
-        unclear = kind == "bare" and percents and (max(bare) <= 10 or 0 < value < 1)
-        if (not 0 <= value <= limit and text not in _UNKNOWN) or unclear:
-            expected = (
-                "a confidence between 0 and 1, or percents"
-                if not unclear
-                else "fractions or percents alone"
-            )
-            remedy = "write percents with a %, tenths as 8/10, or divide the column"
-            raise InputError(
-                expected, got=text[:60], row=texts.index(text) + 1, column=column, remedy=remedy
-            )
-    out = np.array(
-        [read[text][0] / (100 if percents and read[text][1] == "bare" else 1) for text in texts]
-    )
-    kinds = {kind for _, kind in read.values()}
+    for text, read in stated.items():
+        in_percent = percents and read.kind == "bare"
+        unclear = in_percent and (max(bare) <= 10 or 0 < read.value < 1)
+        _check_stated(text, read, 100 if in_percent else 1, unclear, column)
+    kinds = {read.kind for read in stated.values()}
     done = ["percents divided by 100"] * (percents or "share" in kinds)
     done += ["words taken as low 0.3, medium 0.5, high 0.7"] * ("word" in kinds)
-    return out, "with " + " and ".join(done) if done else ""
+    scale = {"bare": 100 if percents else 1}
+    values = np.array([stated[text].value / scale.get(stated[text].kind, 1) for text in texts])
+    return values, "with " + " and ".join(done) if done else ""
+
+
+def _check_stated(text: str, read: _Stated, most: float, unclear: bool, column: str) -> None:
+    """`InputError` for what is no confidence, or leaves two readings."""
+    outside = read.kind != "none" and not 0 <= read.value <= most
+    if outside or unclear:
+        expected = "a confidence between 0 and 1, or percents"
+        expected = "fractions or percents alone" if unclear else expected
+        remedy = "write percents with a %, tenths as 8/10, or divide the column"
+        raise InputError(expected, got=text[:60], row=read.row, column=column, remedy=remedy)
+
+
+class _Stated(NamedTuple):
+    """What a cell states, and the first row that does."""
+
+    value: float
+    kind: Literal["none", "word", "share", "bare"]  # bare numbers may be percents
+    row: int
+
+
+def _read_stated(text: str, row: int, column: str) -> _Stated:
+    match = _STATED.fullmatch(text)
+    if text in _UNKNOWN:
+        return _Stated(np.nan, "none", row)
+    if (word := text.removesuffix(" confidence").rstrip(".")) in _WORDS:
+        return _Stated(_WORDS[word], "word", row)
+    if match is None:
+        expected, got = "a confidence", repr(text[:60])
+        remedy = (
+            "write 0.85, 85 %, or low, medium, high; leave the cell empty where none was stated"
+        )
+        raise InputError(expected, got=got, row=row, column=column, remedy=remedy)
+    number, unit, of = match.groups()
+    if not unit:
+        return _Stated(float(number), "bare", row)
+    return _Stated(float(number) / (float(of or 100) or np.nan), "share", row)

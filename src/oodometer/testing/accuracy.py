@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, Literal
 
@@ -62,14 +62,8 @@ def assert_accuracy(
         raise UsageError(f"expected end to be value, lower or upper, got {end!r}")
     if trust is not None and trust not in _TRUST:
         raise UsageError(f"expected trust to be none, low or high, got {trust!r}")
-    for name, share in (("at_least", at_least), ("drop_at_most", drop_at_most)):
-        value: Any = share
-        if share is not None and not (isinstance(value, (int, float)) and isfinite(share)):
-            raise UsageError(f"expected {name} to be a number such as 0.9, got {share!r}")
-        if share is not None and metric == "accuracy" and not 0 <= share <= 1:
-            raise UsageError(
-                f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}"
-            )
+    _check_share("at_least", at_least, metric)
+    _check_share("drop_at_most", drop_at_most, metric)
     if at_least is None and drop_at_most is None:
         raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
     if metric != "accuracy" and not isinstance(reference, Estimation):
@@ -87,15 +81,37 @@ def assert_accuracy(
 
         result = estimate(reference, target, **options)
     metric = canonical("metric", metric, metrics_of(result))
+    if message := _message(
+        result, metric, end, _limit(result, metric, at_least, drop_at_most), trust
+    ):
+        raise TooLow(message, result)
+    return result
+
+
+def _check_share(name: str, share: float | None, metric: str) -> None:
+    """`UsageError` for what is no number, or of an accuracy no fraction."""
+    __tracebackhide__ = True
+    if share is None:
+        return
+    value: Any = share
+    if not (isinstance(value, (int, float)) and isfinite(share)):
+        raise UsageError(f"expected {name} to be a number such as 0.9, got {share!r}")
+    if metric == "accuracy" and not 0 <= share <= 1:
+        raise UsageError(f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}")
+
+
+def _limit(
+    result: Estimation, metric: str, at_least: float | None, drop_at_most: float | None
+) -> float:
+    """The smallest value that passes: the higher of both limits."""
+    __tracebackhide__ = True
     limits = [] if at_least is None else [float(at_least)]
     if drop_at_most is not None:
         truth = metrics_of(result)[metric].reference if metric in metrics_of(result) else 0.0
         if truth is None:
             raise UsageError(f"the {metric} of the reference is not known; give at_least")
         limits.append(truth - float(drop_at_most))
-    if message := _message(result, metric, end, max(limits), trust):
-        raise TooLow(message, result)
-    return result
+    return max(limits)
 
 
 def _headline(item: Estimation | Part, metric: str) -> Headline:
@@ -130,12 +146,20 @@ def _message(result: Estimation, metric: str, end: End, limit: float, trust: str
     lines.append(f"  trust {head.trust}: {head.why}" if head.why else f"  trust {head.trust}")
     if reference is not None:
         lines.append(f"  reference: {text(reference)} on {result.reference['rows']:,} rows")
-    worst = sorted(parts, key=lambda item: item[2].value)
-    lines += [f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:"] if worst else []
-    for title, part, item in worst[:_MOST]:
-        row = (
-            f"    {title} {part.name}: {text(item.value)} [{text(item.lower)}, {text(item.upper)}]"
-        )
-        alarm = ", ALARM" if alarm_text(part.fell) == "ALARM" else ""
-        lines.append(f"{row} on {part.rows:,} rows{alarm}")
+    lines += _worst_parts(parts, text)
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in result.warnings)])
+
+
+def _worst_parts(
+    parts: Sequence[tuple[str, Part, Headline]], text: Callable[[float], str]
+) -> list[str]:
+    """The lowest parts, a line each."""
+    if not parts:
+        return []
+    lines = [f"  the lowest {min(len(parts), _MOST)} of {len(parts)} parts:"]
+    for title, part, item in sorted(parts, key=lambda item: item[2].value)[:_MOST]:
+        ends = f"[{text(item.lower)}, {text(item.upper)}]"
+        alarm = ", ALARM" if alarm_text(part.fell) == "ALARM" else ""
+        row = f"    {title} {part.name}: {text(item.value)} {ends} on {part.rows:,} rows{alarm}"
+        lines.append(row)
+    return lines

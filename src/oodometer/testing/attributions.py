@@ -74,6 +74,12 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     for entry, other in zip(result, others, strict=True):
         assert other.target != entry.target, "targets are explained"
         assert entry.probability > other.probability, "the predicted class is the most probable one"
+    _check_groups(method, probe, result)
+    _check_refusals(method, probe)
+
+
+def _check_groups(method: Attribution, probe: Model, result: list[WordAttributions]) -> None:
+    """Groups hold each text once, and a group apart gives what all texts together gave."""
     groups = method.groups_for(probe, _TEXTS)
     assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), (
         "each text is in one group"
@@ -85,6 +91,10 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
             both = zip(_numbers(apart), _numbers(result[at]), strict=True)
             same = all(np.array_equal(*pair, equal_nan=True) for pair in both)
             assert same, "a group that is explained apart has the same values, to the last bit"
+
+
+def _check_refusals(method: Attribution, probe: Model) -> None:
+    """Targets that are no classes, or too few, and texts that are none are refused."""
     for targets in ([0], [0, 0, 99], [0, 0, -1]):
         refuses(
             partial(method.explain, probe, _TEXTS, targets=targets),

@@ -118,11 +118,20 @@ def in_another_order(record: Predictions, rng: np.random.Generator) -> Predictio
     order = np.lexsort((rng.random(len(owner)), owner))  # shuffled within each row
     index = np.empty(len(order), dtype=np.int32)
     index[order] = np.arange(len(order)) - starts[owner]
-    changes: dict[str, Any] = {"candidate_scores": Ragged(scores.values[order], scores.offsets)}
-    for name in (n for n, field in FIELDS.items() if field.cell == "class" and record.has(n)):
-        codes: Array = getattr(record, name)
-        changes[name] = np.where(codes < 0, codes, index[starts + codes])
-    return replace(record, _cache={}, **changes)
+
+    def moved(codes: Array) -> Any:
+        return np.where(codes < 0, codes, index[starts + codes])
+
+    return replace(
+        record,
+        candidate_scores=Ragged(scores.values[order], scores.offsets),
+        _cache={},
+        **{
+            name: moved(getattr(record, name))
+            for name in record.fields
+            if FIELDS[name].cell == "class"
+        },
+    )
 
 
 def refuses(call: Callable[[], Any], rule: str, kind: type[Exception] = OodometerError) -> None:
