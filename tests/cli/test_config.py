@@ -62,6 +62,15 @@ def test_both_files_give_defaults_that_the_command_line_overrides(
     )
 
 
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_is_help_beside_a_file(
+    here: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    (here / "oodometer.toml").write_text("[estimate]\nlevel = 0.7\n")
+    assert main(["estimate", word]) == 0
+    assert "Usage: oodometer estimate" in capsys.readouterr().out
+
+
 def test_a_mapping_is_a_table(
     records: list[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

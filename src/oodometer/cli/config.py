@@ -159,7 +159,7 @@ def _value(place: str, value: Any, parameter: Any, command: Any) -> Any:
         typed.append(str(item))
     out = typed if parameter.multiple else typed[0]
     try:
-        parameter.process_value(command.make_context("", [], resilient_parsing=True), out)
+        parameter.process_value(command.context_class(command, resilient_parsing=True), out)
     except Exception as error:
         reason = getattr(error, "message", None) or str(error)
         raise UsageError(f"{place}: {reason}") from None
