@@ -151,7 +151,7 @@ class _Row(NamedTuple):
     @classmethod
     def parsed(cls, number: int, sample: Mapping[str, Any], file: str) -> _Row:
         """A row as the log has it; `InputError` where it has no answers."""
-        filtered = sample.get("filtered_resps")
+        filtered: Any = sample.get("filtered_resps")
         answers, scores = filtered, _scored(filtered)
         if not scores:
             answers = _responses(sample, file, number)
