@@ -56,7 +56,7 @@ _FOUND_NOTHING = "[invalid]"
 _SHARED = r"(passage|paragraph|context|article|story|document|conversation|dialog(ue)?)(_?(id|title|name))?"
 _is_shared = lru_cache(1024)(re.compile(_SHARED).fullmatch)
 _LONG = 40  # letters that are kept of a long one
-_GREEDY, _LISTS = ("False", "True", False, True), {list}
+_GREEDY, _LISTS = (False, True, "False", "True"), {list}
 _WRITTEN, _OPTIONS = "an answer that was written", "log-likelihoods of several options"
 
 
@@ -151,11 +151,11 @@ class _Row(NamedTuple):
     @classmethod
     def parsed(cls, number: int, sample: Mapping[str, Any], file: str) -> _Row:
         """A row as the log has it; `InputError` where it has no answers."""
-        answers: Any = sample.get("filtered_resps")
-        scores = _scored(answers)
+        filtered: Any = sample.get("filtered_resps")
+        answers, scores = filtered, _scored(filtered)
         if not scores:
             answers = _responses(sample, file, number)
-            scores = _scored(answers)
+            scores = [] if answers is filtered else _scored(answers)
         kind = _OPTIONS if scores else _kind(answers, file, number)
         return cls(number, sample, answers, kind, scores)
 
@@ -206,7 +206,8 @@ def _scored(answers: Any) -> list[float]:
 def _kind(answers: Sequence[Any], file: str, row: int) -> str:
     """What the answers of a row are, as far as `_scored` does not tell."""
     if len(answers) == 1:
-        return "the log-likelihood of one text" if _scored([*answers, *answers]) else _WRITTEN
+        is_text = isinstance(answers[0], str) or not _scored([*answers, *answers])
+        return _WRITTEN if is_text else "the log-likelihood of one text"
     if all(isinstance(one, list) and len(one) == 2 and one[1] in _GREEDY for one in answers):
         got = repr(next((pair[0] for pair in answers if not _scored([pair, pair])), answers))[:40]
         expected, remedy = "a log-likelihood", "find out why the model gave it, or remove the row"
@@ -309,12 +310,9 @@ class _Rows:
 
     def _add_metrics(self, row: _Row, file: str) -> None:
         """Add the figures of one row; `InputError` where it has other metrics than those above."""
-        given = row.sample.get("metrics")
-        names = (
-            given
-            if isinstance(given, list)
-            else [name for name in row.sample if name not in _NOT_METRICS]
-        )
+        sample = row.sample
+        given = sample.get("metrics")
+        names = given if isinstance(given, list) else _metric_names(tuple(sample))
         if self.names != names:
             before = self.metrics if self.names is not None else dict.fromkeys(names)
             if {*names} - {_NOTHING} != {*before} - {_NOTHING}:
@@ -328,12 +326,18 @@ class _Rows:
             self.metrics = self.metrics or {name: [] for name in names if name != _NOTHING}
             self.names = names
         for name, values in self.metrics.items():
-            values.append(row.sample.get(name))
+            values.append(sample.get(name))
 
     def metrics_by(self, order: Sequence[str]) -> dict[str, Metric]:
         """The metrics, those of the order first."""
         names = (name for name in dict.fromkeys((*order, *self.metrics)) if name in self.metrics)
         return {name: Metric(name, self.metrics[name]) for name in names}
+
+
+@lru_cache(64)
+def _metric_names(keys: tuple[str, ...]) -> list[str]:
+    """The metrics among the keys of a row."""
+    return [name for name in keys if name not in _NOT_METRICS]
 
 
 def _refuse_twice(name: str, first: int, row: int, file: str) -> None:

@@ -125,6 +125,8 @@ class ScoredOptions:
         self, row: int, target: Any, meaning: _Target, options: tuple[str, ...], count: int
     ) -> None:
         """Find the words of the target among the options, as long as each row has its own there."""
+        if self.by_text is None and (meaning.by_position or self.outside):
+            return
         places = [options.index(word) if word in options else None for word in meaning.words]
         by_text = _gold(places, count)
         if not (meaning.by_position or by_text or self.outside):
@@ -339,10 +341,11 @@ def _is_asked_alike(given: Sequence[Any], count: int) -> bool:
 def _half_without_prompt(pairs: Sequence[tuple[Any, str]]) -> int:
     """The number of options, where the second half asks for those of the first without the prompt; else 0."""
     half = len(pairs) // 2
+    if half < 2 or pairs[half][0]:
+        return 0
     first, second = pairs[:half], pairs[half:]
     is_split = (
-        half > 1
-        and not any(prompt for prompt, _ in second)
+        not any(prompt for prompt, _ in second)
         and any(prompt for prompt, _ in first)
         and [option.strip() for _, option in first] == [option.strip() for _, option in second]
     )
@@ -351,7 +354,7 @@ def _half_without_prompt(pairs: Sequence[tuple[Any, str]]) -> int:
 
 def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
     """Options without blanks around them; none where all are one text, as then it is the prompts that differ."""
-    options = tuple(text.strip() for text in texts)
+    options = tuple([text.strip() for text in texts])
     return options if len({*options}) > 1 else ()
 
 
