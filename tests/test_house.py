@@ -60,7 +60,7 @@ MOST = {
     "audits": Effort(26_829, 8, 0, 0),
     "backtests": Effort(4_029, 0, 0, 0),
     "calibrators": Effort(5_215, 0, 0, 0),
-    "cli": Effort(14_715, 7, 0, 0),
+    "cli": Effort(14_712, 7, 0, 0),
     "datasets": Effort(22_403, 5, 0, 0),
     "diagnoses": Effort(6_680, 2, 0, 0),
     "discriminators": Effort(15_104, 1, 0, 0),
@@ -85,7 +85,7 @@ MOST = {
     "scores": Effort(4_256, 2, 0, 0),
     "shifts": Effort(18_621, 1, 0, 0),
     "simulations": Effort(3_603, 0, 0, 0),
-    "store": Effort(97_826, 14, 0, 0),
+    "store": Effort(97_911, 14, 0, 0),
     "testing": Effort(7_912, 1, 0, 0),
     "verbs": Effort(130_040, 44, 0, 3),
 }

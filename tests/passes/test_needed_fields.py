@@ -14,7 +14,7 @@ from oodometer.predictions import Predictions
 from oodometer.registry import names
 from oodometer.store import write_predictions
 from oodometer.store.parquet import ParquetReader
-from oodometer.verbs import estimate as run
+from oodometer.verbs import target_plan as run
 
 
 def record(seed: int, rows: int = 240) -> Predictions:

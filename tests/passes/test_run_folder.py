@@ -494,7 +494,7 @@ def test_of_a_large_target_states_keep_few_rows_and_serve_one_that_has_grown(
     from oodometer.estimators import cot, dis2
     from oodometer.estimators import label_shift as sld
     from oodometer.inference import row_sample
-    from oodometer.verbs import estimate as run
+    from oodometer.verbs import target_plan as run
 
     monkeypatch.setattr(run, "_MANY_ROWS", 64)
     monkeypatch.setattr(row_sample, "_MOST_VALUES", 120)

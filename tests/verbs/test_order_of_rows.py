@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oodometer import backtest, diagnose, estimate
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
-from oodometer.verbs import estimate as module
+from oodometer.verbs import target_plan as module
 
 _NAMES = ("name", "source")
 
