@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..errors import InputError
 from ..passes.folding import Execution
@@ -37,7 +36,7 @@ def fit_to_target(
     if beginning is None:
         remedy = "check what wrote it"
         raise InputError("at least one row", got="none", remedy=remedy, file=target.name)
-    in_all = rows_of(parts) or target.rows
+    in_all = rows_of(parts) or target.rows or 0  # 0: nobody knows
     is_all = len(parts) == 1 and beginning.rows < fitted.plan.rows and execution.is_plain
     if is_all and next(batches, None) is None:  # it need not be read again
         parts = RecordSource(beginning).parts(PART_ROWS)
@@ -47,7 +46,7 @@ def fit_to_target(
         every=options.chunks,
         labels=truth,
         rows=batch_rows(fitted.reference.record.num_classes),
-        rows_in_all=in_all if in_all is not None and in_all >= _MANY_ROWS else None,
+        rows_in_all=in_all if in_all >= _MANY_ROWS else None,
         first_row=beginning.first_row,
     )
     check_rule(beginning, bool(plan.argmax))
@@ -55,7 +54,8 @@ def fit_to_target(
     slow = [] if options.methods is not None else _slow_methods(plan.methods, target)
     kept = {name: method for name, method in plan.methods.items() if name not in slow}
     plan = replace(plan, methods=kept)
-    too_slow = [Skipped(name, _slow_why(name)) for name in slow]
+    why = "takes long on more than {} target rows; ask for it with --method {}"
+    too_slow = [Skipped(name, why.format(_SLOW[name], name)) for name in slow]
     skipped = [*fitted.skipped, *unfed, *fitted.unmade, *too_slow]
     if not plan.methods:
         raise none_applies(skipped, target)
@@ -65,18 +65,13 @@ def fit_to_target(
     return replace(fitted, plan=plan, skipped=skipped, warnings=warnings), parts
 
 
-def _slow_methods(methods: Any, target: Source) -> list[str]:
+def _slow_methods(methods: Collection[str], target: Source) -> list[str]:
     """Methods that would take minutes on a target of so many rows, or of nobody knows how many."""
     return [
         name
         for name, most in _SLOW.items()
         if name in methods and (target.rows is None or target.rows > most)
     ]
-
-
-def _slow_why(name: str) -> str:
-    """Why a method is left out that takes long."""
-    return f"takes long on more than {_SLOW[name]} target rows; ask for it with --method {name}"
 
 
 def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
