@@ -67,7 +67,7 @@ def reference() -> Any:
 
 def compared(kind: str, held: Any, library: Any, rounds: int) -> kit.Result:
     """Processor seconds an image of both sides over the severities, taking turns."""
-    from oodometer.shifts import find_image_shift
+    from oodometer_lab.shifts import find_image_shift
 
     shift = find_image_shift(kind)
 
@@ -149,8 +149,8 @@ def page(result: kit.Result) -> str:
 def measure(given: argparse.Namespace) -> kit.Result:
     from importlib.metadata import version
 
-    from oodometer.datasets import cifar10
-    from oodometer.shifts import IMAGE_SHIFTS
+    from oodometer_lab.datasets import cifar10
+    from oodometer_lab.shifts import IMAGE_SHIFTS
 
     library, held = reference(), np.asarray(cifar10("test").inputs[:ROWS])
     cases = []

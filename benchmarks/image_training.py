@@ -94,9 +94,9 @@ def compared(device: str, rounds: int) -> dict[str, Any]:
     """Images a second of both sides, training and asked, taking turns."""
     import torch
 
-    from oodometer.datasets import cifar10
-    from oodometer.models import ResNet
-    from oodometer.models.torch.training import TrainingConfig
+    from oodometer_lab.datasets import cifar10
+    from oodometer_lab.models import ResNet
+    from oodometer_lab.models.torch.training import TrainingConfig
 
     size = SIZES[device]
     torch.set_num_threads(1)

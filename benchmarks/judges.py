@@ -22,10 +22,11 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from benchmarks import kit
-from oodometer.discriminators import ClassifierDiscriminator, Panel
-from oodometer.models import FrozenEncoder
-from oodometer.recipes.base import Workspace
-from oodometer.recipes.correctness_discriminators.study import (
+from oodometer.scores import natural_confidence
+from oodometer_lab.discriminators import ClassifierDiscriminator, Panel
+from oodometer_lab.models import FrozenEncoder
+from oodometer_lab.recipes.base import Workspace
+from oodometer_lab.recipes.correctness_discriminators.study import (
     SHARE,
     TaskData,
     examples,
@@ -34,9 +35,8 @@ from oodometer.recipes.correctness_discriminators.study import (
     said_of,
     said_of_parsers,
 )
-from oodometer.recipes.correctness_discriminators.tasks import replicates_of, tasks_of
-from oodometer.recipes.kit.sources import packaged_minilm
-from oodometer.scores import natural_confidence
+from oodometer_lab.recipes.correctness_discriminators.tasks import replicates_of, tasks_of
+from oodometer_lab.recipes.kit.sources import packaged_minilm
 
 ORIGINS = {"early": "examples", "unseen": "unseen"}
 DOMAINS = {"out": "out of distribution", "in": "in distribution"}

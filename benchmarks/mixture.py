@@ -25,7 +25,7 @@ from scipy.stats import binom
 from benchmarks import kit
 from oodometer.intervals import clopper_pearson
 from oodometer.rankings import model_accuracies
-from oodometer.recipes.few_shot_ranking.study import powered_accuracy
+from oodometer_lab.recipes.few_shot_ranking.study import powered_accuracy
 
 POOL, FEW, NUMBERS = 1000, 25, (10, 25, 50, 100)
 OURS = {"all models, reference": (True, True), "all models": (True, False), "classes, reference": (False, True),

@@ -60,7 +60,7 @@ np.save(out, torch.cat(found).numpy())
 IMAGE_LOOP = """
 import sys, json, numpy as np, torch
 from safetensors.torch import load_file
-from oodometer.models.image.network import _network
+from oodometer_lab.models.image.network import _network
 model, data, out = sys.argv[1:]
 about = json.load(open(model + "/oodometer_model.json"))
 pixels = json.load(open(model + "/pixels.json"))
@@ -86,7 +86,7 @@ def minilm(folder: Path, **changes: Any) -> Any:
     import torch
     import transformers
 
-    from oodometer.recipes.kit.sources import packaged_minilm
+    from oodometer_lab.recipes.kit.sources import packaged_minilm
 
     source = packaged_minilm()
     torch.manual_seed(0)
@@ -102,7 +102,7 @@ def minilm(folder: Path, **changes: Any) -> Any:
 
 def texts(name: str, path: Path, rows: int | None) -> tuple[Path, int]:
     """Texts of a data set as JSONL, and their number."""
-    from oodometer.datasets import imdb, sst2
+    from oodometer_lab.datasets import imdb, sst2
 
     data = (imdb if name == "imdb" else sst2)("test")
     data = data.sample(rows, 0) if rows else data
@@ -116,7 +116,7 @@ def texts(name: str, path: Path, rows: int | None) -> tuple[Path, int]:
 
 def images(path: Path) -> tuple[Path, int]:
     """CIFAR-10's test images as arrays."""
-    from oodometer.datasets import cifar10
+    from oodometer_lab.datasets import cifar10
 
     data = cifar10("test")
     np.savez(path, image=data.inputs, label=data.targets)
@@ -125,8 +125,8 @@ def images(path: Path) -> tuple[Path, int]:
 
 def resnet(folder: Path, data: Path) -> Path:
     """A ResNet-8, trained for one pass over 2,000 images: how good it is does not matter here."""
-    from oodometer.models.image.network import ResNet
-    from oodometer.models.torch.training import TrainingConfig
+    from oodometer_lab.models.image.network import ResNet
+    from oodometer_lab.models.torch.training import TrainingConfig
 
     held = np.load(data)
     plan = TrainingConfig(

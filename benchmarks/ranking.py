@@ -62,8 +62,8 @@ np.save(out, torch.cat(found).numpy().reshape(len(rows), -1))
 """
 
 OURS = f"""{READ}
-from oodometer.datasets.base import Dialogue
-from oodometer.models import open_classifier
+from oodometer_lab.datasets.base import Dialogue
+from oodometer_lab.models import open_classifier
 ranker = open_classifier(model)
 dialogues = [Dialogue(tuple(row["context"]), tuple(row["candidates"])) for row in rows]
 begun = time.perf_counter()
@@ -81,7 +81,7 @@ def dialogues(path: Path, model: Path) -> tuple[Path, int]:
     """
     import transformers
 
-    from oodometer.datasets import daily_dialog
+    from oodometer_lab.datasets import daily_dialog
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(model))
     data = daily_dialog("test", candidates=CANDIDATES).sample(2 * ROWS, 0)

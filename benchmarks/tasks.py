@@ -31,9 +31,9 @@ MEMBERS, SENTENCES, IMAGES, SIDE = 4, 2_000, 2_000, 128
 
 TRAINING = """
 import json, sys
-from oodometer.datasets import Dataset
-from oodometer.models import Encoder, train_deep_ensemble
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.models import Encoder, train_deep_ensemble
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256}
 
@@ -56,7 +56,7 @@ def prepare(home: Path) -> None:
 
     from PIL import Image
 
-    from oodometer.datasets import cifar10
+    from oodometer_lab.datasets import cifar10
 
     with lzma.open(kit.data_folder() / "sst_mr_cr_etc.tsv.xz", "rt", encoding="utf-8") as file:
         rows = [

@@ -45,7 +45,7 @@ def data() -> Path:
 
 def contexts() -> tuple[list[tuple[str, ...]], Any]:
     """The contexts of the test dialogues, and the words of the training dialogues."""
-    from oodometer.shifts.text import Vocabulary
+    from oodometer_lab.shifts.text import Vocabulary
 
     turns: dict[str, list[list[str]]] = {}
     with lzma.open(data(), "rt", encoding="utf-8") as file:
@@ -58,7 +58,7 @@ def contexts() -> tuple[list[tuple[str, ...]], Any]:
 
 def counts(shift: Any, held: list[tuple[str, ...]], severity: str) -> dict[str, Any]:
     """Contexts kept, words changed in each, and processor seconds of one pass."""
-    from oodometer.shifts.text import ShiftedText
+    from oodometer_lab.shifts.text import ShiftedText
 
     before = time.process_time()
     found = [shift.apply(turns, severity, row=row) for row, turns in enumerate(held, 1)]
@@ -73,8 +73,8 @@ def counts(shift: Any, held: list[tuple[str, ...]], severity: str) -> dict[str, 
 
 def tables() -> tuple[dict[str, Any], int]:
     """Counts of every condition of the paper's tables, ours and theirs; and the number of contexts."""
-    from oodometer.shifts.text import ImportantWords, KnownWords, UnknownWords
-    from oodometer.shifts.text.words import words_of
+    from oodometer_lab.shifts.text import ImportantWords, KnownWords, UnknownWords
+    from oodometer_lab.shifts.text.words import words_of
 
     held, training = contexts()
 

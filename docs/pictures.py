@@ -22,7 +22,7 @@ import oodometer
 from oodometer.datasets import load_car_loan, load_digit_models
 from oodometer.reports.charts.looks import FONT
 from oodometer.reports.page import TEMPLATES
-from oodometer.reports.sections import SECTIONS
+from oodometer.reports.sections import section_of
 from oodometer.verbs.demo import demo
 
 UNTIL_MAY = 35_219  # loans of README's example whose truth came in
@@ -39,7 +39,7 @@ STYLE = dict(
 def drawn(result: Any) -> dict[str, Any]:
     """The charts of a result's page by name."""
     plain = result.to_dict()
-    figures, _ = SECTIONS[plain["command"]](plain)
+    figures, _ = section_of(plain["command"])(plain)
     return {figure.name: figure for figure in figures if figure is not None}
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from oodometer.citations import bibtex
-from oodometer.recipes import RECIPES, Recipe, find_recipe
-from oodometer.recipes.kit.claims import LEVEL, POWER, is_smaller, visible_words
-from oodometer.recipes.kit.tables import section
 from oodometer.store import write_atomic
+from oodometer_lab.recipes import RECIPES, Recipe, find_recipe
+from oodometer_lab.recipes.kit.claims import LEVEL, POWER, is_smaller, visible_words
+from oodometer_lab.recipes.kit.tables import section
 
 PAGE = Path(__file__).parents[1] / "docs/papers.md"
 LONGEST = 200  # letters of what was seen; the README of the recipe has all of it
@@ -151,7 +151,7 @@ def part(recipe: Recipe) -> Iterator[str]:
     title, authors = cited(recipe)
     yield f"## {recipe.name.replace('-', ' ').capitalize()}"
     yield f"{authors}, *{title}*. {words['paper_page']['asks']}"
-    readme = f"src/oodometer/recipes/{recipe.home.name}/README.md"
+    readme = f"src/oodometer_lab/recipes/{recipe.home.name}/README.md"
     for scale, claims in results_of(recipe).items():
         by_verdict, firm, untested = counts(claims)
         if scale == recipe.scales[0]:

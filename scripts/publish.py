@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from oodometer.errors import InputError
-from oodometer.recipes import Recipe, find_recipe
 from oodometer.store import write_atomic
+from oodometer_lab.recipes import Recipe, find_recipe
 
 ROW_KEYS = {
     "few-shot-ranking": "suite",

@@ -385,7 +385,7 @@ def reviews() -> tuple[list[str], list[int]]:
 @pytest.fixture(scope="session")
 def tiny_encoder(transformers: Any, tmp_path_factory: pytest.TempPathFactory, reviews: Any) -> Path:
     """A folder with an untrained BERT of 16 units and its tokenizer, as a hub would give it."""
-    from oodometer.models.tokens import learn_wordpiece
+    from oodometer_lab.models.tokens import learn_wordpiece
 
     folder = tmp_path_factory.mktemp("encoder")
     tokenizer = learn_wordpiece(reviews[0], 200, 64)

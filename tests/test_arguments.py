@@ -14,10 +14,10 @@ import oodometer
 from oodometer.accuracy_proxies import rank_models
 from oodometer.errors import OodometerError
 from oodometer.options import CHECKS, check_seed
-from oodometer.recipes import reproduce
 from oodometer.testing import example_record
 from oodometer.verbs.demo import demo
-from oodometer.verbs.discriminate import judge_outputs, train_judges
+from oodometer_lab.recipes import reproduce
+from oodometer_lab.verbs.discriminate import judge_outputs, train_judges
 
 RECORD = example_record(120)
 TARGET = example_record(60, seed=2).without_labels()

@@ -334,7 +334,7 @@ def functions(public: bool) -> list[tuple[str, Function]]:
     Verbs are what the package shows of `verbs/`, and the calls of `discriminate`, which its face shows.
     """
     import oodometer
-    from oodometer.verbs import discriminate
+    from oodometer_lab.verbs import discriminate
 
     verbs = {*oodometer.__all__, *discriminate.__all__}
     found = []

@@ -17,7 +17,7 @@ from oodometer import Oodometer, Predictions
 from oodometer.cli import main
 from oodometer.errors import OodometerError
 from oodometer.options import in_python, typed
-from oodometer.verbs.discriminate import judge_outputs
+from oodometer_lab.verbs.discriminate import judge_outputs
 
 RNG = np.random.default_rng(0)
 

@@ -13,7 +13,7 @@ def main() -> int:
 
         torch.set_num_threads(1)
         from oodometer.cli import main as command
-        from oodometer.recipes.correctness_discriminators import RECIPE
+        from oodometer_lab.recipes.correctness_discriminators import RECIPE
 
     from benchmarks.hostile.kill import tiny_cogs
 

@@ -49,7 +49,6 @@ _HOMES = {
     "audits.result": "Audit",
     "errors": "InputError OodometerError",
     "predictions": "Predictions",
-    "recipes.reproduce": "reproduce",
     "reports": "write_report",
     "reports.saved": "load_result",
     "results": "Curve Estimate Interval",
@@ -69,19 +68,21 @@ _HOMES = {
     "verbs.fit": "Oodometer fit",
     "verbs.history": "history",
     "verbs.methods": "cite methods",
-    "verbs.predict": "predict",
     "verbs.rank": "rank",
     "verbs.read": "read_log",
-    "verbs.shift": "shift",
-    "verbs.stress": "stress",
 }
 _ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
-_ROOMS = {"datasets": "datasets", "discriminate": "verbs.discriminate", "errors": "errors"}
+_ROOMS = ("datasets", "errors")
+_OF_LAB = ("discriminate", "predict", "reproduce", "shift", "stress")
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{_ROOMS[name]}")
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _OF_LAB:
+        from .plugins import load
+
+        return load("parts", name, f"oodometer.{name}")
     module = next((module for module, names in _HOMES.items() if name in names.split()), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -89,16 +90,21 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS]
+    return [*__all__, *_ROOMS, "discriminate"]
 
 
 if TYPE_CHECKING:
+    from oodometer_lab.recipes.reproduce import reproduce
+    from oodometer_lab.verbs import discriminate as discriminate
+    from oodometer_lab.verbs.predict import predict
+    from oodometer_lab.verbs.shift import shift
+    from oodometer_lab.verbs.stress import stress
+
     from . import datasets as datasets
     from . import errors as errors
     from .diagnoses import Diagnosis
     from .errors import InputError, OodometerError
     from .predictions import Predictions
-    from .recipes.reproduce import reproduce
     from .reports import write_report
     from .reports.saved import load_result
     from .results import Curve, Estimate, Interval
@@ -107,7 +113,6 @@ if TYPE_CHECKING:
     from .results.history import History
     from .store import read_predictions as read
     from .store import write_predictions as write
-    from .verbs import discriminate as discriminate
     from .verbs.audit import Audit, audit
     from .verbs.backtest import Backtest, backtest
     from .verbs.compare import compare
@@ -117,8 +122,5 @@ if TYPE_CHECKING:
     from .verbs.fit import Oodometer, fit
     from .verbs.history import history
     from .verbs.methods import cite, methods
-    from .verbs.predict import predict
     from .verbs.rank import rank
     from .verbs.read import read_log
-    from .verbs.shift import shift
-    from .verbs.stress import stress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import (
     Callable,
@@ -45,6 +46,7 @@ _MISSING = frozenset(
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
 }
 _NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
+_WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
 NEARLY_ALL = 0.98  # of the rows: rounded probabilities tie in a few
@@ -618,3 +620,59 @@ def _remedy_for_class(
         zeros = f"where the model does not know the class, add a column prob_{cell} of zeros to every file"
         return f"check its spelling; {zeros}; null means that the truth is unknown"
     return "name all classes with --classes a,b,c, the same for every file"
+
+
+def matched(
+    labels: Sequence[Any],
+    classes: Sequence[int | str],
+    *,
+    file: str | None,
+    first_row: int,
+    column: str,
+    images: Sequence[str] = (),
+    remedy: str = "name its classes in the words of the labels, in their order, with --classes a,b,c",
+) -> list[int | str | None]:
+    """Labels as class names of the model, empty cells None; of paths of ``images`` the folder that is a class."""
+    names = {_text_of_class(label): label for label in classes}
+    out: list[int | str | None] = []
+    for row, label in enumerate(labels, first_row + 1):
+        plain = label.item() if hasattr(label, "item") else label
+        if plain is None or plain == "" or plain != plain:
+            out.append(None)
+            continue
+        key = _text_of_class(plain)
+        if (
+            not names and key.isdecimal()
+        ):  # a function names no classes: they are the numbers of its columns
+            out.append(int(key))
+            continue
+        if key not in names and images:
+            inner = {part for part in key.split("/") if part in names}
+            if len(inner) != 1:
+                raise InputError(
+                    f"a folder named like one of the model's classes, {', '.join(list(names)[:8])}",
+                    got=repr(plain),
+                    file=images[row - first_row - 1],
+                    remedy="name the model's classes in the words of the folders, in their order, with "
+                    "--classes a,b,c, or leave labels out with --unlabelled",
+                )
+            key = inner.pop()
+        if key not in names:
+            expected = f"one of the model's classes, {', '.join(list(names)[:8])}"
+            if not names:
+                expected = (
+                    "the number of one of the model's classes, since a function does not name them"
+                )
+            raise InputError(
+                expected, got=repr(plain), file=file, row=row, column=column, remedy=remedy
+            )
+        out.append(names[key])
+    return out
+
+
+def _text_of_class(label: Any) -> str:
+    if isinstance(label, str) and _WHOLE.fullmatch(label):
+        return label.partition(".")[0]
+    if isinstance(label, bool) or (isinstance(label, float) and label.is_integer()):
+        return str(int(label))
+    return str(label)

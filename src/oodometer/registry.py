@@ -1,7 +1,8 @@
 """The registry: (kind, name) -> class, plugins through entry points; knows none of its members.
 
-A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A
-plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
+A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A package may
+bring a kind of its own, with its floor, in the group ``oodometer.kinds``: the lab brings shifts, attributions and
+factors. A plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
 ``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations``,
 ``oodometer.shifts``, ``oodometer.attributions``, ``oodometer.factors`` or ``oodometer.engines``. A name may carry an
 argument after a colon: ``threshold:margin``. Whatever a method of someone else does, it ends as a reason why it was
@@ -17,8 +18,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal, TypeVar, final, get_args
 
+from . import plugins
 from .errors import NotApplicable, OodometerError, UsageError, WorkError
 
 MethodKind = Literal[
@@ -34,8 +37,16 @@ MethodKind = Literal[
     "engine",
 ]
 METHOD_KINDS: tuple[MethodKind, ...] = get_args(MethodKind)
-# Of the kinds that are not named after their floor.
-_FLOORS = {"ranker": "accuracy_proxies", "factor": "attributions.factors"}
+# Where the kinds of the core live; those of others are plugged in.
+_FLOORS: dict[str, str] = {
+    "score": "scores",
+    "estimator": "estimators",
+    "metric": "metrics",
+    "calibrator": "calibrators",
+    "ranker": "accuracy_proxies",
+    "simulation": "simulations",
+    "engine": "engines",
+}
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
 
@@ -81,18 +92,29 @@ def unregister(kind: MethodKind, name: str) -> type | None:
     return _table[kind].pop(name, None)
 
 
-def _floor(kind: MethodKind) -> str:
-    """The package where a kind lives."""
-    return f"{__package__}.{_FLOORS.get(kind, f'{kind}s')}"
+def _floor(kind: MethodKind) -> ModuleType:
+    """The package where a kind lives; `UsageError` where it is not here."""
+    if kind in _FLOORS:
+        return importlib.import_module(f"{__package__}.{_FLOORS[kind]}")
+    floor: ModuleType = plugins.load("kinds", kind, f"the kind {kind}")
+    return floor
+
+
+def kinds() -> tuple[MethodKind, ...]:
+    """The kinds whose package is here: those of the core, and those that others bring.
+
+    >>> "score" in kinds()
+    True
+    """
+    return tuple(
+        kind for kind in METHOD_KINDS if kind in _FLOORS or kind in plugins.plugged("kinds")
+    )
 
 
 def _load(kind: MethodKind) -> None:
     """Import the floor of this kind."""
     if kind not in _loaded:
-        order = {
-            id(var): at
-            for at, var in enumerate(vars(importlib.import_module(_floor(kind))).values())
-        }
+        order = {id(var): at for at, var in enumerate(vars(_floor(kind)).values())}
         _table[kind] = dict(
             sorted(_table[kind].items(), key=lambda item: order.get(id(item[1]), len(order)))
         )
@@ -119,7 +141,7 @@ def _load_plugins(kind: MethodKind) -> None:
 
 def _checked(kind: MethodKind, found: Any) -> type:
     """A class that the contract of its floor fits; `TypeError` otherwise."""
-    floor = importlib.import_module(f"{_floor(kind)}.base")
+    floor = importlib.import_module(f"{_floor(kind).__name__}.base")
     contract: type = getattr(floor, kind.capitalize())
     if not (isinstance(found, type) and issubclass(found, contract)):
         raise TypeError(f"expected a class that derives from {contract.__name__}, got {found!r}")
@@ -238,6 +260,7 @@ FAILURES = (Exception, SystemExit)
 
 _LOG = logging.getLogger("oodometer.plugins")
 _HOME = __name__.partition(".")[0]
+_OURS = (_HOME, f"{_HOME}_lab")
 
 
 class PluginError(WorkError):
@@ -247,7 +270,7 @@ class PluginError(WorkError):
 def is_foreign(method: Any) -> bool:
     """Whether a method (or its class) comes from a package other than ours."""
     cls = method if isinstance(method, type) else type(method)
-    return cls.__module__.partition(".")[0] != _HOME
+    return cls.__module__.partition(".")[0] not in _OURS
 
 
 def why_failed(name: str, method: Any, error: BaseException) -> str:

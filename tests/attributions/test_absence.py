@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.attributions import KernelShap, Lime, Words
-from oodometer.attributions.black_box import Absence
 from oodometer.errors import UsageError
+from oodometer_lab.attributions import KernelShap, Lime, Words
+from oodometer_lab.attributions.black_box import Absence
 
 
 def without(text: Any, *absent: int, mask: str | None = None) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.attributions import KernelShap, Lime
-from oodometer.attributions.base import Asker
 from oodometer.errors import InputError, UsageError
+from oodometer_lab.attributions import KernelShap, Lime
+from oodometer_lab.attributions.base import Asker
 
 
 def by_length(texts: list[Any]) -> np.ndarray[Any, Any]:
@@ -108,7 +108,7 @@ def test_bad_input_has_its_row(texts: Any, targets: Any, message: str) -> None:
 
 def test_a_network_is_asked_as_it_is_alone(tiny_encoder: Path, transformers: Any) -> None:
     """Beside pairs, a single text would become a pair with an empty second part, which has one separator more."""
-    from oodometer.models import Encoder
+    from oodometer_lab.models import Encoder
 
     transformers.set_seed(1)
     model = Encoder.opened(str(tiny_encoder), device="cpu")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import oodometer.attributions.in_folder as files
-from oodometer.attributions import (
+import oodometer_lab.attributions.in_folder as files
+from oodometer.errors import InputError, UsageError
+from oodometer_lab.attributions import (
     Attribution,
     Explained,
     KernelShap,
@@ -19,8 +20,7 @@ from oodometer.attributions import (
     Words,
     explain_in,
 )
-from oodometer.attributions.in_folder import read_attributions, write_attributions
-from oodometer.errors import InputError, UsageError
+from oodometer_lab.attributions.in_folder import read_attributions, write_attributions
 
 NAN = float("nan")
 TEXTS = [f"a good film number {i}" if i % 3 else (f"film {i}", "it is good") for i in range(7)]

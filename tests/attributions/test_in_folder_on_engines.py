@@ -12,7 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
-from oodometer.attributions import (
+from oodometer.engines import Engine, LocalEngine
+from oodometer.errors import InputError, UsageError, WorkError
+from oodometer_lab.attributions import (
     Attribution,
     Explained,
     ExplainOptions,
@@ -21,12 +23,10 @@ from oodometer.attributions import (
     Lime,
     explain_in,
 )
-from oodometer.datasets import Dataset
-from oodometer.engines import Engine, LocalEngine
-from oodometer.errors import InputError, UsageError, WorkError
-from oodometer.models import Encoder, load_model
-from oodometer.models.torch.library import one_torch_thread
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.models import Encoder, load_model
+from oodometer_lab.models.torch.library import one_torch_thread
+from oodometer_lab.models.torch.training import TrainingConfig
 
 TINY = {
     "hidden_size": 16,

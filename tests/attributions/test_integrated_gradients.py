@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.attributions import IntegratedGradients, Words
-from oodometer.attributions.integrated_gradients import pieces_of
 from oodometer.errors import InputError, MissingExtraError, UsageError, install_line
+from oodometer_lab.attributions import IntegratedGradients, Words
+from oodometer_lab.attributions.integrated_gradients import pieces_of
 
 pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
 TEXT = "a good film, unbelievably dull"
@@ -22,7 +22,7 @@ PAIR = ("the good film was seen", "a dull actor")
 
 @pytest.fixture(scope="module")
 def model(tiny_encoder: Path, transformers: Any) -> Any:
-    from oodometer.models import Encoder
+    from oodometer_lab.models import Encoder
 
     transformers.set_seed(3)
     found = Encoder.opened(str(tiny_encoder), device="cpu")
@@ -119,7 +119,7 @@ def test_groups_are_the_batches_and_the_same_apart(model: Any) -> None:
 def test_batches_of_examples_and_steps_do_not_matter(
     model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import oodometer.attributions.integrated_gradients as home
+    import oodometer_lab.attributions.integrated_gradients as home
 
     texts: list[Any] = [TEXT, "good", PAIR, "a film " * 9, "dull"]
     told: list[tuple[int, int]] = []
@@ -166,7 +166,7 @@ def test_two_separators_and_pieces_over_several_words(tmp_path: Path, transforme
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers, processors
 
-    from oodometer.models import Encoder
+    from oodometer_lab.models import Encoder
 
     marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -214,7 +214,7 @@ def test_two_separators_and_pieces_over_several_words(tmp_path: Path, transforme
 
 
 def test_what_is_no_encoder(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.models import BagOfWords
+    from oodometer_lab.models import BagOfWords
 
     for wrong, kind in ((len, "function"), (BagOfWords(), "BagOfWords")):
         with pytest.raises(UsageError, match=f"got {kind}; use lime or kernel-shap"):
@@ -251,7 +251,7 @@ def test_without_captum(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_broken_model_gives_no_attributions(model: Any, torch: Any, tmp_path: Path) -> None:
     from copy import deepcopy
 
-    from oodometer.attributions import explain_in
+    from oodometer_lab.attributions import explain_in
 
     broken = deepcopy(model)
     broken.net.classifier.weight.data.fill_(float("nan"))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.attributions import KernelShap, Words
-from oodometer.attributions.black_box import Absence
-from oodometer.attributions.kernel_shap import shapley_subsets
+from oodometer_lab.attributions import KernelShap, Words
+from oodometer_lab.attributions.black_box import Absence
+from oodometer_lab.attributions.kernel_shap import shapley_subsets
 
 WEIGHTS = np.random.default_rng(3).normal(size=40)
 LONG = " ".join(f"w{i}" for i in range(24))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.attributions import Lime, Words
-from oodometer.attributions.black_box import Absence
 from oodometer.errors import UsageError
-from oodometer.shifts.text.words import words_of
 from oodometer.store.artifact_cache import checksum
+from oodometer_lab.attributions import Lime, Words
+from oodometer_lab.attributions.black_box import Absence
+from oodometer_lab.shifts.text.words import words_of
 
 TEXT = "this is a good film , and not a dull story at all !"  # no mask comes to touch a word
 PAIR = ("a good man eats.", "he is good")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oodometer.attributions import NORMALIZATIONS, WordAttributions, Words, normalized
 from oodometer.errors import UsageError
+from oodometer_lab.attributions import NORMALIZATIONS, WordAttributions, Words, normalized
 
 PAIR = WordAttributions(Words(("a b", "c")), np.array([3.0, 0.0, -1.0]), -4.0, 0, 0.8, 0.1, 0.9)
 SINGLE = WordAttributions(Words("a b"), np.array([3.0, -4.0]), float("nan"), 0, 0.8)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from oodometer.cli import output
-from oodometer.cli.discriminate import _parted
 from oodometer.errors import install_line
-from oodometer.verbs.discriminate import train_judges
+from oodometer_lab.cli.discriminate import _parted
+from oodometer_lab.verbs.discriminate import train_judges
 
 entrance = importlib.import_module(
     "oodometer.cli.main"

@@ -131,7 +131,7 @@ def test_outputs_to_judge_before_a_judge_is_opened(
 def test_counts_stand_on_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     """A line break inside of what is printed is no escape sequence to be shown."""
     from oodometer.cli import output
-    from oodometer.verbs.discriminate import TrainedJudges
+    from oodometer_lab.verbs.discriminate import TrainedJudges
 
     held = {"pairs": 2, "inputs": 1, "assumes": "x", "rules": [], "by_judge": []}
     about: dict[str, Any] = {

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from oodometer.recipes import Recipe, Step
-from oodometer.recipes.base import Progress, Workspace
+from oodometer_lab.recipes import Recipe, Step
+from oodometer_lab.recipes.base import Progress, Workspace
 
 Run = Callable[..., int]
 # The packages' faces give functions of these names, so the modules are asked for by name.
 entrance = importlib.import_module("oodometer.cli.main")
-home = importlib.import_module("oodometer.recipes.reproduce")
+home = importlib.import_module("oodometer_lab.recipes.reproduce")
 
 
 class Toy(Recipe):

@@ -13,9 +13,9 @@ from typer.main import get_command
 import oodometer
 from oodometer.cli import main
 from oodometer.cli.main import app
-from oodometer.recipes import reproduce
 from oodometer.verbs.demo import demo
-from oodometer.verbs.discriminate import judge_outputs, train_judges
+from oodometer_lab.recipes import reproduce
+from oodometer_lab.verbs.discriminate import judge_outputs, train_judges
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,

@@ -18,7 +18,7 @@ from PIL import Image
 import oodometer
 from oodometer.cli import main
 from oodometer.errors import UsageError
-from oodometer.shifts import IMAGE_SHIFTS, find_image_shift
+from oodometer_lab.shifts import IMAGE_SHIFTS, find_image_shift
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (12, 20, 24, 3), dtype=np.uint8)
@@ -95,7 +95,7 @@ def test_images_are_read_a_few_at_a_time(
 ) -> None:
     """However few are held at once, the copy is the same."""
     assert run(images, "--kind", "snow", "--severity", 2, "--out", tmp_path / "whole") == 0
-    monkeypatch.setattr("oodometer.verbs.shift.image._BYTES", 3000)
+    monkeypatch.setattr("oodometer_lab.verbs.shift.image._BYTES", 3000)
     assert run(images, "--kind", "snow", "--severity", 2, "--out", tmp_path / "parts") == 0
     for one in (tmp_path / "whole").rglob("*.???"):
         assert (
@@ -105,7 +105,7 @@ def test_images_are_read_a_few_at_a_time(
 
 
 def test_an_npz_file(arrays: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.verbs.shift.image._VALUES", 5000)  # several parts
+    monkeypatch.setattr("oodometer_lab.verbs.shift.image._VALUES", 5000)  # several parts
     out, told = tmp_path / "out.npz", tmp_path / "out.json"
     assert run(arrays, "--kind", "frost", "--severity", 4, "--out", out, "--json", told) == 0
     with np.load(out) as found:
@@ -340,7 +340,7 @@ def test_an_interrupted_command_goes_on(images: Path, tmp_path: Path) -> None:
     assert main([*words, str(tmp_path / "whole")]) == 0
     out, part = tmp_path / "out", tmp_path / ".out.part"
     slow = (  # each image takes a while, so that the end comes in the middle
-        "import sys, time; from oodometer.verbs.shift import image; write = image._write\n"
+        "import sys, time; from oodometer_lab.verbs.shift import image; write = image._write\n"
         "image._write = lambda *a: (time.sleep(0.1), write(*a)); image._BYTES = 2000\n"
         "from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
     )
@@ -371,7 +371,7 @@ def test_what_another_job_left_is_made_anew(
     images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    monkeypatch.setattr("oodometer.verbs.shift.image._BYTES", 2000)
+    monkeypatch.setattr("oodometer_lab.verbs.shift.image._BYTES", 2000)
     seen: list[int] = []
 
     def stop(done: int, total: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.shift.text import Rows
+from oodometer_lab.verbs.shift.text import Rows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
 from test_wordnet import write_wordnet
@@ -182,7 +182,7 @@ def test_a_run_that_was_interrupted_goes_on(
 ) -> None:
     out = tmp_path / "out"
     whole = oodometer.shift(dialogues, kind="casing", severity=[0.3, 0.5], out=tmp_path / "whole")
-    from oodometer.shifts.text import Casing
+    from oodometer_lab.shifts.text import Casing
 
     plain = Casing.check_severity
 

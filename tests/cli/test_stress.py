@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import oodometer
+import oodometer_lab
 from oodometer.arrays import Ragged
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
-from oodometer.shifts import EXTRA_IMAGE_SHIFTS
-from oodometer.verbs.stress import read_examples
+from oodometer_lab.shifts import EXTRA_IMAGE_SHIFTS
+from oodometer_lab.verbs.stress import read_examples
 
 CODE = '''
 import numpy as np
@@ -94,7 +95,7 @@ def found() -> Any:
     return json.loads(Path("out/stress.json").read_text())
 
 
-class Overlap(oodometer.models.base.Classifier):  # type: ignore[name-defined, misc]
+class Overlap(oodometer_lab.models.base.Classifier):  # type: ignore[name-defined, misc]
     """A ranker by hand: the score of a candidate is the number of letters that it shares with the context."""
 
     kind = "overlap"
@@ -104,7 +105,7 @@ class Overlap(oodometer.models.base.Classifier):  # type: ignore[name-defined, m
         raise NotImplementedError
 
     def ask(self, inputs: Any, request: Any = None, *, progress: Any = None) -> Any:
-        from oodometer.models.base import Answers
+        from oodometer_lab.models.base import Answers
 
         dialogues = list(inputs.inputs)
         most = max(len(one.candidates) for one in dialogues)
@@ -265,7 +266,7 @@ def test_the_page_has_curves_and_tells_what_the_bands_are(home: Path) -> None:
         "Same rows",
     ):
         assert part in page
-    from oodometer.reports.charts.curves import stress_curves
+    from oodometer_lab.reports import stress_curves
 
     accuracy, brier, ece = stress_curves(found(), 0)
     rows = [row for rows in accuracy.spec["datasets"].values() for row in rows]

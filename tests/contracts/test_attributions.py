@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.attributions import Attribution, Lime, WordAttributions
-from oodometer.attributions.base import as_words
 from oodometer.registry import create, find, names
 from oodometer.testing import check_attribution
+from oodometer_lab.attributions import Attribution, Lime, WordAttributions
+from oodometer_lab.attributions.base import as_words
 
 
 def test_the_order_of_presentation() -> None:
@@ -35,7 +35,7 @@ def test_the_methods_that_ask_explain_networks_too(tiny_classifier: Any) -> None
 
 @pytest.fixture
 def tiny_classifier(tiny_encoder: Path, transformers: Any) -> Any:
-    from oodometer.models import Encoder
+    from oodometer_lab.models import Encoder
 
     transformers.set_seed(1)
     model = Encoder.opened(str(tiny_encoder), device="cpu")

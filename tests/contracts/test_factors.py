@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from oodometer.arrays import Array
-from oodometer.attributions import WordAttributions, Words
 from oodometer.registry import find, names
 from oodometer.testing.methods import check_said
+from oodometer_lab.attributions import WordAttributions, Words
 
 PAPER = [
     "max-diff", "sum-diff", "index-diff", "first-tok", "const", "swap-avg", "swap-max-diff", "irreg", "verb", "adj",

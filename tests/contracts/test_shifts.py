@@ -9,11 +9,11 @@ import pytest
 
 from oodometer.errors import UsageError
 from oodometer.registry import find, names
-from oodometer.shifts import ImageShift, TextShift, find_image_shift, find_text_shift
-from oodometer.shifts.text import Dropped, ImportantWords, ShiftedText, Vocabulary
-from oodometer.shifts.text.synonyms import SynonymShift
-from oodometer.shifts.text.words import words_of
 from oodometer.testing import check_image_shift, check_text_shift
+from oodometer_lab.shifts import ImageShift, TextShift, find_image_shift, find_text_shift
+from oodometer_lab.shifts.text import Dropped, ImportantWords, ShiftedText, Vocabulary
+from oodometer_lab.shifts.text.synonyms import SynonymShift
+from oodometer_lab.shifts.text.words import words_of
 
 TEXTS = [name for name in names("shift") if issubclass(find("shift", name), TextShift)]
 

@@ -26,10 +26,10 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
         fake = ModuleType("datasets")
         fake.load_dataset = load  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "datasets", fake)
-        monkeypatch.setattr("oodometer.datasets.files.hub_answers", lambda: True)
+        monkeypatch.setattr("oodometer_lab.datasets.files.hub_answers", lambda: True)
         monkeypatch.delenv("OODOMETER_DATA", raising=False)
         monkeypatch.setattr(
-            "oodometer.datasets.files.__file__", "/nowhere/src/oodometer/datasets/files.py"
+            "oodometer_lab.datasets.files.__file__", "/nowhere/src/oodometer_lab/datasets/files.py"
         )
 
     return answers

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.datasets import cifar10, cifar10_1, mnist, stl10
-from oodometer.datasets.image_sets import CIFAR10_CLASSES, find_cifar10_1, find_stl10
 from oodometer.errors import InputError, UsageError
+from oodometer_lab.datasets import cifar10, cifar10_1, mnist, stl10
+from oodometer_lab.datasets.image_sets import CIFAR10_CLASSES, find_cifar10_1, find_stl10
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
 RNG = np.random.default_rng(0)

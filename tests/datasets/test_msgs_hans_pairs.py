@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from oodometer.datasets import data_folder
-from oodometer.datasets.sentences import MsgsSet, binary_entailment, hans, mrpc, msgs, paws_qqp
 from oodometer.errors import InputError, UsageError, WorkError
+from oodometer_lab.datasets import data_folder
+from oodometer_lab.datasets.sentences import MsgsSet, binary_entailment, hans, mrpc, msgs, paws_qqp
 
 needs_data = pytest.mark.skipif(not os.environ.get("OODOMETER_DATA"), reason="needs OODOMETER_DATA")
 
@@ -69,7 +69,7 @@ def test_faults_of_msgs_are_one_line(here: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="expected rows of VERB, train"):
         msgs("VERB", "train")
     monkeypatch.delenv("OODOMETER_DATA")
-    monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
+    monkeypatch.setattr("oodometer_lab.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match="MSGS is not on the hub"):
         msgs("VERB", "train")
 
@@ -109,7 +109,9 @@ def test_hans_by_split_and_heuristic(here: Path) -> None:
 
 
 def test_hans_on_the_hub_counts_entailment_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["oodometer.datasets.sentences"]  # the package has a function of its name
+    module = sys.modules[
+        "oodometer_lab.datasets.sentences"
+    ]  # the package has a function of its name
     monkeypatch.setattr(module, "data_folder", lambda: None)
     asked: list[tuple[str, str]] = []
 
@@ -159,7 +161,7 @@ def test_pairs_by_set(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         InputError, match=r"row 1: expected two sentences and a label among 0, 1, got 'MAYBE'"
     ):
         paws_qqp()
-    monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
+    monkeypatch.setattr("oodometer_lab.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match="PAWS-QQP is not on the hub"):
         paws_qqp()
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.datasets import daily_dialog, replies
 from oodometer.errors import InputError, UsageError
+from oodometer_lab.datasets import daily_dialog, replies
 
 TALKS = [(str(i), tuple(f"turn {i} {j}" for j in range(2 + i % 4))) for i in range(30)]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from oodometer.datasets import Dataset, data_folder
-from oodometer.datasets import files as place_of_data
-from oodometer.datasets.sentences import imdb, sst2
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
+from oodometer_lab.datasets import Dataset, data_folder
+from oodometer_lab.datasets import files as place_of_data
+from oodometer_lab.datasets.sentences import imdb, sst2
 
 
 @pytest.fixture

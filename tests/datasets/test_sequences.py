@@ -17,13 +17,20 @@ import pytest
 from hypothesis import given
 
 from oodometer import datasets as sequences
-from oodometer.datasets import Dataset
-from oodometer.datasets.base import split_by_group
-from oodometer.datasets.files import read_lines, read_member
-from oodometer.datasets.logical_forms import DOMAINS, few_of_each, tags_of, without_variables
-from oodometer.datasets.tagging import from_brown, from_penn
-from oodometer.datasets.trees import Tree, linearise, numbered, parse, signature, with_signatures
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.datasets.base import split_by_group
+from oodometer_lab.datasets.files import read_lines, read_member
+from oodometer_lab.datasets.logical_forms import DOMAINS, few_of_each, tags_of, without_variables
+from oodometer_lab.datasets.tagging import from_brown, from_penn
+from oodometer_lab.datasets.trees import (
+    Tree,
+    linearise,
+    numbered,
+    parse,
+    signature,
+    with_signatures,
+)
 
 UNIVERSAL = {"NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", "."}
 
@@ -164,7 +171,7 @@ def test_faults_of_cogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cogs_files(here, "A gnu saw Emma .\tx\tin_distribution\n")
     with pytest.raises(InputError, match="row 1: expected words of COGS's lexicon, got 'gnu'"):
         sequences.pos_cogs("dev")
-    monkeypatch.setattr("oodometer.datasets.files.data_folder", lambda: None)
+    monkeypatch.setattr("oodometer_lab.datasets.files.data_folder", lambda: None)
     with pytest.raises(WorkError, match=r"put cogs\.tar\.xz into a folder"):
         sequences.cogs("dev")
 

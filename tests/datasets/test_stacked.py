@@ -12,10 +12,10 @@ import pytest
 import oodometer
 from oodometer import InputError
 from oodometer.cli import main
-from oodometer.datasets.image_sets import cifar10_c
-from oodometer.datasets.reading import StackedExamples, open_examples
 from oodometer.errors import UsageError
-from oodometer.shifts import EXTRA_IMAGE_SHIFTS, find_image_shift
+from oodometer_lab.datasets.image_sets import cifar10_c
+from oodometer_lab.datasets.reading import StackedExamples, open_examples
+from oodometer_lab.shifts import EXTRA_IMAGE_SHIFTS, find_image_shift
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (12, 16, 16, 3), dtype=np.uint8)
 LABELS = np.arange(12) % 10

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from oodometer.arrays import Ragged
-from oodometer.discriminators import Examples, collect, folds_of
 from oodometer.errors import InputError, UsageError
-from oodometer.models.seq2seq import Beams, squeeze
+from oodometer_lab.discriminators import Examples, collect, folds_of
+from oodometer_lab.models.seq2seq import Beams, squeeze
 
 
 class Parser:
@@ -209,7 +209,7 @@ def test_rows_that_are_no_examples(rows: str, message: str, tmp_path: Path) -> N
 
 def test_beams_of_folders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted collection asks only the models that it had not asked; a model that was trained again is asked."""
-    from oodometer.discriminators import collect as module
+    from oodometer_lab.discriminators import collect as module
 
     home = tmp_path / "step-000010"
     home.mkdir()

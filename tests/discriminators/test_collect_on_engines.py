@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
-from oodometer.discriminators import Examples, collect
 from oodometer.engines import Engine, LocalEngine, ProcessEngine
 from oodometer.errors import InputError, UsageError, WorkError
-from oodometer.models.seq2seq import EncoderDecoder
-from oodometer.models.torch.library import one_torch_thread
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.discriminators import Examples, collect
+from oodometer_lab.models.seq2seq import EncoderDecoder
+from oodometer_lab.models.torch.library import one_torch_thread
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SIZES = {
     "model_type": "bart",

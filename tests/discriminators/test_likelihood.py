@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.discriminators import (
+from oodometer_lab.discriminators import (
     LikelihoodDiscriminator,
     Panel,
     fit_thresholds,
     load_discriminator,
 )
-from oodometer.models.seq2seq import EncoderDecoder
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.seq2seq import EncoderDecoder
+from oodometer_lab.models.torch.training import TrainingConfig
 
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}
 PLAN = TrainingConfig(epochs=8, batch_size=16, learning_rate=3e-3, warmup=0.1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from oodometer.discriminators import likeness
 from oodometer.intervals import holm
+from oodometer_lab.discriminators import likeness
 
 ROOMS, DEVICES, STATES = (
     ("hall", "kitchen", "attic", "bath"),

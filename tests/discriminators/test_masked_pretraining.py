@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.discriminators import ClassifierDiscriminator, pretrain
 from oodometer.errors import InputError
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.discriminators import ClassifierDiscriminator, pretrain
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SIZES = {
     "hidden_size": 32,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.discriminators.base import fit_temperature, probability
+from oodometer_lab.discriminators.base import fit_temperature, probability
 
 SHARES = st.floats(0.01, 0.99)
 

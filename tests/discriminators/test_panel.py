@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from oodometer import Predictions, estimate
-from oodometer.discriminators import (
+from oodometer.errors import InputError, UsageError
+from oodometer.store import open_predictions, write_predictions
+from oodometer_lab.discriminators import (
     ClassifierDiscriminator,
     Discriminator,
     Panel,
     RuleDiscriminator,
     load_discriminator,
 )
-from oodometer.errors import InputError, UsageError
-from oodometer.models import BagOfWords
-from oodometer.models.torch.training import TrainingConfig
-from oodometer.store import open_predictions, write_predictions
+from oodometer_lab.models import BagOfWords
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SHORT = RuleDiscriminator(lambda given, output: len(output) < 4)
 LOWER = RuleDiscriminator(lambda given, output: output.islower())

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.discriminators import Panel, PretrainedDiscriminator
 from oodometer.errors import InputError, UsageError
-from oodometer.models import Encoder, load_model
+from oodometer_lab.discriminators import Panel, PretrainedDiscriminator
+from oodometer_lab.models import Encoder, load_model
 
 INPUTS = ["the film was good", "a story", "the actor"]
 OUTPUTS = ["good", "the story was bad and dull", "lovely"]

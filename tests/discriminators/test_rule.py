@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.discriminators import RuleDiscriminator
 from oodometer.errors import InputError, UsageError
+from oodometer_lab.discriminators import RuleDiscriminator
 
 
 def test_verdicts_and_probabilities() -> None:

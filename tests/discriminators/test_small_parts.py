@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oodometer.discriminators.pair_encoder import _parts
-from oodometer.models.torch.batches import ragged
+from oodometer_lab.discriminators.pair_encoder import _parts
+from oodometer_lab.models.torch.batches import ragged
 
 
 def test_where_tokens_stand() -> None:

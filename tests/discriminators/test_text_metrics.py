@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.discriminators import sentence_bleu, token_f1
 from oodometer.errors import InputError
+from oodometer_lab.discriminators import sentence_bleu, token_f1
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", "A", "(", ")"]), max_size=9).map(" ".join)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.discriminators import AcceptanceThresholds, fit_thresholds
 from oodometer.errors import InputError
+from oodometer_lab.discriminators import AcceptanceThresholds, fit_thresholds
 
 
 def accepted(said: Any, thresholds: Any) -> Any:

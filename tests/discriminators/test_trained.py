@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.discriminators import (
+from oodometer.errors import InputError, UsageError
+from oodometer_lab.discriminators import (
     ClassifierDiscriminator,
     GenerativeDiscriminator,
     RegressionDiscriminator,
     load_discriminator,
     token_f1,
 )
-from oodometer.discriminators.base import probability
-from oodometer.errors import InputError, UsageError
-from oodometer.models import BagOfWords, FrozenEncoder
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.discriminators.base import probability
+from oodometer_lab.models import BagOfWords, FrozenEncoder
+from oodometer_lab.models.torch.training import TrainingConfig
 
 from .conftest import Pairs, accuracy, reversals
 
@@ -266,7 +266,7 @@ def test_a_pretrained_encoder_by_path(tiny_encoder: Path, reviews: Any) -> None:
 
 
 def test_a_pretrained_encoder_decoder_by_path(transformers: Any, tmp_path: Path) -> None:
-    from oodometer.models.seq2seq import learn_words
+    from oodometer_lab.models.seq2seq import learn_words
 
     train, held = reversals(900, 0, words=3), reversals(400, 1, words=3)
     tokenizer = learn_words([*train[0], *train[1], "Correct Incorrect |"])

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from oodometer import predict, rank, shift, stress
-from oodometer.attributions import Lime, explain_in
-from oodometer.datasets import Dataset
-from oodometer.discriminators import collect
 from oodometer.engines import run_tasks
 from oodometer.errors import OodometerError
-from oodometer.models import BagOfWords, Encoder, load_model, train_deep_ensemble
-from oodometer.models.seq2seq import EncoderDecoder
-from oodometer.models.torch.training import TrainingConfig
-from oodometer.recipes.base import Workspace
-from oodometer.recipes.steps import Origin, Workers, run_steps
-from oodometer.verbs.discriminate import train_judges
+from oodometer_lab.attributions import Lime, explain_in
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.discriminators import collect
+from oodometer_lab.models import BagOfWords, Encoder, load_model, train_deep_ensemble
+from oodometer_lab.models.seq2seq import EncoderDecoder
+from oodometer_lab.models.torch.training import TrainingConfig
+from oodometer_lab.recipes.base import Workspace
+from oodometer_lab.recipes.steps import Origin, Workers, run_steps
+from oodometer_lab.verbs.discriminate import train_judges
 
 TINY = {
     "hidden_size": 16,

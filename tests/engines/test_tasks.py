@@ -35,7 +35,7 @@ from oodometer.engines import (
 from oodometer.engines.base import fold_states
 from oodometer.errors import InputError, MissingExtraError, UnknownColumnError, UsageError
 from oodometer.kernels import cores
-from oodometer.models import train_deep_ensemble
+from oodometer_lab.models import train_deep_ensemble
 
 HERE = Path(__file__).parent
 
@@ -171,7 +171,7 @@ def test_local_tasks_run_one_at_a_time_and_threads_are_put_back() -> None:
 
 
 def test_threads_of_torch_are_put_back_after_an_error(torch: Any) -> None:
-    from oodometer.models.torch.library import one_torch_thread
+    from oodometer_lab.models.torch.library import one_torch_thread
 
     before = torch.get_num_threads()
     torch.set_num_threads(3)
@@ -185,7 +185,7 @@ def test_threads_of_torch_are_put_back_after_an_error(torch: Any) -> None:
 
 
 def test_models_that_need_no_torch_are_asked_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.models.torch.library import on_gpu, one_torch_thread
+    from oodometer_lab.models.torch.library import on_gpu, one_torch_thread
 
     monkeypatch.setitem(sys.modules, "torch", None)
     with one_torch_thread():
@@ -318,7 +318,7 @@ def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(
 TRAIN = """
 import sys
 from every_task import encoder, films
-from oodometer.models import train_deep_ensemble
+from oodometer_lab.models import train_deep_ensemble
 
 if __name__ == "__main__":
     train_deep_ensemble(encoder, films(), seeds=(0, 1, 2), checkpoint=sys.argv[1], workers=2)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
-from oodometer.models import load_model
-from oodometer.recipes.base import Progress, Recipe, Step, Workspace
+from oodometer_lab.models import load_model
+from oodometer_lab.recipes.base import Progress, Recipe, Step, Workspace
 
 SEEDS = (0, 1, 2)
 

@@ -12,8 +12,8 @@ import pytest
 
 from oodometer import shift
 from oodometer.errors import InputError
-from oodometer.models.text.network import AttentionImportance
-from oodometer.shifts.text.words import words_of
+from oodometer_lab.models.text.network import AttentionImportance
+from oodometer_lab.shifts.text.words import words_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
 from test_wordnet import write_wordnet

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError
-from oodometer.models import BagOfWords, Encoder, load_model
-from oodometer.models.torch.training import Best, TrainingConfig, look_steps
+from oodometer_lab.models import BagOfWords, Encoder, load_model
+from oodometer_lab.models.torch.training import Best, TrainingConfig, look_steps
 
 QUICK = TrainingConfig(epochs=5, batch_size=16, learning_rate=0.02)
 

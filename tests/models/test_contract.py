@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.datasets import Dataset
-from oodometer.datasets.dialogues import replies
-from oodometer.models import (
+from oodometer.testing import check_model
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.datasets.dialogues import replies
+from oodometer_lab.models import (
     BagOfWords,
     Convolution,
     EmbeddingSum,
@@ -22,11 +23,10 @@ from oodometer.models import (
     ResponseRanker,
     TokenEncoder,
 )
-from oodometer.models.artifacts import KINDS, kind_named
-from oodometer.models.base import Classifier
-from oodometer.models.image.network import ImageEncoder, ResNet
-from oodometer.models.torch.training import TrainingConfig
-from oodometer.testing import check_model
+from oodometer_lab.models.artifacts import KINDS, kind_named
+from oodometer_lab.models.base import Classifier
+from oodometer_lab.models.image.network import ImageEncoder, ResNet
+from oodometer_lab.models.torch.training import TrainingConfig
 
 QUICK = TrainingConfig(epochs=2, batch_size=8, learning_rate=5e-3, checkpoint_seconds=0.0)
 SHAPE = {

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.embeddings import (
+from oodometer_lab.models.embeddings import (
     WordVectors,
     cooccurrences,
     fit_factors,
@@ -19,8 +19,8 @@ from oodometer.models.embeddings import (
     train_glove,
     train_word2vec,
 )
-from oodometer.models.torch.batches import ragged
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.torch.batches import ragged
+from oodometer_lab.models.torch.training import TrainingConfig
 
 WORDS = ("king", "queen", "the")
 MATRIX = np.array([[1.0, -0.5, 2.0], [0.25, 3.0, 0.0], [0.5, 0.5, 0.5]], dtype=np.float32)

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 
 from oodometer.cli import main
-from oodometer.datasets.files import hub_rows
 from oodometer.errors import InputError, WorkError
-from oodometer.models import open_classifier
-from oodometer.models.torch.library import from_hub, load_pretrained
+from oodometer_lab.datasets.files import hub_rows
+from oodometer_lab.models import open_classifier
+from oodometer_lab.models.torch.library import from_hub, load_pretrained
 
 constants = pytest.importorskip("huggingface_hub.constants", reason="needs the extra hf")
 
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.datasets.files.getproxies", dict)
+    monkeypatch.setattr("oodometer_lab.datasets.files.getproxies", dict)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
 
 
@@ -51,7 +51,7 @@ def test_a_hub_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_proxy_is_left_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed_port()}")
     monkeypatch.setattr(
-        "oodometer.datasets.files.getproxies", lambda: {"https": "http://proxy:3128"}
+        "oodometer_lab.datasets.files.getproxies", lambda: {"https": "http://proxy:3128"}
     )
     assert from_hub() == {}
 
@@ -97,11 +97,11 @@ def test_a_hub_is_asked_once_a_minute_whether_it_is_there(monkeypatch: pytest.Mo
         raise OSError("unreachable")
 
     monkeypatch.setattr(constants, "ENDPOINT", "https://hub.invalid")
-    monkeypatch.setattr("oodometer.datasets.files.time.monotonic", lambda: 6000.0)
-    monkeypatch.setattr("oodometer.datasets.files.socket.create_connection", connect)
+    monkeypatch.setattr("oodometer_lab.datasets.files.time.monotonic", lambda: 6000.0)
+    monkeypatch.setattr("oodometer_lab.datasets.files.socket.create_connection", connect)
     assert [from_hub() for _ in range(3)] == [{"local_files_only": True}] * 3
     assert asked == [("hub.invalid", 443)]
-    monkeypatch.setattr("oodometer.datasets.files.time.monotonic", lambda: 6060.0)
+    monkeypatch.setattr("oodometer_lab.datasets.files.time.monotonic", lambda: 6060.0)
     from_hub()
     assert len(asked) == 2
 

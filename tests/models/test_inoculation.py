@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.datasets import Dataset
 from oodometer.errors import InputError, UsageError
-from oodometer.models.inoculation import Dose, batches_of, inoculate, mixed
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.models.inoculation import Dose, batches_of, inoculate, mixed
 
 NEAR = Dataset(
     "near",
@@ -116,8 +116,8 @@ def test_sets_with_and_without_ids_are_joined() -> None:
 def make() -> Callable[[], Any]:
     torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     torch.set_num_threads(1)
-    from oodometer.models import EmbeddingSum
-    from oodometer.models.torch.training import TrainingConfig
+    from oodometer_lab.models import EmbeddingSum
+    from oodometer_lab.models.torch.training import TrainingConfig
 
     training = TrainingConfig(epochs=6, batch_size=8, learning_rate=0.05, schedule="constant")
     return lambda: EmbeddingSum(dimensions=8, training=training)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models import (
+from oodometer_lab.models import (
     BagOfWords,
     Classifier,
     Convolution,
@@ -21,8 +21,8 @@ from oodometer.models import (
     Recurrent,
     load_model,
 )
-from oodometer.models.embeddings import WordVectors
-from oodometer.models.torch.training import TrainingConfig, read_tensors, write_tensors
+from oodometer_lab.models.embeddings import WordVectors
+from oodometer_lab.models.torch.training import TrainingConfig, read_tensors, write_tensors
 
 QUICK = TrainingConfig(epochs=4, batch_size=16, learning_rate=0.02)
 SHAPE = {

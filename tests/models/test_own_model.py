@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from oodometer.arrays import Ragged
-from oodometer.datasets import Dataset
-from oodometer.models.text.network import TextClassifier
-from oodometer.models.torch.batches import ragged
-from oodometer.models.torch.training import TrainingConfig
 from oodometer.testing import check_model
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.models.text.network import TextClassifier
+from oodometer_lab.models.torch.batches import ragged
+from oodometer_lab.models.torch.training import TrainingConfig
 
 
 class LetterNetwork(TextClassifier):

@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.datasets.base import Dialogue
+from oodometer.classes import matched
 from oodometer.errors import InputError
-from oodometer.models.artifacts import kind_named, read_description, trained_as
-from oodometer.models.base import joined, matched
-from oodometer.models.image.network import check_images
-from oodometer.models.opening import SentModel
-from oodometer.models.outside import _class_name
-from oodometer.models.response_ranking import with_candidates_kept
-from oodometer.models.seq2seq.encoder_decoder import pairs_of
-from oodometer.models.text.encoder import positions
-from oodometer.models.text.network import with_words_dropped
-from oodometer.models.torch.batches import Asking
-from oodometer.models.torch.library import idle_cores
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.datasets.base import Dialogue
+from oodometer_lab.models.artifacts import kind_named, read_description, trained_as
+from oodometer_lab.models.base import joined
+from oodometer_lab.models.image.network import check_images
+from oodometer_lab.models.opening import SentModel
+from oodometer_lab.models.outside import _class_name
+from oodometer_lab.models.response_ranking import with_candidates_kept
+from oodometer_lab.models.seq2seq.encoder_decoder import pairs_of
+from oodometer_lab.models.text.encoder import positions
+from oodometer_lab.models.text.network import with_words_dropped
+from oodometer_lab.models.torch.batches import Asking
+from oodometer_lab.models.torch.library import idle_cores
+from oodometer_lab.models.torch.training import TrainingConfig
 
 
 def test_labels_and_classes() -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oodometer.errors import InputError
-from oodometer.models.base import check_texts, class_codes
-from oodometer.models.tokens import PAIR, Vocabulary, ends, words
-from oodometer.models.torch.batches import length_batches, padded, ragged, sorted_batches
+from oodometer_lab.models.base import check_texts, class_codes
+from oodometer_lab.models.tokens import PAIR, Vocabulary, ends, words
+from oodometer_lab.models.torch.batches import length_batches, padded, ragged, sorted_batches
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import UsageError
-from oodometer.models import TokenEncoder, load_model
-from oodometer.models.text.encoder import mistakes
-from oodometer.models.torch.batches import ragged
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models import TokenEncoder, load_model
+from oodometer_lab.models.text.encoder import mistakes
+from oodometer_lab.models.torch.batches import ragged
+from oodometer_lab.models.torch.training import TrainingConfig
 
 MARK = 0
 words = st.lists(st.integers(1, 4), min_size=0, max_size=7)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.torch.batches import length_batches, token_batches
-from oodometer.models.torch.training import (
+from oodometer_lab.models.torch.batches import length_batches, token_batches
+from oodometer_lab.models.torch.training import (
     Hooks,
     LengthBatches,
     TrainingConfig,
@@ -168,7 +168,7 @@ def test_tied_weights_are_kept_once_and_set_everywhere(torch: Any) -> None:
 
 
 def test_draws_are_seeded_as_torch_does_and_nothing_is_put_aside_for_a_gpu(torch: Any) -> None:
-    from oodometer.models.torch.library import seed_draws
+    from oodometer_lab.models.torch.library import seed_draws
 
     torch.manual_seed(7)
     wanted = torch.rand(5)

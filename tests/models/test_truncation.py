@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.models.text.network import counted_ids, cut_longer_side, room_of_each
-from oodometer.models.tokens import learn_wordpiece
+from oodometer_lab.models.text.network import counted_ids, cut_longer_side, room_of_each
+from oodometer_lab.models.tokens import learn_wordpiece
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 40))
@@ -31,7 +31,7 @@ def test_the_longer_side_gives_way(first: int, second: int, room: int) -> None:
 
 
 def test_texts_are_cut_at_tokens(transformers: Any) -> None:
-    from oodometer.models.seq2seq import learn_words
+    from oodometer_lab.models.seq2seq import learn_words
 
     tokenizer = learn_words(["a b c d e f g h"])
     inputs, outputs = ["a b  c", "a", "a b c d e f"], ["d e f g  h a", "b c", "a b c d e f"]
@@ -58,7 +58,7 @@ def test_ids_of_a_pair_are_cut_by_the_same_rule(transformers: Any) -> None:
 
 
 def test_an_empty_side(transformers: Any) -> None:
-    from oodometer.models.seq2seq import learn_pieces
+    from oodometer_lab.models.seq2seq import learn_pieces
 
     tokenizer = learn_pieces(["abc"], 300)
     left, right, cut = cut_longer_side(tokenizer, ["", "xyz"], ["abcdef", ""], 2)

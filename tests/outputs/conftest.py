@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 
 import oodometer
-from oodometer.discriminators import Panel, RuleDiscriminator
 from oodometer.results import Interval
 from oodometer.results.estimation import Headline
 from oodometer.results.ranking import FewShotRanking
-from oodometer.results.stressing import StressCurve, StressedModel, StressPoint, StressTest
 from oodometer.testing import example_record
-from oodometer.verbs.discriminate import judge_outputs
-from oodometer.verbs.discriminate.judged import JudgedOutputs
+from oodometer_lab.discriminators import Panel, RuleDiscriminator
+from oodometer_lab.results.stressing import StressCurve, StressedModel, StressPoint, StressTest
+from oodometer_lab.verbs.discriminate import judge_outputs
+from oodometer_lab.verbs.discriminate.judged import JudgedOutputs
 
 EVIL = "<b>&\"'</b>"  # the name of a slice: markup, anywhere that forgot to escape it
 METHODS = ["source", "atc", "cbpe"]

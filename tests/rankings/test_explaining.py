@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oodometer.attributions import WordAttributions, Words
-from oodometer.rankings.explaining import words_of
 from oodometer.registry import create
+from oodometer_lab.attributions import WordAttributions, Words
+from oodometer_lab.rankings.explaining import words_of
 
 
 @pytest.mark.parametrize("many", [3, 120, 400])

@@ -22,7 +22,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "transformers", reason="needs the extra hf: pip install '.[hf]'"
         )
     torch.set_num_threads(1)
-    from oodometer.models.tokens import learn_wordpiece
+    from oodometer_lab.models.tokens import learn_wordpiece
 
     folder = tmp_path_factory.mktemp("encoder")
     tokenizer = learn_wordpiece([WORDS], 200, 64)
@@ -39,11 +39,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
-    from oodometer.models.torch import library as torch_library
-    from oodometer.recipes import selective_answering as recipe
-    from oodometer.recipes.kit import sources
-    from oodometer.recipes.selective_answering import RECIPE, lineup, tables
-    from oodometer.recipes.selective_answering.lineup import RunConfig
+    from oodometer_lab.models.torch import library as torch_library
+    from oodometer_lab.recipes import selective_answering as recipe
+    from oodometer_lab.recipes.kit import sources
+    from oodometer_lab.recipes.selective_answering import RECIPE, lineup, tables
+    from oodometer_lab.recipes.selective_answering.lineup import RunConfig
 
     config = RunConfig(
         train_rows=120,
@@ -76,7 +76,7 @@ def reports() -> list[tuple[str, float]]:
 @pytest.fixture(scope="session")
 def finished(tiny: Any, reports: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A whole run at the tiny size."""
-    from oodometer.recipes import reproduce
+    from oodometer_lab.recipes import reproduce
 
     out = tmp_path_factory.mktemp("run")
     return reproduce(

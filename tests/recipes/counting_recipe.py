@@ -10,7 +10,7 @@ from typing import Any, final
 
 from oodometer.errors import WorkError
 from oodometer.kernels import cores
-from oodometer.recipes.base import Progress, Recipe, Step, Workspace
+from oodometer_lab.recipes.base import Progress, Recipe, Step, Workspace
 
 PAUSE = 0.3  # seconds of a step, so that two processes share them
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from oodometer.errors import UsageError, WorkError
-from oodometer.recipes import RECIPES, find_recipe, reproduce
-from oodometer.recipes.base import Progress, Step, Workspace
-from oodometer.recipes.steps import run_steps
+from oodometer_lab.recipes import RECIPES, find_recipe, reproduce
+from oodometer_lab.recipes.base import Progress, Step, Workspace
+from oodometer_lab.recipes.steps import run_steps
 
 
 def chain(log: list[str], settings: int = 0, stop: bool = False) -> list[Step]:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from oodometer.errors import UsageError
-from oodometer.recipes.base import judged
-from oodometer.recipes.correctness_discriminators.findings import (
+from oodometer_lab.recipes.base import judged
+from oodometer_lab.recipes.correctness_discriminators.findings import (
     PAGE,
     claims_of,
     markdown,
     pooled,
     sets_of,
 )
-from oodometer.recipes.correctness_discriminators.tasks import tasks_of
-from oodometer.recipes.correctness_discriminators.yardsticks import (
+from oodometer_lab.recipes.correctness_discriminators.tasks import tasks_of
+from oodometer_lab.recipes.correctness_discriminators.yardsticks import (
     Worth,
     chosen_elsewhere,
     coins,

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.recipes import find_recipe
-from oodometer.recipes import reproduce as reproduce_beside
-from oodometer.recipes.base import Workspace
+from oodometer_lab.recipes import find_recipe
+from oodometer_lab.recipes import reproduce as reproduce_beside
+from oodometer_lab.recipes.base import Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_cogs import tiny_tasks, write_cogs
@@ -27,12 +27,12 @@ torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 from oodometer import read  # noqa: E402
-from oodometer.datasets import cogs  # noqa: E402
-from oodometer.discriminators import LikelihoodDiscriminator, folds_of  # noqa: E402
-from oodometer.models.seq2seq import close_brackets, squeeze  # noqa: E402
-from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
-from oodometer.recipes.correctness_discriminators import study as work  # noqa: E402
 from oodometer.store import write_predictions  # noqa: E402
+from oodometer_lab.datasets import cogs  # noqa: E402
+from oodometer_lab.discriminators import LikelihoodDiscriminator, folds_of  # noqa: E402
+from oodometer_lab.models.seq2seq import close_brackets, squeeze  # noqa: E402
+from oodometer_lab.recipes.correctness_discriminators import RECIPE  # noqa: E402
+from oodometer_lab.recipes.correctness_discriminators import study as work  # noqa: E402
 
 JudgeThresholds, halves, read_judged, read_pairs = (
     work.JudgeThresholds,

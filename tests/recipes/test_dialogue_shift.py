@@ -15,8 +15,8 @@ import pytest
 from oodometer import Predictions
 from oodometer.calibrators.temperature import fit_temperature
 from oodometer.metrics import Brier, ExpectedCalibrationError
-from oodometer.recipes import reproduce
-from oodometer.recipes.base import Workspace
+from oodometer_lab.recipes import reproduce
+from oodometer_lab.recipes.base import Workspace
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("rapidfuzz", reason="needs the extra text: pip install '.[text]'")
@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
-from oodometer.models.tokens import learn_wordpiece  # noqa: E402
-from oodometer.recipes.dialogue_shift import RECIPE  # noqa: E402
-from oodometer.recipes.dialogue_shift.findings import PAGE, claims_of  # noqa: E402
-from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
+from oodometer_lab.models.tokens import learn_wordpiece  # noqa: E402
+from oodometer_lab.recipes.dialogue_shift import RECIPE  # noqa: E402
+from oodometer_lab.recipes.dialogue_shift.findings import PAGE, claims_of  # noqa: E402
+from oodometer_lab.recipes.dialogue_shift.study import (  # noqa: E402
     BINS,
     METRICS,
     RUN_CONFIGS,
@@ -40,7 +40,7 @@ from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
     Study,
     conditions_of,
 )
-from oodometer.recipes.kit.sources import load_answers  # noqa: E402
+from oodometer_lab.recipes.kit.sources import load_answers  # noqa: E402
 
 PAPER = "dialogue-shift"
 SIZES = {

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, WorkError
-from oodometer.recipes import reproduce as reproduce_beside
+from oodometer_lab.recipes import reproduce as reproduce_beside
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
-from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
-from oodometer.recipes.correctness_discriminators.study import read_judged  # noqa: E402
-from oodometer.recipes.correctness_discriminators.tasks import Task, tasks_of  # noqa: E402
+from oodometer_lab.recipes.correctness_discriminators import RECIPE  # noqa: E402
+from oodometer_lab.recipes.correctness_discriminators.study import read_judged  # noqa: E402
+from oodometer_lab.recipes.correctness_discriminators.tasks import Task, tasks_of  # noqa: E402
 
 PAPER, TASK = "correctness-discriminators", "cfq-mcd1"
 reproduce = partial(reproduce_beside, workers=1)  # another process would not see the tiny tasks
@@ -109,7 +109,7 @@ def data(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     shutil.copytree(encoder, home / "roberta-base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(home))
-        patch.setattr("oodometer.datasets.files.hub_answers", lambda: False)
+        patch.setattr("oodometer_lab.datasets.files.hub_answers", lambda: False)
         patch.setattr(RECIPE, "lineup", tiny_paper)
         yield home
 
@@ -121,8 +121,8 @@ def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_it_runs_to_its_tables_from_the_saved_models(finished: Any, data: Path) -> None:
-    from oodometer.discriminators import GenerativeDiscriminator, load_discriminator
-    from oodometer.models.seq2seq import EncoderDecoder
+    from oodometer_lab.discriminators import GenerativeDiscriminator, load_discriminator
+    from oodometer_lab.models.seq2seq import EncoderDecoder
 
     home = finished.folder / TASK
     parser = EncoderDecoder.load(home / "parser")

@@ -73,10 +73,10 @@ def write_roberta(folder: Path, words: list[str], transformers: Any) -> None:
 def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The recipe with all that it would download in the folder of the data, and few rows."""
     transformers = pytest.importorskip("transformers")
-    from oodometer.models.torch import library as torch_library
-    from oodometer.recipes import selective_answering as recipe
-    from oodometer.recipes.selective_answering import RECIPE, tables
-    from oodometer.recipes.selective_answering.lineup import RunConfig
+    from oodometer_lab.models.torch import library as torch_library
+    from oodometer_lab.recipes import selective_answering as recipe
+    from oodometer_lab.recipes.selective_answering import RECIPE, tables
+    from oodometer_lab.recipes.selective_answering.lineup import RunConfig
 
     data = tmp_path / "data"
     shutil.copytree(tiny_data, data)
@@ -100,9 +100,9 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_it_runs_to_its_tables_without_a_download(paper: Any, tmp_path: Path) -> None:
-    from oodometer.models import load_model
-    from oodometer.models.embeddings import WordVectors
-    from oodometer.recipes import reproduce
+    from oodometer_lab.models import load_model
+    from oodometer_lab.models.embeddings import WordVectors
+    from oodometer_lab.recipes import reproduce
 
     found = reproduce("selective-answering", scale="paper", out=tmp_path / "run")
     assert [model["name"] for model in found.result["models"]] == NAMES
@@ -148,8 +148,8 @@ def test_downloaded_vectors_are_read_again_for_other_texts(
 def test_what_is_not_beside_the_data_is_asked_from_the_hub(
     paper: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oodometer.models.text import encoder as encoders
-    from oodometer.recipes.selective_answering.lineup import build, lineup, vectors_source
+    from oodometer_lab.models.text import encoder as encoders
+    from oodometer_lab.recipes.selective_answering.lineup import build, lineup, vectors_source
 
     asked: list[str] = []
 
@@ -173,7 +173,7 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
     assert vectors_source("glove") == "hub:stanfordnlp/glove/glove.840B.300d.zip"
     assert vectors_source("word2vec") == f"{data}/GoogleNews-vectors-negative300.bin.gz"
     monkeypatch.delenv("OODOMETER_DATA")
-    monkeypatch.setattr("oodometer.recipes.kit.sources.data_folder", lambda: None)
+    monkeypatch.setattr("oodometer_lab.recipes.kit.sources.data_folder", lambda: None)
     with pytest.raises(AskedError):
         build(entries["BERT-BASE"]).fit(["a", "b"], [0, 1])
     assert asked[-1] == "google-bert/bert-base-uncased"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from oodometer.errors import UsageError
-from oodometer.recipes import reproduce
-from oodometer.recipes.base import Workspace
+from oodometer_lab.recipes import reproduce
+from oodometer_lab.recipes.base import Workspace
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'")
@@ -21,10 +21,10 @@ pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_images import write_images  # noqa: E402
 
-from oodometer.recipes.kit.sources import load_answers  # noqa: E402
-from oodometer.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer.recipes.scoring_functions.findings import claims_of, falls, jackknife  # noqa: E402
-from oodometer.recipes.scoring_functions.study import (  # noqa: E402
+from oodometer_lab.recipes.kit.sources import load_answers  # noqa: E402
+from oodometer_lab.recipes.scoring_functions import RECIPE  # noqa: E402
+from oodometer_lab.recipes.scoring_functions.findings import claims_of, falls, jackknife  # noqa: E402
+from oodometer_lab.recipes.scoring_functions.study import (  # noqa: E402
     RUN_CONFIGS,
     DominoesConfig,
     agreement_of_subsets,
@@ -177,7 +177,7 @@ def test_every_score_has_the_grid_of_the_published_code(
     finished: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1,000 steps of confidence; of smoothness one a view, of agreement one for each other model."""
-    from oodometer.recipes.scoring_functions import study
+    from oodometer_lab.recipes.scoring_functions import study
 
     steps = []
     whole = errors_of

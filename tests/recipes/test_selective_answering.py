@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.recipes import find_recipe, reproduce
-from oodometer.recipes.selective_answering.findings import PAGE, claims_of
-from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
+from oodometer_lab.recipes import find_recipe, reproduce
+from oodometer_lab.recipes.selective_answering.findings import PAGE, claims_of
+from oodometer_lab.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "MINILM-2", "MINILM-4",
@@ -45,8 +45,8 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any, reports: Any) ->
 def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None:
     """report.html is the page of `compare` over the run's predictions; figures.html has each figure for both sets."""
     pytest.importorskip("vl_convert")
-    from oodometer.recipes.selective_answering.findings import FIGURES
     from oodometer.reports import render
+    from oodometer_lab.recipes.selective_answering.findings import FIGURES
 
     assert {"report.html", "figures.html"} < set(FIGURES.files("report.html"))
     page = (finished.folder / "report.html").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def test_without_the_extra_there_are_no_pages(
     finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Without the extra the specifications are left alone, and the step is done when it is installed."""
-    from oodometer.recipes.kit import publish as figures
+    from oodometer_lab.recipes.kit import publish as figures
 
     shutil.copytree(finished.folder, tmp_path / "run")
     for name in ("report.html", "figures.html"):
@@ -351,8 +351,8 @@ def test_states_are_computed_once_and_read_as_by_one_model_alone(
 ) -> None:
     """The kept states of a layer are those of the encoder cut behind it."""
     from oodometer import read
-    from oodometer.datasets import imdb
-    from oodometer.models import load_model
+    from oodometer_lab.datasets import imdb
+    from oodometer_lab.models import load_model
 
     states = [folder for folder in (finished.folder / "states").iterdir() if folder.is_dir()]
     assert len(states) == 3  # training texts, IMDb, SST-2: one folder each, for all three models
@@ -420,7 +420,7 @@ def test_figures_show_the_results_numbers(finished: Any) -> None:
 
 def test_a_block_of_work_costs_joules() -> None:
     pytest.importorskip("codecarbon", reason="needs the extra energy: pip install '.[energy]'")
-    from oodometer.recipes.selective_answering import _metered
+    from oodometer_lab.recipes.selective_answering import _metered
 
     total, joules = _metered(lambda: sum(range(3_000_000)))
     assert total == 4_499_998_500_000

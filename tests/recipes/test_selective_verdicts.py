@@ -13,11 +13,11 @@ import pytest
 from oodometer import Predictions
 from oodometer.errors import InputError
 from oodometer.metrics import FailureCases
-from oodometer.recipes import find_recipe
-from oodometer.recipes.selective_answering import lineup as needs
-from oodometer.recipes.selective_answering import tables as search
-from oodometer.recipes.selective_answering.findings import case_claims, claims_of, partings
-from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
+from oodometer_lab.recipes import find_recipe
+from oodometer_lab.recipes.selective_answering import lineup as needs
+from oodometer_lab.recipes.selective_answering import tables as search
+from oodometer_lab.recipes.selective_answering.findings import case_claims, claims_of, partings
+from oodometer_lab.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 
 
 @pytest.fixture
@@ -255,8 +255,8 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of data without any, and no hub."""
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
     for place in (
-        "oodometer.datasets.files.hub_answers",
-        "oodometer.recipes.selective_answering.lineup.hub_answers",
+        "oodometer_lab.datasets.files.hub_answers",
+        "oodometer_lab.recipes.selective_answering.lineup.hub_answers",
     ):
         monkeypatch.setattr(place, lambda: False)
     return tmp_path

@@ -9,17 +9,17 @@ import pytest
 from scripts.publish import written
 
 from oodometer.errors import UsageError
-from oodometer.recipes.correctness_discriminators import findings as judged
-from oodometer.recipes.correctness_discriminators import tasks
-from oodometer.recipes.correctness_discriminators.study import TaskData, halves
-from oodometer.recipes.dialogue_shift.study import Condition, RunConfig, conditions_of
-from oodometer.recipes.few_shot_ranking.lineup import suites_of
-from oodometer.recipes.few_shot_ranking.study import balanced, cut_folder
-from oodometer.recipes.kit import claims, sources, tables
-from oodometer.recipes.reproduce import find_recipe
-from oodometer.recipes.scoring_functions.study import groups_of
-from oodometer.recipes.selective_answering import findings, lineup
-from oodometer.recipes.selective_answering.tables import inverted
+from oodometer_lab.recipes.correctness_discriminators import findings as judged
+from oodometer_lab.recipes.correctness_discriminators import tasks
+from oodometer_lab.recipes.correctness_discriminators.study import TaskData, halves
+from oodometer_lab.recipes.dialogue_shift.study import Condition, RunConfig, conditions_of
+from oodometer_lab.recipes.few_shot_ranking.lineup import suites_of
+from oodometer_lab.recipes.few_shot_ranking.study import balanced, cut_folder
+from oodometer_lab.recipes.kit import claims, sources, tables
+from oodometer_lab.recipes.reproduce import find_recipe
+from oodometer_lab.recipes.scoring_functions.study import groups_of
+from oodometer_lab.recipes.selective_answering import findings, lineup
+from oodometer_lab.recipes.selective_answering.tables import inverted
 
 CELL = {"value": 0.5, "lower": 0.4, "upper": 0.625}
 WIDE = {"value": 0.4, "lower": 0.3, "upper": 0.5, "level": 0.95}

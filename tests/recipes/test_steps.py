@@ -17,10 +17,10 @@ import pytest
 
 from oodometer.engines import Engine, LocalEngine, ProcessEngine
 from oodometer.errors import UsageError, WorkError
-from oodometer.recipes import reproduce
-from oodometer.recipes.base import Report, Step, StepRun, Workspace
-from oodometer.recipes.steps import Origin, Task, Workers, fingerprints, run_steps
 from oodometer.runs import Lock
+from oodometer_lab.recipes import reproduce
+from oodometer_lab.recipes.base import Report, Step, StepRun, Workspace
+from oodometer_lab.recipes.steps import Origin, Task, Workers, fingerprints, run_steps
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)  # where the other process looks for it, too
@@ -178,7 +178,7 @@ def test_a_worker_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
 def test_files_that_do_not_arrive_are_told(
     lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oodometer.recipes.steps._GRACE", 0)
+    monkeypatch.setattr("oodometer_lab.recipes.steps._GRACE", 0)
     with pytest.raises(
         WorkError,
         match=r"the step both.*all workers must share the folder; name one of .* with --out",
@@ -213,8 +213,8 @@ from pathlib import Path
 sys.path.insert(0, {here!r})
 from counting_recipe import RECIPE
 from oodometer.engines import create_engine
-from oodometer.recipes.base import Workspace
-from oodometer.recipes.steps import Origin, Workers, run_steps
+from oodometer_lab.recipes.base import Workspace
+from oodometer_lab.recipes.steps import Origin, Workers, run_steps
 
 if __name__ == "__main__":
     place, engine = Path(sys.argv[1]), create_engine(sys.argv[2], 2)
@@ -253,8 +253,8 @@ def test_a_step_that_somebody_still_does_is_waited_for(tmp_path: Path) -> None:
     holding = (
         f"import sys, time; sys.path.insert(0, {HERE!r})\n"
         "from pathlib import Path; from oodometer.runs import Lock; from counting_recipe import RECIPE\n"
-        "from oodometer.recipes.base import Workspace\n"
-        "from oodometer.recipes.steps import do_step, fingerprints; place = Path(sys.argv[1])\n"
+        "from oodometer_lab.recipes.base import Workspace\n"
+        "from oodometer_lab.recipes.steps import do_step, fingerprints; place = Path(sys.argv[1])\n"
         "lock = Lock(place / '.engine' / 'a.lock', place); assert lock.take(); print('held', flush=True)\n"
         "time.sleep(2); steps = RECIPE.steps('small', ())\n"
         "do_step(steps[0], Workspace(place), fingerprints(steps)['a'], lambda done, of: None)\n"

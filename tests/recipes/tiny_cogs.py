@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oodometer.recipes.correctness_discriminators.tasks import Task, tasks_of
+from oodometer_lab.recipes.correctness_discriminators.tasks import Task, tasks_of
 
 NOUNS, NAMES = ("cat", "dog", "boy", "girl", "cake", "box"), ("Emma", "Liam", "Zoe")
 VERBS = {"saw": "see", "ate": "eat", "liked": "like"}

@@ -62,9 +62,9 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("width", [375, 1280])
 def test_the_recipes_figures_are_drawn_and_fit(browser: Any, tmp_path: Path, width: int) -> None:
     """The committed result of a recipe: every figure of both sets, at the width of a phone and of a desk."""
-    from oodometer.recipes import find_recipe
-    from oodometer.recipes.selective_answering.findings import FIGURES
     from oodometer.reports.drawings import render_drawings
+    from oodometer_lab.recipes import find_recipe
+    from oodometer_lab.recipes.selective_answering.findings import FIGURES
 
     results = find_recipe("selective-answering").home / "results"
     result = json.loads((results / "small.json").read_text(encoding="utf-8"))

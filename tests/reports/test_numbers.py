@@ -14,7 +14,7 @@ from oodometer.outputs.terminal import table_lines, wrapped
 from oodometer.reports import numbers as page
 from oodometer.reports.charts.base import caption, spread, ticks, unique
 from oodometer.reports.charts.by_category import chosen_first, family_name
-from oodometer.reports.charts.curves import expected, halving, stress_title
+from oodometer.reports.charts.curves import expected, halving
 from oodometer.reports.charts.models import names, thin
 from oodometer.reports.sections import _word, after_audit, meaning
 from oodometer.results import values
@@ -31,7 +31,6 @@ from oodometer.results.diagnosis import (
 from oodometer.results.estimation import alarm_text, number, worst_parts
 from oodometer.results.evaluation import agreement
 from oodometer.results.ranking import Evidence
-from oodometer.results.stressing import Spread, stress_view
 from oodometer.results.view import (
     Table,
     View,
@@ -42,6 +41,8 @@ from oodometer.results.view import (
     p_text,
     with_ends,
 )
+from oodometer_lab.reports import stress_title
+from oodometer_lab.results.stressing import Spread, stress_view
 
 NAN = float("nan")
 HALF = {"value": 0.5, "lower": 0.25, "upper": 0.75}

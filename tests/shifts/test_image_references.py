@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from scipy import ndimage, stats
 
-from oodometer.shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
-from oodometer.shifts.image.blur import _copied
-from oodometer.shifts.image.digital import _affine
-from oodometer.shifts.image.extra import lit
-from oodometer.shifts.image.filters import correlated, streaked, zoom_blurred, zoomed
-from oodometer.shifts.image.weather import clouds, crystals
+from oodometer_lab.shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
+from oodometer_lab.shifts.image.blur import _copied
+from oodometer_lab.shifts.image.digital import _affine
+from oodometer_lab.shifts.image.extra import lit
+from oodometer_lab.shifts.image.filters import correlated, streaked, zoom_blurred, zoomed
+from oodometer_lab.shifts.image.weather import clouds, crystals
 
 from .conftest import natural_images
 
@@ -186,7 +186,7 @@ def test_zoom_blur_beside_scipy_zoom(severity: int) -> None:
 def test_zoom_of_large_images_is_the_same_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     images = natural_images(2, 50, 33)
     matrix = zoom_blurred(images, STEPS)
-    monkeypatch.setattr("oodometer.shifts.image.filters._LARGE", 0)
+    monkeypatch.setattr("oodometer_lab.shifts.image.filters._LARGE", 0)
     np.testing.assert_allclose(zoom_blurred(images, STEPS), matrix, atol=1e-3)
     np.testing.assert_array_equal(zoomed(images.astype(np.float32), 1.0), images)
 
@@ -310,7 +310,7 @@ def test_elastic_skew_moves_three_points_and_looks_them_up() -> None:
 
 @pytest.mark.parametrize(("mode", "twice"), [("mirror", False), ("reflect", True)])
 def test_elastic_looks_up_as_scipy_does(mode: Any, twice: bool) -> None:
-    from oodometer.shifts.image.digital import _looked_up
+    from oodometer_lab.shifts.image.digital import _looked_up
 
     rng = np.random.default_rng(1)
     images = natural_images(2, 9, 13).astype(np.float32)

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from oodometer import InputError, methods, registry
 from oodometer.errors import UsageError
 from oodometer.registry import names
-from oodometer.shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
-from oodometer.shifts.base import Draws
 from oodometer.verbs.methods import cite
+from oodometer_lab.shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
+from oodometer_lab.shifts.base import Draws
 
 from .conftest import natural_images
 
@@ -219,7 +219,8 @@ def test_numbers_that_are_none(option: dict[str, Any]) -> None:
 
 
 def test_nothing_heavy_is_loaded_with_the_floor() -> None:
-    code = "import sys, oodometer.shifts; print([m for m in ('scipy', 'PIL', 'torch', 'pandas') if m in sys.modules])"
+    heavy = ("scipy", "PIL", "torch", "pandas")
+    code = f"import sys, oodometer_lab.shifts; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -244,7 +245,7 @@ def test_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         importlib.metadata,
         "entry_points",
-        lambda group: entries if group == "oodometer.shifts" else [],
+        lambda group: entries if group == "oodometer_lab.shifts" else [],
     )
     monkeypatch.setattr(registry, "_plugins_loaded", set())
     monkeypatch.setattr(registry, "_broken", {kind: {} for kind in registry.METHOD_KINDS})

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.shifts import IMAGE_SHIFTS, find_image_shift
-from oodometer.shifts.image.blur import DefocusBlur, disk
-from oodometer.shifts.image.filters import correlated, zoom_blurred
+from oodometer_lab.shifts import IMAGE_SHIFTS, find_image_shift
+from oodometer_lab.shifts.image.blur import DefocusBlur, disk
+from oodometer_lab.shifts.image.filters import correlated, zoom_blurred
 
 # What each kind may do to the mean of a picture of middle grey, in grey levels; noise is of mean 0, frost and snow add.
 LIGHT = {
@@ -69,10 +69,10 @@ def test_strips_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> No
     images = np.concatenate([waves(300, 260), waves(300, 260)[:, ::-1]])
     whole = zoom_blurred(images, STEPS)
     pulled = find_image_shift("elastic_transform").apply(images, 4)
-    monkeypatch.setattr("oodometer.shifts.image.filters._STRIP", 10_000_000)
+    monkeypatch.setattr("oodometer_lab.shifts.image.filters._STRIP", 10_000_000)
     np.testing.assert_array_equal(zoom_blurred(images, STEPS), whole)
     np.testing.assert_array_equal(find_image_shift("elastic_transform").apply(images, 4), pulled)
-    monkeypatch.setattr("oodometer.shifts.image.filters._LARGE", 10_000_000)
+    monkeypatch.setattr("oodometer_lab.shifts.image.filters._LARGE", 10_000_000)
     np.testing.assert_allclose(zoom_blurred(images, STEPS), whole, atol=1e-3)
 
 
@@ -80,7 +80,7 @@ PEAK = """
 import resource, sys
 import numpy as np
 import scipy.signal
-from oodometer.shifts import find_image_shift
+from oodometer_lab.shifts import find_image_shift
 shift = find_image_shift(sys.argv[1])
 shift.apply(np.full((1, 300, 300, 3), 90, np.uint8), 5)
 images = np.full((1, 512, 512, 3), 90, np.uint8)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from oodometer.errors import InputError, UsageError
-from oodometer.shifts.dialogue import InsufficientContext, ShortContext
-from oodometer.shifts.text import (
+from oodometer_lab.shifts.dialogue import InsufficientContext, ShortContext
+from oodometer_lab.shifts.text import (
     Casing,
     Dropped,
     ImportantWords,
@@ -24,7 +24,7 @@ from oodometer.shifts.text import (
     UnknownWords,
     Vocabulary,
 )
-from oodometer.shifts.text.words import exchanged, is_piece, plain_words, words_of
+from oodometer_lab.shifts.text.words import exchanged, is_piece, plain_words, words_of
 
 MEANINGS = {
     "big": ["great", "large", "grown-up", "mature", "bad", "prominent"],

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.shifts.text import KnownWords, ShiftedText, UnknownWords, Vocabulary
-from oodometer.shifts.text.wordnet import PARTS, WordNet, find_wordnet
-from oodometer.shifts.text.words import FUNCTION_WORDS, NUMBERS, is_piece, words_of
+from oodometer_lab.shifts.text import KnownWords, ShiftedText, UnknownWords, Vocabulary
+from oodometer_lab.shifts.text.wordnet import PARTS, WordNet, find_wordnet
+from oodometer_lab.shifts.text.words import FUNCTION_WORDS, NUMBERS, is_piece, words_of
 
 LICENCE = "  1 This software and database is being provided\n"
 
@@ -96,7 +96,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         assert "apt install wordnet-base" in str(refused.value)
     monkeypatch.delenv("OODOMETER_DATA", raising=False)
     monkeypatch.delenv("OODOMETER_WORDNET", raising=False)
-    monkeypatch.setattr("oodometer.shifts.text.wordnet._USUAL", ())
+    monkeypatch.setattr("oodometer_lab.shifts.text.wordnet._USUAL", ())
     with pytest.raises(InputError, match="none in the usual places"):
         find_wordnet()
 

@@ -15,15 +15,16 @@ import numpy as np
 import pytest
 
 import oodometer
+import oodometer_lab
 from oodometer import predict
-from oodometer.attributions import Lime, explain_in
-from oodometer.datasets import Dataset
-from oodometer.discriminators import collect
 from oodometer.errors import UsageError
-from oodometer.models.opening import SentModel, stamp_of
-from oodometer.rankings.explaining import name_of_answers
 from oodometer.store import read_predictions
 from oodometer.store.artifact_cache import content_of
+from oodometer_lab.attributions import Lime, explain_in
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.discriminators import collect
+from oodometer_lab.models.opening import SentModel, stamp_of
+from oodometer_lab.rankings.explaining import name_of_answers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "shifts"))
 from test_wordnet import write_wordnet
@@ -137,8 +138,8 @@ def test_predict_goes_on_where_only_the_time_is_another(
     os.utime(data, ns=(1, 1))
     batches: list[int] = []
     monkeypatch.setattr(
-        "oodometer.verbs.predict.ask_batch",
-        lambda *given, plain=oodometer.verbs.predict.ask_batch: (
+        "oodometer_lab.verbs.predict.ask_batch",
+        lambda *given, plain=oodometer_lab.verbs.predict.ask_batch: (
             batches.append(given[5]),
             plain(*given),
         )[1],
@@ -219,7 +220,7 @@ def same_files(one: Path, other: Path) -> None:
 def test_shift_text_begins_again(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oodometer.shifts.text import KnownWords
+    from oodometer_lab.shifts.text import KnownWords
 
     data, training, wordnet = (
         tmp_path / "a.jsonl",

@@ -17,24 +17,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.discriminators import ClassifierDiscriminator, Panel, RuleDiscriminator
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError, install_line
 from oodometer.intervals import clopper_pearson
 from oodometer.predictions import Predictions
 from oodometer.results import Interval
 from oodometer.store import open_predictions
-from oodometer.verbs.discriminate import judge_outputs, train_judges
-from oodometer.verbs.discriminate.folder import open_judges, revived
-from oodometer.verbs.discriminate.judged import metric_numbers, thresholds_sentence, vote_numbers
-from oodometer.verbs.discriminate.pairs import Pairs, _lacks, pairs_of, read_texts, split
-from oodometer.verbs.discriminate.training import stop_at_a_coin
-from oodometer.verbs.discriminate.worth import (
+from oodometer.verbs.opening import Opener
+from oodometer_lab.discriminators import ClassifierDiscriminator, Panel, RuleDiscriminator
+from oodometer_lab.verbs.discriminate import judge_outputs, train_judges
+from oodometer_lab.verbs.discriminate.folder import open_judges, revived
+from oodometer_lab.verbs.discriminate.judged import (
+    metric_numbers,
+    thresholds_sentence,
+    vote_numbers,
+)
+from oodometer_lab.verbs.discriminate.pairs import Pairs, _lacks, pairs_of, read_texts, split
+from oodometer_lab.verbs.discriminate.training import stop_at_a_coin
+from oodometer_lab.verbs.discriminate.worth import (
     holds_between,
     no_better_than_a_coin,
     outside,
     shortest,
 )
-from oodometer.verbs.opening import Opener
 
 TINY = {
     "hidden_size": 32,
@@ -146,7 +150,7 @@ def test_balance_draws_wrong_pairs_and_keeps_right_ones() -> None:
 
 
 def test_a_metric_takes_the_place_of_verdicts() -> None:
-    from oodometer.discriminators import token_f1
+    from oodometer_lab.discriminators import token_f1
 
     given = {
         "input": ["a", "b"],
@@ -644,8 +648,8 @@ def test_outputs_travel_straight_to_the_network(
 ) -> None:
     """From the command to the network the outputs pass at most 7 files and 5 returns."""
     import oodometer
-    from oodometer.cli import discriminate
     from oodometer.cli.main import main
+    from oodometer_lab.cli import discriminate
 
     judges = trained.folder
     if head == "mark":
@@ -820,7 +824,7 @@ def test_dev_inputs_that_were_learnt_are_told(torch: Any, tmp_path: Path) -> Non
 
 
 def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:
-    from oodometer.discriminators import token_f1
+    from oodometer_lab.discriminators import token_f1
 
     pairs = written(tmp_path / "early.jsonl", bracketed(300, 0))
     found = train_judges(pairs, tmp_path / "judges", metric="token-f1", **QUICK)
@@ -933,7 +937,7 @@ def test_a_stopped_training_goes_on_when_asked(
 ) -> None:
     pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
     monkeypatch.setattr(
-        "oodometer.verbs.discriminate.training.POOR", 1.01
+        "oodometer_lab.verbs.discriminate.training.POOR", 1.01
     )  # no judge is good enough
     rows = bracketed(80, 0)
     short: dict[str, Any] = {"judges": 2, "config": TINY, "epochs": 1}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
-from oodometer.discriminators import Panel, RuleDiscriminator
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.discriminate import judge_outputs, judging, train_judges
+from oodometer_lab.discriminators import Panel, RuleDiscriminator
+from oodometer_lab.verbs.discriminate import judge_outputs, judging, train_judges
 
 
 class Graded(RuleDiscriminator):

@@ -13,7 +13,7 @@ from oodometer import Predictions
 from oodometer.errors import InputError, UsageError
 from oodometer.intervals import clopper_pearson
 from oodometer.store import as_source
-from oodometer.verbs.discriminate.judged import pseudo_labels
+from oodometer_lab.verbs.discriminate.judged import pseudo_labels
 
 ROWS = 500
 RNG = np.random.default_rng(0)

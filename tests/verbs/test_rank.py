@@ -13,10 +13,10 @@ import pytest
 
 import oodometer
 from oodometer.errors import InputError, UsageError
-from oodometer.models.base import Answers, Classifier
 from oodometer.rankings import model_accuracies
 from oodometer.rankings.outcome import beliefs_of
 from oodometer.reports.charts.by_category import best_chances
+from oodometer_lab.models.base import Answers, Classifier
 
 
 class Words(Classifier):

@@ -16,14 +16,14 @@ import pytest
 
 import oodometer
 from oodometer.cli import main
-from oodometer.datasets import Dataset, Table
 from oodometer.errors import UsageError
-from oodometer.models.opening import SentModel
 from oodometer.predictions import Predictions
-from oodometer.rankings.explaining import name_of_answers
 from oodometer.runs import Lock, read_manifest
 from oodometer.store import write_predictions
 from oodometer.verbs.history import runs
+from oodometer_lab.datasets import Dataset, Table
+from oodometer_lab.models.opening import SentModel
+from oodometer_lab.rankings.explaining import name_of_answers
 
 # Functions whose answers have no short decimals; each call is noted, and one of them may end the process.
 MODEL = """
@@ -332,7 +332,7 @@ def test_gradients_of_encoders_are_kept_batch_by_batch(
 ) -> None:
     """Of networks, with threads: some parts kept, some made anew, to the last bit what one run makes."""
     pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
-    from oodometer.models import Encoder
+    from oodometer_lab.models import Encoder
 
     for seed in (1, 2):
         transformers.set_seed(seed)

@@ -16,9 +16,9 @@ import pytest
 
 from oodometer.cli import main
 from oodometer.errors import UsageError
-from oodometer.recipes import RECIPES
 from oodometer.runs import JOB, LOCK, MANIFEST, Kept, Lock, is_locked, read_manifest, running
 from oodometer.verbs.history import Run, runs
+from oodometer_lab.recipes import RECIPES
 
 MODEL = """
 import os, signal
@@ -47,9 +47,9 @@ import oodometer
 """
 TOY = """
 import importlib.util
-from oodometer.recipes import RECIPES, reproduce
-spec = importlib.util.spec_from_file_location("oodometer.recipes.toy", "TOY/__init__.py")
-sys.modules["oodometer.recipes.toy"] = module = importlib.util.module_from_spec(spec)
+from oodometer_lab.recipes import RECIPES, reproduce
+spec = importlib.util.spec_from_file_location("oodometer_lab.recipes.toy", "TOY/__init__.py")
+sys.modules["oodometer_lab.recipes.toy"] = module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 RECIPES["toy"] = "toy"
 reproduce("toy", out="out", report=fatal)
@@ -59,7 +59,7 @@ SHIFT_TEXT = (
 )
 SHIFT_IMAGE = 'oodometer.shift("images", kind=["fog", "brightness", "contrast"], severity=2, out="out", progress=fatal)'
 TRAIN = """
-from oodometer.verbs.discriminate import train_judges
+from oodometer_lab.verbs.discriminate import train_judges
 train_judges("pairs.jsonl", "out", judges=2, epochs=1, device="cpu",
     config={"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16},
     all_judges=True, progress=fatal)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import oodometer
-from oodometer.datasets.dialogues import replies
 from oodometer.errors import InputError
-from oodometer.models import Ensemble, MonteCarloDropout, ResponseRanker, TemperatureScaling
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.datasets.dialogues import replies
+from oodometer_lab.models import Ensemble, MonteCarloDropout, ResponseRanker, TemperatureScaling
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SHAPE = {
     "hidden_size": 16,

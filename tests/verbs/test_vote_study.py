@@ -14,7 +14,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer.estimators import max_prob_oracle
 from oodometer.metrics.votes import absolute, paired_gap
 from oodometer.store import write_predictions
-from oodometer.verbs.discriminate.vote_study import VoteStudy, vote_study
+from oodometer_lab.verbs.discriminate.vote_study import VoteStudy, vote_study
 
 
 def outputs(rows: int, accuracy: float, seed: int, **more: Any) -> Predictions:

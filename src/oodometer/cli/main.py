@@ -8,6 +8,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -17,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from .. import plugins
 from ..errors import OodometerError, UsageError, near_names, without_passwords
 from ..options import typed
 from ..registry import tracebacks_on
@@ -66,13 +68,24 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for name in ("accuracy", "models", "discriminate", "showing"):  # each file registers its commands
+for name in ("accuracy", "rank", "read", "showing"):  # each file registers its commands
     import_module(f".{name}", __package__)
+
+
+def _plug_in(word: str) -> None:
+    """Register the commands of other packages: that of this word, of no word of ours all that are here."""
+    if word in (command.name for command in app.registered_commands):
+        return
+    plugged = plugins.plugged("commands")
+    for name in (word,) if word in plugged else plugged:
+        with nullcontext() if word in plugged else suppress(UsageError):
+            plugins.load("commands", name, f"oodometer {name}")
 
 
 @cache
 def _parser(word: str) -> Any:
     """The parser of the command that this word names, else of all commands: to read the hints of all takes a while."""
+    _plug_in(word)
     narrow = copy(app)
     narrow.registered_commands = [
         command for command in app.registered_commands if command.name == word

@@ -1,4 +1,4 @@
-"""Commands that show what is there: history, report, methods, cite and demo; and reproduce: a paper again."""
+"""Commands that show what is there: history, report, methods, cite and demo."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import MissingExtraError, UsageError, near_names, visible
+from ..errors import MissingExtraError, UsageError, near_names
 from ..options import Options, argument, one_of, option
 from ..outputs import terminal
 from ..results import percent
-from ..verbs.options import CiteOptions, DemoOptions, HistoryOptions, ReproduceOptions
+from ..verbs.options import CiteOptions, DemoOptions, HistoryOptions
 from . import output, samples
 from .commands import Written, command
 
@@ -249,33 +249,3 @@ def demo(given: dict[str, Any], to: Written) -> None:
         output.say(f"no report: {error}")
         return
     output.say(f"report: {out / 'report.html'}")
-
-
-@command(ReproduceOptions, written=("json",), kept=True)
-def reproduce(given: dict[str, Any], to: Written) -> None:
-    """Reproduce a paper, and set our numbers beside its own."""
-    from ..recipes import reproduce as run
-
-    with output.progress_bar("starting") as bar:
-        last = ""
-
-        def report(what: str, share: float) -> None:
-            nonlocal last
-            if (
-                bar is None and what != last and not output.quiet()
-            ):  # nobody watches: a line for each step
-                output.say(f"{share:4.0%}  {visible(what)}", error=True)
-            elif bar is not None and what != last:
-                bar.phase(visible(what))  # type: ignore[attr-defined]
-            if bar is not None:
-                bar(round(1000 * share), 1000)
-            last = what
-
-        result = run(**given, report=report)
-    if to.deliver(replace(result, argv=output.command_line()).to_dict()):
-        output.say(*result.words.splitlines())
-        done = [step for step in result.steps if not step.kept]
-        output.say(
-            f"{len(done)} steps done in {sum(step.seconds for step in done):.0f} s, {len(result.steps) - len(done)} "
-            f"reused from an earlier run; files in {result.folder}"
-        )

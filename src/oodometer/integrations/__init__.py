@@ -173,9 +173,9 @@ def _page(result: Any, mapping: Mapping[str, Any], page: bool | None) -> str | N
     if page is False:
         return None
     from ..reports import check_report_libraries, render
-    from ..reports.sections import SECTIONS
+    from ..reports.sections import section_of
 
-    if mapping.get("command") not in SECTIONS:
+    if section_of(mapping.get("command")) is None:
         return None
     try:
         check_report_libraries()

@@ -114,9 +114,9 @@ def _content(form: str, result: Any, mapping: Mapping[str, Any], what: str | Non
 def _page(result: Any, mapping: Mapping[str, Any]) -> str:
     """The page of the result, or its card where the command has none."""
     from ..reports import render
-    from ..reports.sections import SECTIONS
+    from ..reports.sections import section_of
 
-    if mapping.get("command") in SECTIONS:
+    if section_of(mapping.get("command")) is not None:
         return render(mapping, result)
     from .notebook import page_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import MissingExtraError, UsageError
-from ..reports.sections import SECTIONS
+from ..reports.sections import section_of
 from .frames import table_of
 
 _FIRST = ("chunks", "slices")  # where the result has parts, people ask about those
@@ -15,7 +15,7 @@ _WIDTH = 640  # pixels; the page's charts follow its width
 def chart_of(result: Any, name: str | None = None) -> Any:
     """The chart of this name, by default the first of a result; see `Shown.plot`."""
     mapping = result.to_dict()
-    section = SECTIONS.get(mapping.get("command"))
+    section = section_of(mapping.get("command"))
     charts = (
         {}
         if section is None

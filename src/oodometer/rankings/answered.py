@@ -12,7 +12,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..inference.clusters import cluster_keys
-from ..models.base import Classifier
 from ..predictions import Predictions
 
 CHOSEN = "chosen"
@@ -27,12 +26,12 @@ class Answered:
 
     records : one a model, rows and classes in one order, without labels. labels : positions among the classes, int64,
     shape (labelled row,). ids : names of all rows. modality : "predictions" where only answers are known. inputs :
-    texts or pairs of all rows, empty for others, which stood in ``columns``. classifiers : the live models. truncated :
-    name -> inputs that were cut. left_out : reason -> rows that were not used. references : labelled predictions on
-    known ground, one a model. id_column : None where rows have no ids; numbered : these are whole numbers. chosen :
-    which labelled rows were chosen, not drawn at random, bool, shape (labelled row,), None for none: they may decide
-    between models, and no accuracy is computed from them. clusters : keys of the labelled rows that depend on each
-    other, uint64, shape (labelled row,), None where no rows do, by the ``cluster_column``.
+    texts or pairs of all rows, empty for others, which stood in ``columns``. truncated : name -> inputs that were cut.
+    left_out : reason -> rows that were not used. references : labelled predictions on known ground, one a model.
+    id_column : None where rows have no ids; numbered : these are whole numbers. chosen : which labelled rows were
+    chosen, not drawn at random, bool, shape (labelled row,), None for none: they may decide between models, and no
+    accuracy is computed from them. clusters : keys of the labelled rows that depend on each other, uint64, shape
+    (labelled row,), None where no rows do, by the ``cluster_column``.
     """
 
     names: tuple[str, ...]
@@ -43,7 +42,6 @@ class Answered:
     modality: str
     inputs: tuple[Any, ...] = ()
     columns: tuple[str, ...] = ()
-    classifiers: tuple[Classifier, ...] = ()
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     references: tuple[Predictions, ...] = ()

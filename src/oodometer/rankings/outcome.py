@@ -23,7 +23,7 @@ from ..version import __version__
 from .accuracies import ASSUMES, MOST_CLASSES, class_posterior, intervals_of
 from .answered import CHOSEN, Answered, shown
 from .came_true import as_came_true, group_of, packaged
-from .explaining import Explained
+from .explained import Explained
 from .pool import AGAINST, PoolEvidence, labels_on_agreement, pool_evidence
 from .posterior import (
     Posterior,
@@ -358,7 +358,7 @@ def outcome_of(
         p_best_as_it_came=beliefs.as_said,
         public=_public(suite, beliefs, bool(suggested)),
         suggested=suggested,
-        examples=() if explained is None else explained.examples(suite),
+        examples=() if explained is None else explained.examples,
         attribution=None if explained is None else explained.method,
         skipped=tuple(skipped),
         notes=((f"{counted(bare, 'example')} without a word: not explained",) if bare else ()),

@@ -42,7 +42,7 @@ from .numbers import (
     short,
 )
 from .pdf import pdf_of
-from .sections import SECTIONS, VIEWS, first_screen, next_step
+from .sections import commands_with, first_screen, next_step, section_of, view_of
 
 
 @cache
@@ -173,21 +173,16 @@ def render(result: Mapping[str, Any], record: Found | None = None) -> str:
 
     ``record`` is that of the result, whose view is shown; by default that of the mapping.
     """
-    command = result.get("command")
-    if command not in SECTIONS:
+    command = str(result.get("command"))
+    section, made_view = section_of(command), view_of(command)
+    if section is None:
         remedy = "pass the mapping that --json writes"
         raise UsageError(
-            f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; {remedy}"
+            f"expected a result of {', '.join(commands_with('sections'))}, got command {result.get('command')!r}; {remedy}"
         )
     check_report_libraries()
-    drawn, words = SECTIONS[command](result)
-    view = (
-        None
-        if command not in VIEWS
-        else VIEWS[command](result)
-        if record is None
-        else record.view()
-    )
+    drawn, words = section(result)
+    view = None if made_view is None else made_view(result) if record is None else record.view()
     figures = {figure.name: figure for figure in drawn if figure is not None}
     argv = result.get("argv")
     line = (

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InputError, OodometerError, UsageError
 from ..options import checked
 from ..results.view import Maker, Named, Shown, View
-from .sections import VIEWS
+from .sections import commands_with, view_of
 
 _HOLDS = {
     "audit": ("headline", "intervals"),
@@ -41,7 +41,9 @@ class SavedResult(Shown, Named[Any]):
 
     def view(self) -> View:
         """What it says; see `Shown`."""
-        return VIEWS[self.told["command"]](self.told)
+        made = view_of(self.told["command"])
+        assert made is not None  # `load_result` has looked
+        return made(self.told)
 
     def frames(self) -> dict[str, Maker]:
         """Refused: raises `UsageError`."""
@@ -78,10 +80,13 @@ def load_result(path: str | os.PathLike[str]) -> SavedResult:
         )
         raise InputError("the JSON of a result", got=got, file=name, remedy=remedy) from None
     command = result.get("command") if isinstance(result, dict) else None
-    if not isinstance(command, str) or command not in VIEWS:
+    if not isinstance(command, str) or view_of(command) is None:
         got = "no command" if command is None else f"one of {command!r}"
         raise InputError(
-            f"a result of {', '.join(sorted(VIEWS))}", got=got, file=name, remedy=remedy
+            f"a result of {', '.join(sorted(commands_with('views')))}",
+            got=got,
+            file=name,
+            remedy=remedy,
         )
     lacking = [key for key in _HOLDS.get(command, ()) if key not in result]
     if lacking and "files" not in result:

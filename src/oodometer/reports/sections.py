@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from .. import plugins
 from ..audits.judges_result import judges_view
 from ..audits.result import audit_view
 from ..errors import UsageError
@@ -21,11 +23,8 @@ from ..results.evaluation import evaluation_view, votes_grids
 from ..results.history import history_view, job_view
 from ..results.prediction import prediction_view
 from ..results.ranking import ranking_view
-from ..results.shifting import shifting_view
-from ..results.stressing import stress_view
 from ..results.values import counted
 from ..results.view import View, interval_of
-from ..verbs.discriminate.judged import judged_view, trained_view
 from ..verbs.options import AuditOptions, EstimateOptions
 from .charts import by_category, curves, models, over_time
 from .charts.base import WORDS, Figure, Result
@@ -623,18 +622,7 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     }
 
 
-# ------------------------------------------------------------------------------------------ stress, rank
-
-
-def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
-    """Curves for each kind of shift."""
-    kinds = [dict(curve) for curve in (result.get("models") or [{}])[0].get("curves") or []]
-    drawn = [curves.stress_curves(result, at) for at in range(len(kinds))]
-    pages = [
-        {**kind, "figures": [item.name for item in some]}
-        for kind, some in zip(kinds, drawn, strict=True)
-    ]
-    return [item for some in drawn for item in some], {"stress_kinds": pages}
+# ------------------------------------------------------------------------------------------ rank
 
 
 MOST_EXAMPLES = 20
@@ -799,7 +787,7 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     section.__name__: section
-    for section in (estimate, evaluate, demo, backtest, audit, compare, stress, rank, history)
+    for section in (estimate, evaluate, demo, backtest, audit, compare, rank, history)
 }
 """Charts and names for the template, by command."""
 
@@ -809,14 +797,33 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "compare": comparison_view,
     "demo": lambda result: estimation_view(result.get("estimate") or {}),
     "diagnose": diagnosis_view,
-    "discriminate predict": judged_view,
-    "discriminate train": trained_view,
     "estimate": estimation_view,
     "evaluate": evaluation_view,
     "history": history_view,
     "predict": prediction_view,
     "rank": ranking_view,
-    **dict.fromkeys(("shift image", "shift text", "shift dialogue"), shifting_view),
-    "stress": stress_view,
 }
 """What each result says, from the mapping that JSON holds."""
+
+
+def section_of(command: Any) -> Callable[[Result], tuple[Drawn, dict[str, Any]]] | None:
+    """The section of a command, of the core or of what is plugged in; None where it has none."""
+    return SECTIONS.get(command) or _plugged("sections").get(command)
+
+
+def view_of(command: Any) -> Callable[[Result], View] | None:
+    """The view of a command, of the core or of what is plugged in; None where it has none."""
+    return VIEWS.get(command) or _plugged("views").get(command)
+
+
+def commands_with(part: str) -> tuple[str, ...]:
+    """The commands that have ``sections`` or ``views``."""
+    return *(SECTIONS if part == "sections" else VIEWS), *_plugged(part)
+
+
+def _plugged(part: str) -> Mapping[str, Any]:
+    """What other packages bring, none where none is here."""
+    with suppress(UsageError):
+        found: Mapping[str, Any] = plugins.load("parts", part)
+        return found
+    return {}

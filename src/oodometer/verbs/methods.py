@@ -10,9 +10,7 @@ from ..errors import UsageError, near_names
 from ..estimators import Estimator
 from ..options import checked, one_of, verb
 from ..predictions import Predictions
-from ..registry import METHOD_KINDS, MethodKind, find, named, names
-from ..shifts import ImageShift, TextShift
-from ..shifts.text.synonyms import SynonymShift
+from ..registry import METHOD_KINDS, MethodKind, find, kinds, named, names
 from .options import CiteOptions
 
 # What is our own, and whose results it is built on.
@@ -64,11 +62,8 @@ def _needs(cls: Any, what: MethodKind) -> str:
     if what == "simulation":  # it is asked, and names no fields by itself
         why = cls().why_not(Predictions.from_classes([0, 0]))
         return (why or "").removeprefix("needs ")
-    if what == "shift" and issubclass(cls, TextShift):
-        more = ", the training texts, WordNet" if issubclass(cls, SynonymShift) else ""
-        return ("dialogues" if cls.for_dialogues else "texts") + more
     if what == "shift":
-        return "images" if issubclass(cls, ImageShift) else ""
+        return str(cls.reads())
     if what == "engine":
         return str(cls.requires)
     if cls.__name__ == "Threshold":
@@ -87,7 +82,7 @@ def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
     '`features`, `probabilities` or `confidence` that vary'
     """
     out = []
-    for what in METHOD_KINDS if kind is None else (kind,):
+    for what in kinds() if kind is None else (kind,):
         for name in names(what):
             cls = find(what, name)
             out.append(

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..options import CHECKS, Options, argument, check_of, need, option, texts
+from ..options import CHECKS, Options, argument, check_of, need, one_of, option, texts
 
 if TYPE_CHECKING:
     from ..engines import Engine
     from ..headline.natural_shifts import NaturalShifts
     from ..results.backtest import Backtest
 
-_ROWS, _WHAT, _ALARMS, _RUN = (
+_ROWS, _WHAT, _ALARMS, _RUN, _MODEL = (
     "Rows and columns",
     "What is worked out",
     "Alarms and past runs",
     "Where it runs",
+    "Model",
 )
 
 
@@ -962,49 +963,6 @@ class DiagnoseOptions(Pair, Where, Clock, Reading, Features, Running):
     )
 
 
-class ReproduceOptions(Options):
-    """What `reproduce` is asked."""
-
-    paper: str = argument(kw_only=False, help="Name of the paper, such as selective-answering.")
-    scale: str = option(
-        default="small",
-        help="small (two cores, half an hour a task), tiny (a look in five minutes) or paper (a GPU, its models).",
-    )
-    out: str | Path | None = option(
-        default=None,
-        path="folder",
-        metavar="FOLDER",
-        help="Folder for all files; by default reproduce/PAPER-SCALE.",
-    )
-    only: Sequence[str] = option(
-        default=(),
-        help="Only this model; may be repeated.",
-        doc="Names of the models to work on, by default all.",
-    )
-    tasks: Sequence[str] = option(
-        default=(),
-        flag="--task",
-        help="Only this task of a paper that has tasks, such as cogs; may be repeated.",
-    )
-    engine: str | Engine | None = option(
-        default=None,
-        help="Where steps run as tasks of one thread each: processes, ray or spark, with an address ray:HOST:PORT, "
-        "spark:spark://HOST:PORT; local: here, one after another. All workers must see the folder. By default no "
-        "tasks: processes of this machine.",
-    )
-    workers: int | None = option(
-        default=None,
-        help="Processes that do steps side by side, for a paper whose steps can be, or tasks at a time; by default one "
-        "for each core.",
-    )
-    report: Callable[[str, float], None] | None = option(
-        default=None,
-        flag="",
-        check=check_of("report", "Report"),
-        help="Called with what is being done and the share of the work that is behind.",
-    )
-
-
 class DemoOptions(Watched):
     """What `demo` is asked."""
 
@@ -1022,3 +980,200 @@ class CiteOptions(Options):
     """What `cite` is asked."""
 
     method: str = argument(kw_only=False, help="A method, or a BibTeX key.")
+
+
+class ReadOptions(Renaming):
+    """What `read_log` is asked."""
+
+    logs: Any = argument(
+        kw_only=False,
+        path="read",
+        metavar="PATH",
+        help="A log of an evaluation (lm-evaluation-harness, inspect, HELM, lighteval, OpenCompass, ...), a folder of "
+        "logs, or a table of results.",
+        doc="A log of an evaluation: lm-evaluation-harness (``samples_*.jsonl``), inspect (``.eval``, ``.json``), the "
+        "folder of a HELM run, lighteval's details, OpenCompass' predictions or results, AlpacaEval's annotations, "
+        "simple-evals' results, SQuAD-like predictions, uqlm's results, a chat; or several logs, or a folder of them. "
+        "Or a table of results: a predictions file, or one with columns of your own.",
+    )
+    out: str | Path | None = option(
+        default=None,
+        path="written",
+        metavar="FILE",
+        help="Write the predictions to this file; FOLDER/: a file for each task.",
+        doc="The predictions file to write, or a folder (or a name that ends in a slash) for a file a task; None keeps "
+        "the record in memory (``result.record``).",
+    )
+    metric: str | Sequence[str] | None = option(
+        default=None,
+        many=True,
+        help="The metric instead of the main one: "
+        "NAME, NAME:FILTER, or TASK=NAME for one task; f1>=0.5 counts as right from 0.5 on; may be repeated.",
+    )
+    filter: str | None = option(
+        default=None, help="Of lm-evaluation-harness: the filter instead of the first one."
+    )
+    keep_input: bool = option(default=False, help="Keep the prompts as input.")
+
+
+class Tasks(Watched):
+    """Tasks of one thread."""
+
+    engine: str | Engine | None = option(
+        default=None,
+        group=_RUN,
+        rare=True,
+        help="Where tasks of one thread each run: processes, ray or spark, with an address ray:HOST:PORT, "
+        "spark:spark://HOST:PORT; local: here, one after another. By default no tasks: here, with all threads.",
+        doc='Where tasks of one thread run: "processes", "ray", "spark", or an `Engine`. Models and data are then '
+        "named by their paths, which machines of a cluster must see. By default no tasks: all in this process, with "
+        "its threads; the result is the same.",
+    )
+    workers: int | None = option(
+        default=None,
+        group=_RUN,
+        rare=True,
+        help="Tasks at a time, in processes if no engine is named; by default one for each core, on a GPU one.",
+    )
+
+
+class Typed(Options):
+    """What was typed."""
+
+    argv: str | None = option(default=None, flag="", help="A command line to note in the result.")
+
+
+class Device(Options):
+    """What networks run on."""
+
+    device: str | None = option(
+        default=None,
+        group=_MODEL,
+        rare=True,
+        help="cpu or cuda; by default a GPU where one is there.",
+    )
+
+
+class Models(Device):
+    """How models from outside are opened."""
+
+    gives: str | None = option(
+        default=None,
+        group=_MODEL,
+        check=one_of("logits", "probabilities"),
+        rare=True,
+        help="What a model from outside gives: logits or probabilities.",
+    )
+    classes: Sequence[int | str] | None = option(
+        default=None,
+        group=_MODEL,
+        many=False,
+        parse=parse_classes,
+        rare=True,
+        help="Class names in the order of the probabilities: a,b,c.",
+    )
+
+    @property
+    def of_models(self) -> dict[str, Any]:
+        """What `open_classifier` takes."""
+        named = {name: getattr(self, name) for name in ("gives", "max_length", "device")}
+        return named | {"classes": None if self.classes is None else tuple(self.classes)}
+
+
+class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
+    """What `rank` is asked."""
+
+    rarely = frozenset(("mapping", "positive"))
+
+    models: Any = argument(
+        kw_only=False,
+        path="read",
+        metavar="MODEL...",
+        many=True,
+        help="Two models or more: what `predict` takes, or predictions files of all of them; NAME=MODEL names one.",
+        doc="Two or more, a list or name -> model; texts may be ``NAME=MODEL``. Live models: what `predict` takes. Or "
+        "all of them as predictions files, frames or records with a column ``id``: rows are matched by it, never by "
+        "position.",
+    )
+    examples: Any = option(
+        default=None,
+        path="read",
+        metavar="FILE",
+        help="A few labelled rows of the data in question, drawn at random; of predictions files the labels by id, "
+        "by default their own. Without any label the rows without labels decide alone.",
+        doc="A few labelled rows, drawn at random from the data in question; what `predict` takes as data. Rows "
+        "without a label join the pool. For predictions files: ids and labels; by default the files' own labels. "
+        "Without any label agreement and the reference decide alone.",
+    )
+    unlabelled: Any = option(
+        default=None,
+        path="read",
+        metavar="FILE",
+        help="More rows of the same data, without labels: the pool.",
+        doc="The pool, of live models: more rows of the same data; labels in it are not read. Predictions files "
+        "hold it.",
+    )
+    reference: Any = option(
+        default=None,
+        path="read",
+        metavar="FILE",
+        many=True,
+        parse=lambda files: files[0] if len(files) == 1 else files,
+        help="Labelled rows of known ground, for estimates without labels; of predictions files one a model, in their "
+        "order.",
+    )
+    factors: Sequence[str] = option(
+        default=(),
+        flag="--factor",
+        help="A factor over attributions, such as max-diff; may be repeated. By default those that fit.",
+    )
+    attribution: str | None = option(
+        default=None,
+        help="lime, kernel-shap or token-ig: explain the labelled texts, for the table and the page; lime for factors.",
+        doc='"lime", "kernel-shap" or "token-ig", with all factors that fit unless some are named. Nothing is '
+        "explained unless factors or an attribution are named; it takes many questions of each model.",
+    )
+    samples: int | None = option(
+        default=None, rare=True, help="Texts that are asked for one attribution, or its steps."
+    )
+    normalize: str = option(
+        default="none",
+        flag="",
+        check=one_of("none", "l1", "l2", "max"),
+        help='Attributions of an example: "none", "l1", "l2" or "max".',
+    )
+    explain: int = option(
+        default=50, flag="", help="Explain at most so many of the examples, drawn by the seed."
+    )
+    suggest: int = option(
+        default=0, help="Name so many rows of the pool that are best labelled next."
+    )
+    inputs: str | Sequence[str] | None = option(
+        default=None,
+        flag="--input",
+        help="Column that the models read; twice for pairs of texts, again for a table.",
+    )
+    label: str | None = option(
+        default=None, rare=True, help="Column of the truth; by default label."
+    )
+    id: str | None = option(
+        default=None,
+        flag="--id --key",
+        rare=True,
+        help="Column that names the rows; by default id.",
+    )
+    max_length: int | None = option(
+        default=None, rare=True, help="Tokens of a text that are read, at most."
+    )
+    run_folder: str | Path | None = option(
+        default=None,
+        group=_RUN,
+        path="folder",
+        metavar="FOLDER",
+        help="Keep answers and attributions here as they come: a run that was killed goes on.",
+        doc="A folder that keeps what each model answers, in calls of 4,096 rows, and attributions as groups of texts "
+        "are explained: a run that was killed goes on, and gives what an undisturbed one gives, to the last bit, with "
+        "or without the folder. Of live models, and files, that have a path. What is kept counts as long as files and "
+        "options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.",
+    )
+    seed: int = option(default=0, rare=True, help="Seed of draws, attributions and bootstraps.")

@@ -7,27 +7,22 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..engines import Engine, task_engine
+from .. import plugins
+from ..engines import task_engine
 from ..errors import UsageError
-from ..models.base import Progress
 from ..options import verb
-from ..passes.run_folder import run_folder as in_run_folder
 from ..persistence import ENDING
 from ..predictions import Predictions
-from ..rankings.answered import CHOSEN, shown
-from ..rankings.explaining import Means, explain_suite
+from ..rankings.answered import CHOSEN, Answered, shown
 from ..rankings.outcome import outcome_of
 from ..results.ranking import FewShotRanking
-from ..runs import places_of_run, places_said
 from ..store import Source, write_result
+from .named_models import named_models, said_model, twice_named
 from .opening import renamings
-from .predict import named_models, said_model, sent_models, twice_named
 from .rank_files import match_files
-from .rank_models import ask_models
 from .rank_options import Asked, repeated
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
@@ -101,9 +96,6 @@ def _row_to_label(ranking: FewShotRanking, name: str, text: Any) -> dict[str, An
     return row | {ranking.label_column: "", CHOSEN: "by disagreement"}
 
 
-_ASKING, _WHOLE = 100, 1000  # of the progress, where attributions are made
-
-
 @verb(Asked)
 def rank(options: Asked) -> FewShotRanking:
     """Rank models by a few labelled rows of the data in question, or none, and a pool of rows without labels.
@@ -122,31 +114,31 @@ def rank(options: Asked) -> FewShotRanking:
     >>> found.models, round(found.pairs[0].p_a_better, 3), found.ranking[0].right
     (('loud', 'deaf'), 0.91, 4)
     """
-    engine = task_engine(options.engine, options.workers)
+    task_engine(options.engine, options.workers)
     # says what is wrong with them before a model is opened
     renamings(options.mapping, options.positive)
     named = named_models(options.models)
     _check_models(named)
-    models, live = [model for _, model in named], not are_files(named)
-    about = {}
+    if are_files(named):
+        suite, explained, why = _suite_of_files(named, options), None, ""
+    else:
+        suite, explained, why = plugins.load("parts", "ask_models", "a live model")(named, options)
+    data = {name: _said_data(getattr(options, name)) for name in _DATA}
+    return outcome_of(suite, explained, why, options, data, options.argv)
+
+
+def _suite_of_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
+    """The answers that predictions files hold; `UsageError` for what only live models can be asked for."""
     if options.run_folder is not None:
-        about = _about_run(models, options, live)
-    means = _means(models, options, engine) if live else Means()
-    progress = options.progress
-    with in_run_folder(options.run_folder, about) as folder:
-        means = replace(means, folder=folder)
-        if live:
-            asking = _part(progress, 0, _ASKING) if options.explained else progress
-            suite = ask_models(named, options, means, asking)
-        else:
-            suite = match_files(named, options)
-        suite.check()
-        explained, why = None, ""
-        if options.explained:
-            explaining = _part(progress, _ASKING, _WHOLE)
-            explained, why = explain_suite(suite, options, explaining, means)
-        data = {name: _said_data(getattr(options, name)) for name in _DATA}
-        return outcome_of(suite, explained, why, options, data, options.argv)
+        text = "a run folder keeps what live models answer, and these are predictions files: no model is asked"
+        raise UsageError(f"{text}; leave --run-folder out")
+    suite = match_files(models, options)
+    suite.check()
+    if options.explained:
+        raise UsageError(
+            "predictions files hold answers and no models: attributions and factors need live models"
+        )
+    return suite
 
 
 def _check_models(named: Sequence[tuple[str, Any]]) -> None:
@@ -165,36 +157,6 @@ def _check_models(named: Sequence[tuple[str, Any]]) -> None:
     alike = repeated([name for name, _ in named])
     if alike is not None:
         raise UsageError(f"two models have the name {alike}; give each its own, NAME=MODEL")
-
-
-def _about_run(models: Sequence[Any], options: Asked, live: bool) -> dict[str, str]:
-    """What a run folder is of; `UsageError` for predictions files, of which nothing needs to be kept."""
-    if not live:
-        text = "a run folder keeps what live models answer, and these are predictions files: no model is asked"
-        raise UsageError(f"{text}; leave --run-folder out")
-    about = {"verb": "rank", **places_of_run(models=models)}
-    for name in _DATA:
-        value = getattr(options, name)
-        if value is not None:
-            about |= places_of_run(**{name: value})
-    return about | places_said(models=models)  # a model may be a name of a hub or of a module
-
-
-def _means(models: Sequence[Any], options: Asked, engine: Engine | None) -> Means:
-    """How live models are asked; an engine knows whether one of them runs on a GPU."""
-    if engine is None and options.run_folder is None:
-        return Means()
-    sent = sent_models(models, options.of_models)
-    if engine is not None and any(model.on_gpu_here for model in sent):
-        engine = task_engine(options.engine, options.workers, gpu=True)
-    return Means(sent, engine)
-
-
-def _part(progress: Progress | None, start: int, stop: int) -> Progress | None:
-    """Progress of a part as one of the whole."""
-    if progress is None:
-        return None
-    return lambda done, total: progress(start + (stop - start) * done // max(total, 1), _WHOLE)
 
 
 def _said_data(value: Any) -> str | None:

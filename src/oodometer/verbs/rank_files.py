@@ -10,17 +10,17 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ..arrays import Array
+from ..classes import matched
 from ..errors import InputError, UsageError
 from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
-from ..models.base import matched
 from ..predictions import Predictions
 from ..rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
 from ..store import Axes, Source
 from ..store.cells import key_array, key_cells
 from ..store.columns import Kind
 from ..store.source import RawTable, open_table
+from .named_models import said_model
 from .opening import Opener, renamings
-from .predict import said_model
 from .rank_options import Asked, check_classes, check_filled, no_clusters
 
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
@@ -41,7 +41,7 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     as epochs of a question, are joined by their column `epoch`, else in their order.
     """
     references = _references(options, len(models))
-    key, label = options.columns.id or "id", options.columns.label or "label"
+    key, label = options.id or "id", options.label or "label"
     mapping = _renamings(options)
     table = None
     if options.examples is not None:
@@ -82,8 +82,8 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
 def _renamings(options: Asked) -> dict[str, str]:
     """Columns to rename, theirs -> ours, with that of the truth where the files hold it."""
     mapping = dict(renamings(options.mapping, options.positive) or {})
-    if options.examples is None and options.columns.label not in (None, "label"):
-        mapping[str(options.columns.label)] = "label"
+    if options.examples is None and options.label not in (None, "label"):
+        mapping[str(options.label)] = "label"
     return mapping
 
 
@@ -108,7 +108,7 @@ def _references(options: Asked, models: int) -> Sequence[Any]:
             "the pool of predictions files is their rows without a label; leave --unlabelled out"
         )
     for what, value in (
-        ("--input", options.columns.inputs or None),
+        ("--input", options.inputs or None),
         ("--gives", options.gives),
         ("--max-length", options.max_length),
         ("--device", options.device),
@@ -364,7 +364,7 @@ def _labels_of_examples(
     """The labels of ``examples`` in the order of ``ids``."""
     file = table.file or table.name
     key = _column(table, key, options, f"rename that of this file with --map theirs={key}")
-    label = _column(table, options.columns.label or "label", options, "name it with --label")
+    label = _column(table, options.label or "label", options, "name it with --label")
     tells = CHOSEN in table.columns and CHOSEN not in (key, label)
     examples = _read_examples(table, record, key, label, tells)
     if not examples.ids:

@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..datasets.reading import Columns
 from ..errors import InputError, UsageError
 from ..rankings.answered import shown
 from ..registry import find
-from .model_options import RankOptions
-from .predict import as_names
+from .options import RankOptions
 
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _LEAST = (("samples", 2), ("explain", 1), ("suggest", 0), ("max_length", 2))
@@ -55,11 +53,6 @@ class Asked(RankOptions):
                 raise UsageError(
                     f"{what}, and none was asked for; name one with --attribution or --factor"
                 )
-
-    @property
-    def columns(self) -> Columns:
-        """Where inputs, labels and ids stand."""
-        return Columns(as_names(self.inputs), self.label, self.id)
 
     @property
     def explained(self) -> bool:

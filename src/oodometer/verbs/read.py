@@ -18,7 +18,7 @@ from ..store import refuse_clashes, together
 from ..store.harness import LOG_NAMES, LogOptions, log_files, read_logs
 from ..store.record_table import as_table
 from ..version import __version__
-from .model_options import ReadOptions
+from .options import ReadOptions
 from .read_content import About, Cells, Content, is_folder, plain_name
 from .read_questions import questions_of
 from .read_table import table_content

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from oodometer.attributions.base import WordAttributions, Words
-from oodometer.attributions.factors import Factor, factor_of, factor_table, factor_values
-from oodometer.attributions.factors.pair import aligned, control_word
 from oodometer.errors import UsageError
 from oodometer.registry import create
+from oodometer_lab.attributions.base import WordAttributions, Words
+from oodometer_lab.attributions.factors import Factor, factor_of, factor_table, factor_values
+from oodometer_lab.attributions.factors.pair import aligned, control_word
 
 
 def of(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oodometer.models.image import network as operate
+from oodometer_lab.models.image import network as operate
 
 PIL = pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'")
 from PIL import Image, ImageEnhance, ImageOps  # noqa: E402

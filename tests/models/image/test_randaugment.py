@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from oodometer.datasets import cifar10
 from oodometer.errors import InputError, UsageError
-from oodometer.models.image import network as module
-from oodometer.models.image.network import _OF_TIMM, OPERATIONS, TIMM, randaugment
+from oodometer_lab.datasets import cifar10
+from oodometer_lab.models.image import network as module
+from oodometer_lab.models.image.network import _OF_TIMM, OPERATIONS, TIMM, randaugment
 
 
 def images(rows: int, height: int = 16, width: int = 12, seed: int = 0) -> Any:

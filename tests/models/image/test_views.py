@@ -10,13 +10,13 @@ import pytest
 
 from oodometer import predict
 from oodometer.cli import main
-from oodometer.datasets import Dataset
 from oodometer.errors import UsageError
-from oodometer.models import BagOfWords, FrozenEncoder, ResNet
-from oodometer.models.base import Request
-from oodometer.models.image.network import randaugment
-from oodometer.models.opening import open_classifier
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.models import BagOfWords, FrozenEncoder, ResNet
+from oodometer_lab.models.base import Request
+from oodometer_lab.models.image.network import randaugment
+from oodometer_lab.models.opening import open_classifier
+from oodometer_lab.models.torch.training import TrainingConfig
 
 PIXELS = np.random.default_rng(0).integers(256, size=(30, 12, 12, 3), dtype=np.uint8)
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError, WorkError
-from oodometer.models.base import Request
-from oodometer.models.ensemble import Ensemble
-from oodometer.models.opening import open_classifier
-from oodometer.models.outside import FunctionClassifier
+from oodometer_lab.models.base import Request
+from oodometer_lab.models.ensemble import Ensemble
+from oodometer_lab.models.opening import open_classifier
+from oodometer_lab.models.outside import FunctionClassifier
 
 TEXTS = ["a good film", "bad", "good good", "so bad"]
 
@@ -269,7 +269,7 @@ def test_an_estimator_without_probabilities_is_told_what_to_do() -> None:
 
 @pytest.mark.parametrize("name", ["tpu", "cuda:x", "CPU", ""])
 def test_a_device_that_is_none_is_refused(name: str) -> None:
-    from oodometer.models.torch.library import choose_device
+    from oodometer_lab.models.torch.library import choose_device
 
     with pytest.raises(UsageError, match="cpu, cuda or cuda:N"):
         choose_device(name)

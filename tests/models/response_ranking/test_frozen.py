@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.datasets import Dataset
-from oodometer.datasets.base import Dialogue
 from oodometer.errors import InputError
-from oodometer.models import FrozenRanker, load_model
-from oodometer.models.base import Request
-from oodometer.models.torch.training import TrainingConfig
-from oodometer.shifts.text.words import words_of
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.datasets.base import Dialogue
+from oodometer_lab.models import FrozenRanker, load_model
+from oodometer_lab.models.base import Request
+from oodometer_lab.models.torch.training import TrainingConfig
+from oodometer_lab.shifts.text.words import words_of
 
 QUICK = TrainingConfig(epochs=2, batch_size=4, learning_rate=5e-3)
 DATA = Dataset(

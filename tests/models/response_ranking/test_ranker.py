@@ -10,16 +10,16 @@ import pytest
 
 import oodometer
 from oodometer.arrays import softmax
-from oodometer.datasets import Dataset
-from oodometer.datasets.base import Dialogue
-from oodometer.datasets.dialogues import replies
 from oodometer.errors import InputError, UsageError
-from oodometer.models import Ensemble, ResponseRanker, load_model, open_classifier
-from oodometer.models.base import Request
-from oodometer.models.response_ranking import encode_pairs
-from oodometer.models.text.encoder import read_first_token_only
-from oodometer.models.torch.training import TrainingConfig
 from oodometer.testing import check_model
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.datasets.base import Dialogue
+from oodometer_lab.datasets.dialogues import replies
+from oodometer_lab.models import Ensemble, ResponseRanker, load_model, open_classifier
+from oodometer_lab.models.base import Request
+from oodometer_lab.models.response_ranking import encode_pairs
+from oodometer_lab.models.text.encoder import read_first_token_only
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SHAPE = {
     "hidden_size": 16,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.models.seq2seq import EncoderDecoder
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.seq2seq import EncoderDecoder
+from oodometer_lab.models.torch.training import TrainingConfig
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox")
 SIZES = {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 1, "num_heads": 4, "dropout_rate": 0.0}

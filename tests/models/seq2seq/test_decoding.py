@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.seq2seq import Beams, EncoderDecoder, decoding
-from oodometer.models.seq2seq.decoding import search
-from oodometer.models.torch.batches import padded
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.seq2seq import Beams, EncoderDecoder, decoding
+from oodometer_lab.models.seq2seq.decoding import search
+from oodometer_lab.models.torch.batches import padded
+from oodometer_lab.models.torch.training import TrainingConfig
 
 from .conftest import SIZES
 

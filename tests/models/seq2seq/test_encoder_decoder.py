@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError, WorkError
-from oodometer.models import EncoderDecoder as FromTheFace
-from oodometer.models.seq2seq import (
+from oodometer_lab.models import EncoderDecoder as FromTheFace
+from oodometer_lab.models.seq2seq import (
     EncoderDecoder,
     StandIns,
     exact_match,
     snapshot_folders,
     squeeze,
 )
-from oodometer.models.seq2seq.codec import Codec
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.seq2seq.codec import Codec
+from oodometer_lab.models.torch.training import TrainingConfig
 
 from .conftest import QUICK, SIZES
 

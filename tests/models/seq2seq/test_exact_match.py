@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError
-from oodometer.models.seq2seq import close_brackets, composed, exact_match, squeeze
+from oodometer_lab.models.seq2seq import close_brackets, composed, exact_match, squeeze
 
 texts = st.text(alphabet="ab(){}[],=; *\t", max_size=30)
 

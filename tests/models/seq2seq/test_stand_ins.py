@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError
-from oodometer.models.seq2seq import (
+from oodometer_lab.models.seq2seq import (
     EncoderDecoder,
     StandIns,
     check_spelling,
@@ -18,7 +18,7 @@ from oodometer.models.seq2seq import (
     find_stand_ins,
     learn_words,
 )
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.torch.training import TrainingConfig
 
 BRACES = ["CAT { ANT < BEE }", "{x}<y", "DOG ( )"]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oodometer.models.seq2seq import learn_pieces, learn_words
+from oodometer_lab.models.seq2seq import learn_pieces, learn_words
 
 TEXTS = ["the cat sees the dog", "see ( agent = * cat , theme = * dog )", "the dog"]
 
@@ -79,7 +79,7 @@ def test_pieces_do_not_change_from_process_to_process(transformers: Any) -> None
     """A hash seed must not decide which pieces a training sees."""
     code = (
         "import warnings; warnings.simplefilter('ignore')\n"
-        "from oodometer.models.seq2seq import learn_pieces\n"
+        "from oodometer_lab.models.seq2seq import learn_pieces\n"
         f"print(sorted(learn_pieces({TEXTS * 5!r}, 300).get_vocab().items()))"
     )
     other = subprocess.run(

@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from oodometer.arrays import softmax
-from oodometer.datasets import Dataset
 from oodometer.errors import UsageError
-from oodometer.models import (
+from oodometer_lab.datasets import Dataset
+from oodometer_lab.models import (
     Encoder,
     MonteCarloDropout,
     ResponseRanker,
@@ -22,9 +22,9 @@ from oodometer.models import (
     open_classifier,
     train_deep_ensemble,
 )
-from oodometer.models.base import Classifier, Request
-from oodometer.models.torch.batches import only_dropout
-from oodometer.models.torch.training import TrainingConfig
+from oodometer_lab.models.base import Classifier, Request
+from oodometer_lab.models.torch.batches import only_dropout
+from oodometer_lab.models.torch.training import TrainingConfig
 
 SHAPE = {
     "hidden_size": 16,
@@ -50,7 +50,7 @@ def made(kind: str, seed: int = 0, epochs: int = 2) -> Classifier:
 
 def data_of(kind: str) -> Dataset:
     """Texts of two classes, or dialogues, in which the letters tell."""
-    from oodometer.datasets.dialogues import replies
+    from oodometer_lab.datasets.dialogues import replies
 
     rng = np.random.default_rng(0)
     if kind == "ranker":

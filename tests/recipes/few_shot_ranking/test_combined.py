@@ -7,7 +7,7 @@ import pytest
 
 from oodometer.audits.judge import ppi_plus_plus
 from oodometer.rankings import draw_rows, drawn_scores, fixed
-from oodometer.recipes.few_shot_ranking.study import labels_first, powered_accuracy
+from oodometer_lab.recipes.few_shot_ranking.study import labels_first, powered_accuracy
 
 
 def test_powered_accuracy_of_a_model_is_that_of_the_audit() -> None:

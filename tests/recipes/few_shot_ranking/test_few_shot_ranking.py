@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError
-from oodometer.recipes import reproduce
-from oodometer.recipes.base import Workspace
+from oodometer_lab.recipes import reproduce
+from oodometer_lab.recipes.base import Workspace
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
@@ -24,13 +24,14 @@ pytest.importorskip("captum", reason="needs the extra explain: pip install '.[ex
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_pairs import write_all  # noqa: E402
 
-from oodometer.attributions.factors.base import factor_values  # noqa: E402
-from oodometer.models import Encoder, load_model  # noqa: E402
-from oodometer.models.tokens import learn_wordpiece  # noqa: E402
-from oodometer.recipes.few_shot_ranking import RECIPE  # noqa: E402
-from oodometer.recipes.few_shot_ranking import study as work  # noqa: E402
-from oodometer.recipes.few_shot_ranking.findings import PAGE, claims_of  # noqa: E402
-from oodometer.recipes.few_shot_ranking.lineup import (  # noqa: E402  # noqa: E402
+from oodometer.registry import create  # noqa: E402
+from oodometer_lab.attributions.factors.base import factor_values  # noqa: E402
+from oodometer_lab.models import Encoder, load_model  # noqa: E402
+from oodometer_lab.models.tokens import learn_wordpiece  # noqa: E402
+from oodometer_lab.recipes.few_shot_ranking import RECIPE  # noqa: E402
+from oodometer_lab.recipes.few_shot_ranking import study as work  # noqa: E402
+from oodometer_lab.recipes.few_shot_ranking.findings import PAGE, claims_of  # noqa: E402
+from oodometer_lab.recipes.few_shot_ranking.lineup import (  # noqa: E402  # noqa: E402
     ACROSS,
     FAMILIES,
     RUN_CONFIGS,
@@ -40,9 +41,8 @@ from oodometer.recipes.few_shot_ranking.lineup import (  # noqa: E402  # noqa: E
     lineup,
     ranked_of,
 )
-from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData  # noqa: E402
-from oodometer.recipes.kit import sources  # noqa: E402
-from oodometer.registry import create  # noqa: E402
+from oodometer_lab.recipes.few_shot_ranking.study import Evaluation, RunData  # noqa: E402
+from oodometer_lab.recipes.kit import sources  # noqa: E402
 
 PAPER = "few-shot-ranking"
 SIZES: dict[str, Any] = {

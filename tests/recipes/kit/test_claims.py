@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oodometer.intervals import holm
-from oodometer.recipes import RECIPES, find_recipe
-from oodometer.recipes.base import judged
-from oodometer.recipes.kit.claims import (
+from oodometer_lab.recipes import RECIPES, find_recipe
+from oodometer_lab.recipes.base import judged
+from oodometer_lab.recipes.kit.claims import (
     LEVEL,
     POWER,
     Claim,
@@ -36,7 +36,7 @@ from oodometer.recipes.kit.claims import (
     sign_flips,
     smallest_effect,
 )
-from oodometer.recipes.kit.tables import Page, bare, number, percent, section, tables_page
+from oodometer_lab.recipes.kit.tables import Page, bare, number, percent, section, tables_page
 
 VERDICTS = {"holds", "does not hold", "undecided"}
 

@@ -8,7 +8,7 @@ import tomllib
 import pytest
 from scripts import papers
 
-from oodometer.recipes import RECIPES, find_recipe
+from oodometer_lab.recipes import RECIPES, find_recipe
 
 
 def test_the_page_follows_from_the_results() -> None:

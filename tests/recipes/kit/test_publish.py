@@ -12,7 +12,7 @@ import pytest
 from scripts.publish import END, ROW_KEYS, START, publish, with_tables, written
 
 from oodometer.errors import InputError
-from oodometer.recipes import RECIPES, Recipe, find_recipe
+from oodometer_lab.recipes import RECIPES, Recipe, find_recipe
 
 PUBLISHED = [
     (name, path.stem)

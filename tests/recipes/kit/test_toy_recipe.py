@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from scripts.publish import publish
 
-from oodometer.recipes import RECIPES, find_recipe, reproduce
-from oodometer.recipes.kit.publish import can_draw
+from oodometer_lab.recipes import RECIPES, find_recipe, reproduce
+from oodometer_lab.recipes.kit.publish import can_draw
 
 FOLDER = Path(__file__).with_name("toy")
 
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).with_name("toy")
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The recipe as if its folder stood among the others."""
-    name = "oodometer.recipes.toy"
+    name = "oodometer_lab.recipes.toy"
     spec = importlib.util.spec_from_file_location(name, FOLDER / "__init__.py")
     assert spec is not None
     assert spec.loader is not None

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oodometer.datasets import Dataset, cifar10, mnist
 from oodometer.errors import InputError, UsageError
-from oodometer.shifts.training import dominoes, flip_labels, measurement_noise, under_sample
+from oodometer_lab.datasets import Dataset, cifar10, mnist
+from oodometer_lab.shifts.training import dominoes, flip_labels, measurement_noise, under_sample
 
 RNG = np.random.default_rng(0)
 

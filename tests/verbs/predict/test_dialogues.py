@@ -10,8 +10,8 @@ import pytest
 
 import oodometer
 from oodometer.cli import main
-from oodometer.datasets.reading import Drawing, open_examples
 from oodometer.errors import InputError, UsageError
+from oodometer_lab.datasets.reading import Drawing, open_examples
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -30,9 +30,9 @@ def lines(rows: Any) -> str:
 
 @pytest.fixture(scope="module")
 def ranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from oodometer.datasets import replies
-    from oodometer.models import ResponseRanker
-    from oodometer.models.torch.training import TrainingConfig
+    from oodometer_lab.datasets import replies
+    from oodometer_lab.models import ResponseRanker
+    from oodometer_lab.models.torch.training import TrainingConfig
 
     talk = [
         (str(i), tuple(f"{word} {i} {j}" for j, word in enumerate(["how", "are", "you"])))

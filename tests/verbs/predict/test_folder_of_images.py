@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
-from oodometer.datasets.images import decode_image, image_files
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.predict import predict
+from oodometer_lab.datasets.images import decode_image, image_files
+from oodometer_lab.verbs.predict import predict
 
 image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
 CLASSES = ["dark", "light"]
@@ -112,7 +112,7 @@ def test_sixteen_bits_are_not_cut_off(tmp_path: Path) -> None:
 
 
 def test_channels_of_an_array_are_told_with_its_file(tmp_path: Path) -> None:
-    from oodometer.models import ResNet
+    from oodometer_lab.models import ResNet
 
     pytest.importorskip("torch")
     model = ResNet(image_size=8, width=8)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
-from oodometer.datasets import reading as base
-from oodometer.datasets.images import LateImages
-from oodometer.datasets.reading import FolderExamples
-from oodometer.models.base import Request
-from oodometer.models.image.network import augmented, in_one_size, randaugment
-from oodometer.models.outside import FunctionClassifier
+from oodometer_lab.datasets import reading as base
+from oodometer_lab.datasets.images import LateImages
+from oodometer_lab.datasets.reading import FolderExamples
+from oodometer_lab.models.base import Request
+from oodometer_lab.models.image.network import augmented, in_one_size, randaugment
+from oodometer_lab.models.outside import FunctionClassifier
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image")
 
@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_decoded_when_it_is_asked_for(
     request = Request(views=2, seed=3)
     expected = model.ask(usual.data.inputs, request)
     monkeypatch.setattr(base, "HELD", held)
-    monkeypatch.setattr("oodometer.models.outside.HELD", 4 * held)
+    monkeypatch.setattr("oodometer_lab.models.outside.HELD", 4 * held)
     late = batch(photos)
     assert isinstance(late.data.inputs, LateImages)
     assert (late.skipped, late.data.ids, late.read) == (usual.skipped, usual.data.ids, usual.read)
@@ -78,7 +78,7 @@ def test_a_network_asks_one_large_image_after_another(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    from oodometer.models import ResNet
+    from oodometer_lab.models import ResNet
 
     usual = batch(photos).data
     model = ResNet(depth=8, image_size=16)
@@ -120,11 +120,11 @@ def test_more_pixels_than_are_safe_are_refused_with_a_way_out(
 
 PEAK = """
 import resource, sys
-from oodometer.datasets import reading as base
+from oodometer_lab.datasets import reading as base
 base.HELD = 2**25
-from oodometer.models import outside
-from oodometer.models.outside import FunctionClassifier
-from oodometer.datasets.reading import FolderExamples
+from oodometer_lab.models import outside
+from oodometer_lab.models.outside import FunctionClassifier
+from oodometer_lab.datasets.reading import FolderExamples
 from pathlib import Path
 outside.HELD = 2**25
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

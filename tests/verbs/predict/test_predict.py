@@ -111,7 +111,7 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
 
 def oodometer_texts_only() -> Any:
     """A model that reads texts alone."""
-    from oodometer.models.outside import FunctionClassifier
+    from oodometer_lab.models.outside import FunctionClassifier
 
     model = FunctionClassifier(told, classes=CLASSES)
     model.reads = ("text",)
@@ -286,8 +286,8 @@ def test_columns_told_by_their_order_are_to_be_named() -> None:
 def test_the_variance_over_passes_goes_into_the_file(
     tmp_path: Path, torch: Any, transformers: Any, tiny_encoder: Path
 ) -> None:
-    from oodometer.models import Encoder
-    from oodometer.models.torch.training import TrainingConfig
+    from oodometer_lab.models import Encoder
+    from oodometer_lab.models.torch.training import TrainingConfig
 
     data = write(tmp_path, "jsonl")
     texts, labels, _ = zip(*ROWS, strict=True)

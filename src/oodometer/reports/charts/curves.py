@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ...results.evaluation import agreement
-from ...results.stressing import fall_of
 from ..numbers import (
     best,
     capital,
@@ -42,7 +41,6 @@ from .looks import (
     BAND,
     DOT,
     FOOT,
-    HALO,
     INK,
     MUTED,
     PERCENT,
@@ -53,7 +51,6 @@ from .looks import (
     TRUTH,
     Spec,
 )
-from .models import names
 
 _HEIGHT = 300
 _POINTS = 100  # at most, of a curve
@@ -368,181 +365,6 @@ def _severity_title(at_steps: Sequence[Result]) -> str:
         return "The estimate as the shift grows"
     held = f"its interval holds the truth at {inside} of {len(every)} steps"
     return f"Within {points(max(every))} of the truth; {held}"
-
-
-def severity_label(point: Result) -> str:
-    """The severity of a point, as on the axis."""
-    severity = point.get("severity")
-    return "without a shift" if severity is None else str(severity)
-
-
-def stress_curves(result: Result, kind: int) -> list[Figure]:
-    """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
-    called = names(result)
-    shown = [
-        (called[str(model.get("name"))], model["curves"][kind])
-        for model in result.get("models") or []
-        if len(model.get("curves") or []) > kind
-    ]
-    measure = "R@1" if result.get("modality") == "dialogue" else "Accuracy"
-    made = _stress_accuracies(shown, f"stress-{kind}", measure)
-    for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
-        figure = _stress_metric(shown, f"stress-{kind}", metric, title)
-        made += [] if figure is None else [figure]
-    return made
-
-
-Shown = Sequence[tuple[str, Result]]
-"""Names of models, each with its curve under one kind of shift."""
-
-
-def _stress_accuracies(shown: Shown, name: str, measure: str) -> list[Figure]:
-    """Estimate and truth of each model that has any, all over one axis."""
-    sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
-    beside = [
-        [(color, _series(curve, of, label, percent)) for color, of, label in sides]
-        for _, curve in shown
-    ]
-    rows = [row for pair in beside for _, side in pair for row in side]
-    up = shares([row[end] for row in rows for end in ("lower", "upper")], most=5)
-    made = []
-    for at, ((model, curve), pair) in enumerate(zip(shown, beside, strict=True)):
-        if any(side for _, side in pair):
-            title = stress_title(model, curve, measure, alone=len(shown) == 1)
-            text = _stress_caption(curve.get("points") or [])
-            made.append(_stress_figure(f"{name}-{at}", title, text, pair, curve, up))
-    return made
-
-
-def _stress_caption(points_: Sequence[Result]) -> str:
-    """What the bands of estimate and truth are."""
-    runs = next(
-        (item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None
-    )
-    truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
-    band = ("runs" if runs else "chance") if truth else "estimated"
-    return caption("stress", band, "rows", runs=runs)
-
-
-def _stress_metric(shown: Shown, name: str, metric: str, title: str) -> Figure | None:
-    """A metric of all models that have it."""
-    several = len(shown) > 1
-    tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
-    lines = [
-        (color, rows)
-        for color, (model, curve) in zip(tones, shown, strict=True)
-        if (rows := _series(curve, metric, model if several else "", number))
-    ]
-    if not lines:
-        return None
-    most = max(row["upper"] for _, rows in lines for row in rows)
-    last = max(row["x"] for _, rows in lines for row in rows)
-    at_last = severity_label(shown[0][1]["points"][last])
-    values = [
-        (rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last
-    ]
-    first = lines[0][1][0]
-    if several:
-        title += f" at {at_last}: " + ", ".join(f"{model} {value}" for model, value in values[:3])
-    elif last and first["x"] == 0:
-        title += f": {number(first['y'])} without a shift, {values[0][1]} at {at_last}"
-    scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
-    up, text = axis(None, scale=scale, format="~f", tickCount=5), caption("stress", metric)
-    return _stress_figure(f"{name}-{metric}", title, text, lines, shown[0][1], up)
-
-
-def _stress_figure(
-    name: str, title: str, text: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
-) -> Figure:
-    plot = Plot(
-        steps(
-            [str(point.get("severity") or "none") for point in curve.get("points") or []],
-            "severity",
-        ),
-        up,
-    )
-    for color, rows in lines:
-        plot.draw("area", rows, {"color": BAND[color]}, x="x", y="lower", y2="upper")
-    for color, rows in lines:
-        plot.curve(
-            rows,
-            color,
-            size=70,
-            shape="diamond" if rows and rows[0]["label"] == "truth" else "circle",
-        )
-    for _, rows in lines:
-        plot.draw(
-            "point", rows, {"filled": True, "opacity": 0, "size": 250}, x="x", y="y", tooltip="tip"
-        )
-    last = [
-        {"label": rows[-1]["label"], "y": rows[-1]["y"], "c": color}
-        for color, rows in lines
-        if rows
-    ]
-    plot.names(
-        [item for item in last if item["label"]], 250, look={"fontSize": 12, "limit": 120, **HALO}
-    )
-    return plot.figure(name, title, text, height=250)
-
-
-def _measured(point: Result, metric: str) -> dict[str, Any]:
-    """The estimate, or a metric with its band: over the runs where there are several, else its interval."""
-    if metric != "estimate" and (spread := (point.get("spread") or {}).get(metric)):
-        return {
-            "value": spread.get("mean"),
-            "lower": spread.get("lowest"),
-            "upper": spread.get("highest"),
-        }
-    return best(
-        point.get("estimate") if metric == "estimate" else (point.get("metrics") or {}).get(metric)
-    )
-
-
-def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
-    """One row a point: place, value, ends of the band, and what the pointer shows."""
-    rows = []
-    for x, point in enumerate(curve.get("points") or []):
-        item = _measured(point, metric)
-        value, (low, high) = finite(item.get("value")), ends(item)
-        if value is None:
-            continue
-        band = (
-            percent_range(low, high) if written is percent else f"{number(low)} to {number(high)}"
-        )
-        tip = {
-            "": f"{curve.get('kind')}, {severity_label(point)}",
-            name or "value": written(value),
-            "band": band,
-        }
-        tip |= {"rows": f"{point.get('rows'):,}"}
-        tip |= (
-            {"trust": str((point.get("estimate") or {}).get("trust") or "")}
-            if metric == "estimate"
-            else {}
-        )
-        rows.append({"x": x, "y": value, "lower": low, "upper": high, "label": name, "tip": tip})
-    return rows
-
-
-def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
-    """From where to where the truth goes, and how far off the estimate is at most."""
-    values, every = [], curve.get("points") or [{}]
-    for point in every:
-        truth, estimate = (
-            finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate")
-        )
-        if truth is not None:
-            values.append(
-                (severity_label(point), truth, None if estimate is None else abs(estimate - truth))
-            )
-    head = measure if alone else f"{name}: {measure}"
-    if len(values) < 2:
-        return f"{head} as estimated without labels"
-    text = f"{head} {percent(values[0][1])} {values[0][0]}, {percent(values[-1][1])} at {values[-1][0]}"
-    errors = [error for _, _, error in values if error is not None]
-    fall = fall_of(every[-1], every[0], 0.95, len(values) - 1)
-    text += ", no more than chance" if fall and values[-1][1] < values[0][1] and not fall[3] else ""
-    return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
 
 
 # ------------------------------------------------------------------------------------------ the number of labels

@@ -8,12 +8,12 @@ from typing import Any, final
 import numpy as np
 
 from oodometer.metrics.votes import paired_gap, share
-from oodometer.recipes.base import Progress, Recipe, Step, Workspace, judged
-from oodometer.recipes.kit.claims import Row, above, claims_from, claims_table
-from oodometer.recipes.kit.publish import Figures, write_result
-from oodometer.recipes.kit.tables import Page, percent, tables_page
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
+from oodometer_lab.recipes.base import Progress, Recipe, Step, Workspace, judged
+from oodometer_lab.recipes.kit.claims import Row, above, claims_from, claims_table
+from oodometer_lab.recipes.kit.publish import Figures, write_result
+from oodometer_lab.recipes.kit.tables import Page, percent, tables_page
 
 __all__ = ["RECIPE"]
 

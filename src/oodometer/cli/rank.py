@@ -1,0 +1,41 @@
+"""The command `rank`: which of several models is best, by a few labels or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..options import option
+from ..verbs.options import RankOptions
+from . import output
+from .commands import Written, command
+
+
+class _Rank(RankOptions):
+    """The options of `rank`, and where rows to label next go."""
+
+    suggested: str | None = option(
+        default=None,
+        path="written",
+        metavar="FILE",
+        flag="--out",
+        help="Write the suggested rows, ids and texts, to this .csv or .jsonl file.",
+    )
+
+
+@command(_Rank, written=("json", "report", "save"))
+def rank(given: dict[str, Any], to: Written) -> None:
+    """Rank models by a few labels, or none: which one, and how sure."""
+    from oodometer.verbs.rank import check_out, write_suggested
+    from oodometer.verbs.rank import rank as run
+
+    out = given.pop("suggested", None)
+    check_out(out, given["suggest"])
+    with output.results(), output.progress_bar("asking the models") as progress:
+        result = run(**given, argv=output.command_line(), progress=progress)
+        shown = to.deliver(result.to_dict(), result)
+        if out is not None:
+            write_suggested(result, out)
+    if shown:
+        output.show(result)
+        if out is not None:
+            output.say(f"Wrote {len(result.suggested):,} rows to label next to {out}")

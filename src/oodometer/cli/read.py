@@ -1,0 +1,21 @@
+"""The command `read`: what a log or a table holds, and what to ask of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..verbs.options import ReadOptions
+from . import output
+from .commands import Written, command
+
+
+@command(ReadOptions, written=("json",))
+def read(given: dict[str, Any], to: Written) -> None:
+    """Say what a log or a table holds and what to ask of it; write predictions."""
+    from oodometer.verbs.read import read_log as run
+
+    with output.results():
+        result = run(**given)
+        shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
+    if shown:
+        output.show(result)

@@ -1,0 +1,1 @@
+"""The commands of the lab; each file registers some, when one of them is typed or all are listed."""

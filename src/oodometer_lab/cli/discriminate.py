@@ -1,0 +1,111 @@
+"""The commands `discriminate train` and `discriminate predict`: judges of outputs, and their votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from oodometer.cli import output
+from oodometer.cli.commands import Written, command, group
+from oodometer.errors import UsageError
+from oodometer.options import argument
+
+from ..verbs.options import JudgeOptions, TrainOptions
+
+_GROUP = group("discriminate", "Judges that tell right outputs of a model from wrong ones.")
+
+
+@command(TrainOptions, written=("json",), to=_GROUP, kept=True)
+def train(given: dict[str, Any], to: Written) -> None:
+    """Train judges on outputs that are known to be right or wrong."""
+    from ..verbs.discriminate import train_judges
+
+    with output.progress_bar("training judges", lines=True, share=True) as progress:
+        result = replace(train_judges(**given, progress=progress), argv=output.command_line())
+    if to.deliver(result.to_dict()):
+        output.show(result)
+
+
+class _Judge(JudgeOptions):
+    """The options of `discriminate predict`; judges and outputs are one list of paths."""
+
+    paths: Sequence[str] = argument(
+        kw_only=False,
+        path="read",
+        metavar="FOLDER OUTPUTS...",
+        many=True,
+        help="The folder of the judges, or several, whose judges vote together (may be left out with --judge, and for "
+        "rows that hold p_correct_ columns), then rows of input and output, one file or several; gold or correct where "
+        "known.",
+    )
+
+
+@command(_Judge, written=("json", "report"), to=_GROUP, kept=True)
+def predict(given: dict[str, Any], to: Written) -> None:
+    """Let judges vote on outputs: lower and upper accuracy, without labels."""
+    from ..verbs.discriminate import judge_outputs
+
+    folders, files = _parted(given.pop("paths"), "existing" in given)
+    if len(files) > 1 and "pseudo_labels" in given:
+        raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
+    out = given.pop("out", None)
+    paths = [out] * len(files)
+    if out is not None and len(files) > 1:  # the rows of each file go under its name into a folder
+        names = [Path(file).name for file in files]
+        if not Path(out).is_dir():
+            raise UsageError(
+                f"expected an existing folder for the rows of {len(files)} files, got --out {out}"
+            )
+        if len(set(names)) < len(names):
+            raise UsageError("two files of outputs have one name; judge them one by one")
+        paths = [str(Path(out) / name) for name in names]
+    with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
+        results = [
+            replace(
+                judge_outputs(folders, file, out=path, **given, progress=progress),
+                argv=output.command_line(),
+            )
+            for file, path in zip(files, paths, strict=True)
+        ]
+        plain = [result.to_dict() for result in results]
+        several = {name: plain[0][name] for name in ("command", "version", "argv")} | {
+            "files": plain
+        }
+        page = None
+        if (
+            to.report is not None
+        ):  # the page of `evaluate`, whose section on votes has bounds, trade-off and subsets
+            from oodometer.verbs.evaluate import evaluate
+
+            if any(outputs.metric != "exact" or outputs.truth is None for outputs in results):
+                raise UsageError(
+                    "a page needs the truth of some rows (gold or correct); without any, write the votes with --out "
+                    "and give them to `oodometer estimate REFERENCE VOTES --report`"
+                )
+            named = [replace(outputs.record, source=Path(outputs.name).name) for outputs in results]
+            judged = evaluate(*named, level=results[0].level, seed=results[0].seed)
+            page = {**judged.to_dict(), "argv": output.command_line()}
+        output.deliver(
+            plain[0] if len(plain) == 1 else several, json=to.json, report=to.report, page=page
+        )
+    if to.json != "-":
+        for result in results:
+            output.show(result)
+
+
+def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[str]]:
+    """The folders of judges, None where the first path is a file of rows; and the files of outputs."""
+    from ..verbs.discriminate.folder import holds_judges
+
+    if Path(paths[0]).is_file() or (others and not Path(paths[0]).is_dir()):
+        return None, list(paths)
+    folders = 1
+    while folders < len(paths) and holds_judges(paths[folders]):
+        folders += 1
+    if folders == len(paths):
+        raise UsageError(
+            f"expected FOLDER OUTPUTS..., got {' '.join(paths)} alone; name the judges' folder, then the rows to judge"
+        )
+    return list(paths[:folders]), list(paths[folders:])

@@ -1,0 +1,414 @@
+"""Findings: each claim of the paper, tested over conversations and trainings; tables and figures, ours beside its."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from oodometer.reports import drawings as plain
+from oodometer.reports.drawings import Panel
+
+from ..kit.claims import Claim, Look, Row, all_of, claims_from, claims_table, gap, positive, share
+from ..kit.publish import Figures
+from ..kit.tables import Page, tables_page
+from .study import BINS, METHODS, METRICS
+
+FLAT = 0.03
+"""Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""
+_NO_GAIN = 0.01  # of R@1, that dropout may at most bring, to be called "equal or lower"
+_FEWEST = 3
+Cell = Mapping[str, Any]
+NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
+_SHIFTS = {
+    "uw": "more unknown words",
+    "ic": "more deleted turns",
+    "importance": "more important words",
+}
+
+
+PAGE = Page.beside(
+    __file__,
+    spread=lambda c: (
+        "-" if c is None else f"{c['mean']:.3f}" + ("" if c["sd"] is None else f" ± {c['sd']:.3f}")
+    ),
+    counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}",
+)
+
+
+def claims_of(result: Cell) -> list[Claim]:
+    """Every claim that the conditions of this run let one check, in the order of the protocol."""
+    tests = _Tests(result)
+    rows = [row for group in ("uw", "ic") for row in (*tests.falls(group), tests.steps(group))]
+    rows += [*tests.ensemble(), *tests.temperature(), *tests.dropout(), tests.known_words()]
+    rows += tests.short_contexts()
+    rows += [*tests.falls("importance"), *tests.flat("importance_flat")]
+    return claims_from(PAGE, (row for row in rows if row.looks))
+
+
+class _Tests:
+    def __init__(self, result: Cell) -> None:
+        self._of: Mapping[str, Cell] = result["differences"]
+        self._replicates = int(result["replicates"])
+        self._conditions = result["conditions"]
+        self._rows = {(row["condition"], row["method"]): row for row in result["rows"]}
+
+    def _look(self, difference: Cell, sign: float, margin: float = 0.0) -> Look:
+        """A difference, times the sign, is above minus the margin: over conversations, and over enough trainings; to
+        hold, or not to, takes both tests.
+        """
+        value, error, share_above = difference["value"], difference["error"], difference["above"]
+        looks = [share(share_above if sign > 0 else 1 - share_above, self._replicates, error)]
+        if margin:  # of which the replicates say nothing
+            looks = [gap(margin + sign * value, error)]
+        if len(difference["by_model"]) >= _FEWEST:
+            looks.append(positive([margin + sign * value for value in difference["by_model"]]))
+        return replace(all_of(looks), refutes=max(look.refutes for look in looks))
+
+    def _above(
+        self,
+        name: str,
+        differences: Sequence[Cell],
+        sign: float = 1.0,
+        words: str = "",
+        **fields: Any,
+    ) -> Row:
+        """All of some differences, or their negatives, are above 0."""
+        looks, better = (
+            [self._look(d, sign) for d in differences],
+            sum(sign * d["value"] > 0 for d in differences),
+        )
+        return Row(
+            name,
+            _test(differences),
+            looks,
+            {"better": better, "of": len(differences), **fields},
+            words=words,
+        )
+
+    def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
+        """Differences between two methods by condition, of some groups or of all."""
+        every = [
+            (c, self._of.get(f"{methods}/{c['condition']}/{metric}")) for c in self._conditions
+        ]
+        return {
+            c["condition"]: row for c, row in every if row and (not groups or c["group"] in groups)
+        }
+
+    def _named(self, group: str) -> list[str]:
+        return [c["condition"] for c in self._conditions if c["group"] == group and c["kept"]]
+
+    def _ends(self, group: str, metric: str) -> dict[str, str]:
+        """The mildest and the strongest condition of a group, and what was seen there."""
+        first, *_, last = (*self._named(group), *self._named(group))
+        return {
+            "first": first,
+            "last": last,
+            "before": self._seen(first, metric),
+            "after": self._seen(last, metric),
+        }
+
+    def _seen(self, condition: str, metric: str, method: str = "vanilla") -> str:
+        row = self._rows.get((condition, method))
+        return "-" if row is None else f"{row[metric]['mean']:.3f}"
+
+    def falls(self, group: str) -> Iterator[Row]:
+        """From the mildest to the strongest severity R@1 falls, Brier score and ECE rise (1, 2, 8)."""
+        for metric, verb, sign in (
+            ("accuracy", "falls", -1.0),
+            ("brier", "rises", 1.0),
+            ("ece", "rises", 1.0),
+        ):
+            if change := self._of.get(f"change/{group}/{metric}"):
+                yield self._above(
+                    f"{group}_{metric}",
+                    [change],
+                    sign,
+                    "fall",
+                    metric=NAMES[metric],
+                    verb=verb,
+                    shift=_SHIFTS[group],
+                    **change,
+                    **self._ends(group, metric),
+                )
+
+    def steps(self, group: str) -> Row:
+        """R@1 falls from every severity to the next."""
+        steps = {
+            name: self._of[key]
+            for name in self._named(group)
+            if (key := f"step/{name}/accuracy") in self._of
+        }
+        text = "; ".join(f"to {name}: {step['value']:+.3f}" for name, step in steps.items())
+        return self._above(
+            f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text
+        )
+
+    def ensemble(self) -> Iterator[Row]:
+        """The ensemble is best in accuracy and Brier score, on all conditions and on the strongest (3)."""
+        for metric, sign, others in (
+            ("accuracy", 1.0, ("vanilla", "dropout")),
+            ("brier", -1.0, ("temperature", "dropout")),
+        ):
+            every = [
+                (other, condition, row)
+                for other in others
+                for condition, row in self._between(f"ensemble-{other}", metric).items()
+            ]
+            last = self._named("uw")[-1:]
+            strongest = {other: row for other, condition, row in every if condition in last}
+            seen = ", ".join(
+                f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest)
+            )
+            above = partial(
+                self._above, sign=sign, metric=NAMES[metric], others=" and ".join(others)
+            )
+            name, rows = f"ensemble_{metric}", [row for _, _, row in every]
+            yield above(name, rows, words="ensemble")
+            name, rows = f"{name}_strongest", list(strongest.values())
+            yield above(name, rows, words="ensemble_strongest", seen=seen)
+
+    def temperature(self) -> Iterator[Row]:
+        """Temperature scaling has the smallest ECE, which rises with the shift (4, 5)."""
+        rows = list(self._between("temperature-vanilla", "ece").values())
+        yield self._above(
+            "temperature_vanilla",
+            rows,
+            -1.0,
+            "temperature",
+            other="vanilla",
+            where="on every condition",
+            mean=_mean(rows),
+        )
+        rows = list(
+            self._between("ensemble-temperature", "ece", ("uw", "ic", "importance")).values()
+        )
+        yield self._above(
+            "temperature_ensemble",
+            rows,
+            1.0,
+            "temperature",
+            other="the ensemble",
+            where="on every condition of unknown words, deleted turns and importance",
+            mean=_mean(rows, -1.0),
+        )
+        if rises := self._of.get("change/uw/ece/temperature"):
+            first, last = (
+                PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1)
+            )
+            size = [self._look(rises, 1.0, -(last - first))]  # above the paper's rise
+            yield self._above("temperature_rises", [rises], **rises)._replace(size=size)
+
+    def dropout(self) -> Iterator[Row]:
+        """Dropout has a smaller ECE than the plain ranker, and no higher R@1."""
+        groups = ("uw", "kw", "ic", "importance")
+        rows = list(self._between("dropout-vanilla", "ece", groups).values())
+        yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
+        changes = self._between("dropout-vanilla", "accuracy")
+        rows = [row for condition, row in changes.items() if condition != "sr-1"]
+        fields = {
+            "better": sum(row["value"] <= 0 for row in rows),
+            "of": len(rows),
+            "mean": _mean(rows),
+            "margin": _NO_GAIN,
+        }
+        looks = [self._look(row, -1.0, _NO_GAIN) for row in rows]
+        yield Row("dropout_accuracy", _test(rows), looks, fields)
+
+    def known_words(self) -> Row:
+        """Known words harm less than unknown ones (6)."""
+        pairs = {
+            key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")
+        }
+        seen = "; ".join(
+            f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items()
+        )
+        return self._above("known_words", list(pairs.values()), seen=seen)
+
+    def short_contexts(self) -> Iterator[Row]:
+        """R@1 is flat over real lengths, and falls more where turns are deleted (7)."""
+        yield from self.flat("short_flat")
+        if control := self._of.get("control/accuracy"):
+            yield self._above("short_control", [control], **control)
+
+    def flat(self, name: str) -> Iterator[Row]:
+        """R@1 is flat over real lengths (7), and from the least important words up to the middle (8)."""
+        short = name == "short_flat"
+        if row := self._of.get("change/sr/accuracy" if short else "flat/importance/accuracy"):
+            look = all_of([self._look(row, sign, FLAT) for sign in (1.0, -1.0)])
+            fields = {**row, "margin": FLAT, **(self._ends("sr", "accuracy") if short else {})}
+            yield Row(name, f"two one-sided tests, {_test([row])}", [look], fields)
+
+
+def _test(differences: Sequence[Cell]) -> str:
+    both = all(len(difference["by_model"]) >= _FEWEST for difference in differences)
+    return "bootstrap over conversations" + " and t test over trainings, both" * both
+
+
+def _mean(rows: Sequence[Cell], sign: float = 1.0) -> float:
+    return sum(sign * row["value"] for row in rows) / len(rows) if rows else 0.0
+
+
+def _chart(across: str) -> dict[str, Any]:
+    """A line with its band for each of ``what``, the severities in their order."""
+    x = {
+        "field": "severity",
+        "type": "ordinal",
+        "title": across,
+        "sort": {"field": "order"},
+        "axis": {"labelAngle": 0},
+    }
+    up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
+    colour: dict[str, Any] = {"field": "what", "type": "nominal", "title": None, "sort": None}
+    colour |= {"scale": {"scheme": "tableau10"}, "legend": {"symbolOpacity": 1}}
+    line = plain.lines(x, {"field": "value", **up}, "what")
+    line["encoding"]["color"] = colour
+    band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}
+    return {"layer": [{"mark": {"type": "area", "opacity": 0.15}, "encoding": band}, line]}
+
+
+def _curves(result: Cell, group: str, across: str) -> list[Panel]:
+    """A panel for each metric; the unshifted test instances stand first where that is the mildest severity."""
+    first = ["test"] if group in ("uw", "kw", "importance") else []
+    labels = first + [
+        condition["condition"] for condition in result["conditions"] if condition["group"] == group
+    ]
+    shown = [
+        row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels
+    ]
+    drawn = [(row, labels.index(row["condition"])) for row in shown if len(labels) > len(first)]
+    points = {
+        m: [_point(row["label"], i, row["method"], row[m]) for row, i in drawn] for m in METRICS
+    }
+    return [Panel(m, NAMES[m], _chart(across), points[m]) for m in METRICS]
+
+
+def _point(label: Any, order: int, what: str, cell: Cell) -> dict[str, Any]:
+    spread = cell["sd"] or 0.0
+    ends = {"lower": cell["mean"] - spread, "upper": cell["mean"] + spread}
+    return {"what": what, "severity": str(label), "order": order, "value": cell["mean"], **ends}
+
+
+_DRAWN = {
+    "figure-2-unknown-words": ("uw", "ratio of exchanged words"),
+    "figure-2-deleted-turns": ("ic", "share of deleted turns"),
+    "known-words": ("kw", "ratio of exchanged words"),
+    "short-contexts": ("sr", "turns"),
+    "figure-d1-importance": ("importance", "fifth by importance"),
+}
+
+
+def _estimates_drawn(result: Cell) -> list[Panel]:
+    panels = []
+    for name, (group, across) in _DRAWN.items():
+        rows = []
+        for i, one in enumerate(
+            row for row in result["estimators"]["conditions"] if row["group"] == group
+        ):
+            rows.append(_point(one["label"], i, "truth", one["truth"]))
+            headline = _point(one["label"], i, "estimate", one["methods"]["headline"]["said"])
+            rows.append({**headline, "lower": one["lower"], "upper": one["upper"]})
+        panels.append(Panel(group, PAGE.words["figures"][name]["title"], _chart(across), rows))
+    return panels
+
+
+_CURVES = {
+    name: partial(_curves, group=group, across=across) for name, (group, across) in _DRAWN.items()
+}
+FIGURES = Figures(PAGE, _CURVES | {"estimate-beside-truth": _estimates_drawn})
+
+
+def markdown(result: Cell) -> str:
+    """All tables of a result, one after the other."""
+    counts, printed, every = result["counts"], PAGE.paper, result["rows"]
+    ours, paper = both = counts["shifts"], printed["counts"]
+    ratios = [
+        (ratio, *({k: by.get(ratio) for k, by in some.items()} for some in both))
+        for ratio in ours["uw"]
+    ]
+    fifths = [
+        (fifth, count, paper["importance"].get(fifth))
+        for fifth, count in ours["importance"].items()
+    ]
+    turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
+    out = [
+        _run(result),
+        PAGE.table("shifted", ratios, counts),
+        PAGE.table("importance", fifths, counts, turns=turns, most=max(map(int, counts["turns"]))),
+    ]
+    for group, title in PAGE.words["titles"].items():
+        rows = [row for row in every if row["group"] == group]
+        pairs = [
+            (row, printed["rows"].get(row["condition"], {}).get(row["method"])) for row in rows
+        ]
+        out.append(PAGE.table("group", pairs, title=title))
+    claims = claims_table(result["claims"], PAGE.words["page"]["over"])
+    return tables_page([*out, _estimates(result["estimators"]), claims])
+
+
+def _run(result: Cell) -> str:
+    sizes = result["sizes"]
+    rows = {(row["condition"], row["method"]): row for row in result["rows"]}
+    of_all = [
+        (row, rows[c, "temperature"], rows[c, "ensemble"])
+        for (c, method), row in rows.items()
+        if method == METHODS[0]
+    ]
+    both = [
+        (plain["accuracy"]["by_model"], scaled["accuracy"]["by_model"])
+        for plain, scaled, _ in of_all
+    ]
+    fields = {
+        "rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}",
+        "bins": BINS,
+    }
+    fields["conversations"] = (
+        f"{sizes['train_conversations'] or result['data']['train']['conversations']:,}"
+    )
+    fields["dropout_members"] = min(sizes["dropout_members"], sizes["members"])
+    fields |= {
+        "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
+        "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
+        "jensen": max(
+            (whole["brier"]["mean"] - plain["brier"]["mean"] for plain, _, whole in of_all),
+            default=0.0,
+        ),
+        "apart": max(
+            (abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0
+        ),
+    }
+    text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
+    test = {condition["condition"]: condition for condition in result["conditions"]}.get("test")
+    return text + (
+        PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else ""
+    )
+
+
+def _estimates(estimators: Cell) -> str:
+    """What is said without labels beside the truth; the error of every estimator."""
+    conditions = estimators["conditions"]
+    if not conditions:
+        return ""
+    names = [
+        name
+        for name in conditions[0]["methods"]
+        if all(name in condition["methods"] for condition in conditions)
+    ]
+    errors = {
+        name: [float(condition["methods"][name]["error"]["mean"]) for condition in conditions]
+        for name in names
+    }
+    means = {name: sum(errors[name]) / len(conditions) for name in names}
+    order = sorted(names, key=means.__getitem__)
+    cells = [" | ".join(f"{errors[name][i]:.3f}" for name in order) for i in range(len(conditions))]
+    rows = [
+        ({**row, "width": row["upper"] - row["lower"]}, some)
+        for row, some in zip(conditions, cells, strict=True)
+    ]
+    last = " | ".join(["mean | - | - | - | -", *(f"{means[name]:.3f}" for name in order)])
+    lines, methods = (
+        [*PAGE.rows("estimates", rows), last],
+        " | ".join(f"`{name}`" for name in order),
+    )
+    return PAGE.table("estimates", lines, methods=methods, level=estimators["level"])

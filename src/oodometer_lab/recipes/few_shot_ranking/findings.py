@@ -1,0 +1,565 @@
+"""Findings: each claim of the paper, tested over suites of models trained with different seeds; tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from statistics import stdev
+from typing import Any
+
+from oodometer.reports.drawings import Panel, axis
+
+from ..kit.claims import Claim, Look, Row, claims_from, claims_table, contrast, positive
+from ..kit.publish import Figures
+from ..kit.tables import Page, dash, tables_page
+from .lineup import SUITES
+from .study import METHODS, POWERED
+
+STRONG = 0.8
+"""Few-shot accuracy from which on ACC is called strong; the paper gives no bound, its own lowest is 81.6 %."""
+NEAR = 0.05
+"""Gap of the true accuracies up to which a pair is near; the paper's example is 95 and 98 %."""
+CHANCE = 0.1
+"""Distance from 50 % up to which a method is called near chance; the paper's own are 50.5 to 58.0 %."""
+_EXTREME = 0.05
+_SEEDS = "t test over suites (seeds)"
+_STRATA = "Welch's t test over suites, each set a stratum of its own"
+_MSGS, _PAIRS = ("MORPH", "VERB", "ADJECT"), ("PAWS", "SUB", "CON")
+_EVERY, _HANS = (*_MSGS, *_PAIRS), ("SUB", "CON")
+_WINDOW = {"MORPH": "irreg", "VERB": "verb", "ADJECT": "adj"}
+_OWN = {"PAWS": "swap-avg", "SUB": "index-diff", "CON": "const"}
+_GENERAL = ("max-diff", "sum-diff", "index-diff", "first-tok")
+_ACROSS = "architectures"
+PAGE = Page.beside(__file__)
+Record = Mapping[str, Any]
+Shown = Mapping[str, Mapping[str, str]]
+"""Of each set its methods, by the words before the number of each."""
+
+
+class FewShotAccuracies:
+    """Few-shot accuracies of a result by suite, group and seed."""
+
+    def __init__(self, result: Record) -> None:
+        self._rows = {(row["suite"], row["group"], row["seed"]): row for row in result["rows"]}
+        self.seeds = sorted({row["seed"] for row in result["rows"]})
+
+    def rows(self, suite: str, group: str = "inoculated") -> list[Record]:
+        """The rows of a group, one a seed; seeds whose models are all equally good have none."""
+        return [
+            self._rows[suite, group, seed]
+            for seed in self.seeds
+            if (suite, group, seed) in self._rows
+        ]
+
+    def means(
+        self,
+        suites: Sequence[str],
+        method: str,
+        less: str = "",
+        group: str = "inoculated",
+        beside: Sequence[str] = (),
+    ) -> list[float]:
+        """For every seed a method, less another one: the mean over the suites that have both, and all ``beside``."""
+        means = []
+        for seed in self.seeds:
+            rows = [
+                self._rows.get((suite, group, seed), {}).get("few_shot", {}) for suite in suites
+            ]
+            rows = [row for row in rows if {method, less or method, *beside} <= row.keys()]
+            values = [row[method] - (row[less] if less else 0.0) for row in rows]
+            means += [sum(values) / len(values)] if values else []
+        return means
+
+    def over(
+        self, suites: Sequence[str], method: str, less: str, group: str = "inoculated"
+    ) -> Look:
+        """A method is better than another in the mean over some sets. Suites of one seed are independent, but for those
+        of HANS, which rank the same models: their mean is one.
+        """
+        strata = [[suite] for suite in suites if suite not in _HANS] + [
+            [suite for suite in suites if suite in _HANS]
+        ]
+        found = [
+            (own, len(some)) for some in strata if (own := self.means(some, method, less, group))
+        ]
+        return contrast(
+            [own for own, _ in found], [many / sum(n for _, n in found) for _, many in found]
+        )
+
+    def words(self, shown: Shown, group: str = "inoculated") -> str:
+        """The mean of each method over the seeds that have all those of a set, in percent with its spread."""
+        words = []
+        for suite, own in shown.items():
+            each = [
+                text + percent(self.means([suite], m, "", group, [*own.values()]))
+                for text, m in own.items()
+            ]
+            words.append(f"{suite} {', '.join(each)}")
+        return "; ".join(words)
+
+    def cell(self, suite: str, method: str, group: str = "inoculated") -> str:
+        """The mean over seeds, with a dagger where the paper's own test says better than ACC in all of them."""
+        tested = [row["p_draws"] for row in self.rows(suite, group) if method in row["p_draws"]]
+        better = tested and max(row[method] for row in tested) < 0.05
+        return percent(self.means([suite], method, "", group)) + (" †" if better else "")
+
+
+def percent(values: Sequence[float]) -> str:
+    """Mean and standard deviation in percent."""
+    if not values:
+        return "-"
+    return f"{100 * (sum(values) / len(values)):.1f}" + (
+        f" ± {100 * stdev(values):.1f}" if len(values) > 1 else ""
+    )
+
+
+def claims_of(result: Record) -> list[Claim]:
+    """Every claim of the protocol, in its order, and those of this recipe, each by t tests over seeds."""
+    table, acc = FewShotAccuracies(result), str(result["baseline"])
+    tests = _Tests(table, acc)
+    rows = [tests.strong(), *tests.windows(), *tests.made_factors(), *tests.confidence()]
+    rows += [*tests.across_architectures(), tests.near_pairs()]
+    for method in result["combined"]:  # rankings that the paper does not have
+        name = (
+            method.lower().replace("+", "").replace("-", "_").replace("  ", "_").replace(" ", "_")
+        )
+        fields = {
+            "method": method,
+            "seen": table.words({suite: {"": method, "ACC ": acc} for suite in _EVERY}),
+        }
+        look = table.over(_EVERY, method, acc)
+        rows.append(Row(f"combined_{name}", _STRATA, [look], fields, words="combined"))
+    return claims_from(PAGE, rows)
+
+
+def _tested(
+    name: str,
+    samples: Sequence[Sequence[float]],
+    test: str = _SEEDS,
+    words: str = "",
+    **fields: Any,
+) -> Row:
+    """The mean behind each of some samples is above 0."""
+    return Row(name, test, list(map(positive, samples)), fields, words=words)
+
+
+class _Tests:
+    """The claims of the protocol on few-shot accuracies, ``acc`` the baseline."""
+
+    def __init__(self, table: FewShotAccuracies, acc: str) -> None:
+        self._table, self._acc = table, acc
+
+    def _ranks(
+        self,
+        name: str,
+        pairs: Sequence[tuple[str, str, str]],
+        shown: Shown,
+        words: str = "",
+        **fields: Any,
+    ) -> Row:
+        """Each pair is a set with its better and worse method."""
+        samples = [self._table.means([suite], better, worse) for suite, better, worse in pairs]
+        return _tested(
+            name,
+            samples,
+            words=words,
+            seen=self._table.words(shown),
+            better=sum(sum(sample) > 0 for sample in samples),
+            of=len(samples),
+            **fields,
+        )
+
+    def strong(self) -> Row:
+        """ACC is strong in every set (1)."""
+        samples = [
+            [value - STRONG for value in self._table.means([suite], self._acc)] for suite in _EVERY
+        ]
+        seen = self._table.words({suite: {"": self._acc} for suite in _EVERY})
+        return _tested("acc_strong", samples, bound=STRONG, seen=seen)
+
+    def windows(self) -> Iterator[Row]:
+        """Methods of attribution on the words that the models of MSGS are about (2, 3)."""
+        acc = self._acc
+        for suite, window in _WINDOW.items():
+            lime = f"lime/{window}"
+            name, shown = (
+                f"lime_window_{suite.lower()}",
+                {suite: {f"{lime} ": lime, f"{acc} ": acc}},
+            )
+            yield self._ranks(name, [(suite, lime, acc)], shown, "lime_window", suite=suite)
+        for first, second in (("token-ig", "shap"), ("shap", "lime")):
+            pairs, shown = [], {}
+            for suite, window in _WINDOW.items():
+                worse, better = f"{first}/{window}", f"{second}/{window}"
+                pairs.append((suite, better, worse))
+                shown[suite] = {f"{first} ": worse, f"{second} ": better}
+            name = f"{first.replace('-', '_')}_below_{second}"
+            yield self._ranks(name, pairs, shown, "below", first=first, second=second)
+        shap = {suite: f"shap/{_WINDOW[suite]}" for suite in ("MORPH", "VERB")}
+        pairs = [(suite, acc, factor) for suite, factor in shap.items()]
+        shown = {suite: {"shap ": factor, "ACC ": acc} for suite, factor in shap.items()}
+        yield self._ranks("shap_below_acc", pairs, shown)
+
+    def made_factors(self) -> Iterator[Row]:
+        """Factors that were made for a set against ACC, and general ones (4, 5)."""
+        acc, lime = self._acc, "lime/swap-avg"
+        shap = {suite: f"shap/{factor}" for suite, factor in _OWN.items()}
+        pairs = [(suite, factor, acc) for suite, factor in shap.items()]
+        yield self._ranks("shap_own_factors", pairs, self._beside_acc(shap))
+        theirs = PAGE.paper["factors"]["lime"]["PAWS"]["swap-avg"] / 100
+        lead = theirs - PAGE.paper["table_2"]["PAWS"]["ACC"] / 100
+        size = [positive([value - lead for value in self._table.means(["PAWS"], lime, acc)])]
+        shown = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
+        yield self._ranks("lime_swap_avg", [("PAWS", lime, acc)], shown)._replace(size=size)
+        for name, method, suites in (
+            ("lime_other_factors", "lime", _HANS),
+            ("ig_own_factors", "token-ig", _PAIRS),
+        ):
+            factors = {suite: f"{method}/{_OWN[suite]}" for suite in suites}
+            pairs = [(suite, acc, factor) for suite, factor in factors.items()]
+            yield self._ranks(name, pairs, self._beside_acc(factors))
+        pairs = [
+            (suite, acc, f"shap/{factor}")
+            for suite in _PAIRS
+            for factor in _GENERAL
+            if factor != _OWN[suite]
+        ]
+        yield self._ranks("general_factors", pairs, {})
+
+    def _beside_acc(self, factors: Mapping[str, str]) -> Shown:
+        return {
+            suite: {f"{_OWN[suite]} ": factor, "ACC ": self._acc}
+            for suite, factor in factors.items()
+        }
+
+    def confidence(self) -> Iterator[Row]:
+        """CONF is below ACC, near chance on MSGS, and wrong way round on PAWS (6)."""
+        means, words = self._table.means, self._table.words
+        pairs = [(suite, self._acc, "CONF") for suite in _EVERY]
+        yield self._ranks("conf_below_acc", pairs, {suite: {"": "CONF"} for suite in _EVERY})
+        samples = [
+            [CHANCE - sign * (value - 0.5) for value in means([suite], "CONF")]
+            for suite in _MSGS
+            for sign in (1, -1)
+        ]
+        test, seen = f"two one-sided {_SEEDS}", words({suite: {"": "CONF"} for suite in _MSGS})
+        yield _tested("conf_near_chance", samples, test, bound=CHANCE, seen=seen)
+        seen = words({"PAWS": {f"{method} ": method for method in ("CONF", "CONF reversed")}})
+        theirs = PAGE.paper["table_2"]["PAWS"]["CONF"] / 100
+        below, smaller = (
+            [bound - value for value in means(["PAWS"], "CONF")] for bound in (0.5, theirs)
+        )
+        row = _tested("conf_reversed_paws", [below], seen=seen)
+        yield row._replace(size=[positive(smaller)])
+
+    def across_architectures(self) -> Iterator[Row]:
+        """General factors beside ACC across architectures, and how often they rank a pair all alike (7)."""
+        table, acc = self._table, self._acc
+        for factor in _GENERAL:
+            shap = f"shap/{factor}"
+            seen = table.words({suite: {"": shap, "ACC ": acc} for suite in _PAIRS}, _ACROSS)
+            name, fields = (
+                f"architectures_{factor.replace('-', '_')}",
+                {"factor": factor, "seen": seen},
+            )
+            look = table.over(_PAIRS, shap, acc, _ACROSS)
+            yield Row(name, _STRATA, [look], fields, words=_ACROSS)
+        shares = list(self._extreme_shares())
+        yield _tested(
+            "architectures_extreme",
+            [[factors - plain for factors, plain in shares]] if shares else [],
+            factors=percent([factors for factors, _ in shares]),
+            plain=percent([plain for _, plain in shares]),
+        )
+
+    def _extreme_shares(self) -> Iterator[tuple[float, float]]:
+        """For every seed: of pairs, the share that factors, and ACC, nearly always rank alike."""
+        for seed in self._table.seeds:
+            rows = [row["pairwise"] for row in self._rows_of(seed, _PAIRS, _ACROSS)]
+            plain = [p for row in rows for p in row[self._acc]]
+            factors = [
+                p
+                for row in rows
+                for name, values in row.items()
+                if name.startswith("shap/")
+                for p in values
+            ]
+            if factors and plain:
+                yield _extreme_share(factors), _extreme_share(plain)
+
+    def _rows_of(self, seed: int, suites: Iterable[str], group: str = "inoculated") -> list[Record]:
+        return [
+            row for suite in suites for row in self._table.rows(suite, group) if row["seed"] == seed
+        ]
+
+    def near_pairs(self) -> Row:
+        """Of pairs that are nearly as good, LIME ranks more rightly than ACC (8)."""
+        means, count = list[tuple[float, float]](), 0
+        for seed in self._table.seeds:
+            pairs = [pair for row in self._rows_of(seed, _WINDOW) for pair in self._near(row)]
+            count += len(pairs)
+            if pairs:
+                lime, acc = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+                means.append((lime, acc))
+        if not means:
+            return _tested("near_pairs", [], bound=NEAR, seen="no such pair")
+        lime, acc = (percent(values) for values in zip(*means, strict=True))
+        seen, samples = f"{count} pairs: {lime}, ACC {acc}", [[a - b for a, b in means]]
+        return _tested("near_pairs", samples, bound=NEAR, seen=seen)
+
+    def _near(self, row: Record) -> list[tuple[float, float]]:
+        """Pairwise accuracies of LIME and ACC on the near pairs of a row."""
+        lime, acc = row["pairwise"].get(f"lime/{_WINDOW[row['suite']]}"), row["pairwise"][self._acc]
+        near = [i for i, pair in enumerate(row["pairs"]) if pair["gap"] <= NEAR]
+        return [] if lime is None else [(lime[i], acc[i]) for i in near]
+
+
+def _extreme_share(values: Sequence[float]) -> float:
+    return sum(not _EXTREME < p < 1 - _EXTREME for p in values) / len(values)
+
+
+_SHOWN = {"CON": ("const", "sum-diff"), "PAWS": ("swap-avg", "swap-max-diff")}
+_BINS = 10
+_axis = partial(axis, scale={"domain": [0, 1]})
+
+
+def _counts_drawn(result: Record) -> list[Panel]:
+    """How often a pair of models is ranked rightly, as a histogram."""
+    panels = []
+    across = [
+        row["pairwise"]
+        for row in result["rows"]
+        if (row["suite"], row["group"]) == ("PAWS", _ACROSS)
+    ]
+    for name, title in (("acc", "ACC"), ("factors", "all factors (SHAP)")):
+        keys = [
+            [key for key in row if (key == "ACC" if name == "acc" else key.startswith("shap/"))]
+            for row in across
+        ]
+        values = [
+            p for row, some in zip(across, keys, strict=True) for key in some for p in row[key]
+        ]
+        bins = [min(int(p * _BINS), _BINS - 1) for p in values]
+        rows = [{"bin": (i + 0.5) / _BINS, "pairs": bins.count(i)} for i in range(_BINS)]
+        up = {
+            "field": "pairs",
+            "type": "quantitative",
+            "title": "pairs",
+            "axis": {"tickMinStep": 1},
+        }
+        encoding = {
+            "x": _axis("bin", "pairwise accuracy"),
+            "y": up,
+            "tooltip": [{"field": "bin"}, {"field": "pairs"}],
+        }
+        panels.append(
+            Panel(name, title, {"mark": {"type": "bar", "width": 18}, "encoding": encoding}, rows)
+        )
+    return panels
+
+
+def _pairs_drawn(result: Record, method: str, suites: Sequence[str]) -> list[Panel]:
+    """A point for each pair, seed and factor, over the line of equality."""
+    colour = {"field": "factor", "type": "nominal", "title": None, "scale": {"scheme": "tableau10"}}
+    tooltip = [{"field": field} for field in ("pair", "factor", "acc", "value")]
+    encoding = {
+        "x": _axis("acc", "ACC"),
+        "y": _axis("value", "factor"),
+        "color": colour,
+        "tooltip": tooltip,
+    }
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 45, "opacity": 0.75},
+        "encoding": encoding,
+    }
+    line = {
+        "data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]},
+        "mark": {"type": "line", "color": "#d9480f", "strokeWidth": 1},
+        "encoding": {axis: {"field": axis, "type": "quantitative"} for axis in ("x", "y")},
+    }
+    panels = []
+    for suite in suites:
+        rows = [
+            {"pair": f"{pair['pair']} (seed {row['seed']})", "factor": factor, "acc": x, "value": y}
+            for row in result["rows"]
+            if (row["suite"], row["group"]) == (suite, "inoculated")
+            for factor in _SHOWN.get(suite) or next(s.own for s in SUITES if s.name == suite)
+            for by in [row["pairwise"]]
+            for pair, x, y in zip(
+                row["pairs"], by["ACC"], by.get(f"{method}/{factor}", ()), strict=False
+            )
+        ]
+        panels.append(Panel(suite.lower(), suite, {"layer": [line, points]}, rows))
+    return panels
+
+
+FIGURES = Figures(
+    PAGE,
+    {
+        "figure-4-paws-architectures": _counts_drawn,
+        "figure-5-lime-msgs": partial(_pairs_drawn, method="lime", suites=_MSGS),
+        "figure-6-shap": partial(_pairs_drawn, method="shap", suites=("CON", "PAWS")),
+    },
+)
+
+_BASELINES = ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM")
+_TABLES = {"shap": "Table 2", "lime": "Table 7", "token-ig": "Table 8"}
+_FACTORS = ("const", "swap-max-diff", "swap-avg", "index-diff", "max-diff", "sum-diff", "first-tok")
+_EXPLAINED = tuple(f"{method}/{factor}" for method in METHODS for factor in _FACTORS)
+
+
+def markdown(result: Record) -> str:
+    """All tables of a result, one after the other."""
+    table, sizes = FewShotAccuracies(result), result["sizes"]
+    fields = {
+        "networks": ", ".join(sizes["networks"]),
+        "stand_ins": "; ".join(result["stand_ins"].values()),
+        "models": len(result["models"]),
+    }
+    out = [
+        PAGE.fill(PAGE.words["page"]["run"], {**result, **fields}),
+        _of_windows(table),
+        *(_of_factors(table, method, title) for method, title in _TABLES.items()),
+        _across(result, table),
+        _of_pairs(table),
+        *_of_models(result),
+        _of_sets(result),
+        _beyond(result, table),
+        claims_table(result["claims"], PAGE.words["page"]["over"]),
+    ]
+    return tables_page(out)
+
+
+def _of_windows(table: FewShotAccuracies) -> str:
+    """Table 1."""
+    rows = []
+    for suite, window in _WINDOW.items():
+        theirs = PAGE.paper["table_1"][suite]
+        explained = (f"{method}/{window}" for method in ("token-ig", "shap", "lime"))
+        for method in (*_BASELINES, *explained):
+            rows.append([suite, method, table.cell(suite, method), dash(theirs.get(method))])
+    return PAGE.table("msgs", rows)
+
+
+def _of_factors(table: FewShotAccuracies, method: str, title: str) -> str:
+    """Table 2, 7 or 8."""
+    baselines, factors = PAGE.paper["table_2"], PAGE.paper["factors"][method]
+    named = [(name, name, baselines) for name in _BASELINES]
+    named += [(name, f"{method}/{name}", factors) for name in _FACTORS]
+    rows = []
+    for name, ours, theirs in named:
+        cells = ((table.cell(s, ours), dash(theirs[s].get(name))) for s in _PAIRS)
+        rows.append([name, *chain.from_iterable(cells)])
+    after = "" if method == "shap" else "Its caption names Table 3; its rows are those of Table 2."
+    return PAGE.table("factors", rows, title=title, method=method, after=after)
+
+
+def _beyond(result: Record, table: FewShotAccuracies) -> str:
+    """Rankings that the paper does not have."""
+    names = {name for row in result["rows"] for name in row["few_shot"]}
+    pool = sorted(name for name in names if name.startswith("pool/"))
+    return PAGE.table(
+        "beyond",
+        [
+            [name, *(table.cell(suite, name) for suite in _EVERY)]
+            for name in ("ACC", POWERED, *result["combined"], *pool)
+            if name in names
+        ],
+    )
+
+
+def _across(result: Record, table: FewShotAccuracies) -> str:
+    """Table 3."""
+    theirs = PAGE.paper["table_3"]
+    names = {name for row in result["rows"] if row["group"] == _ACROSS for name in row["few_shot"]}
+    rows = []
+    for name in (*_BASELINES, *_EXPLAINED):
+        if name in names:
+            method, _, factor = name.rpartition("/")
+            printed = dash(theirs.get(factor) if method in ("", "shap") else None)
+            mean = percent(table.means(_PAIRS, name, "", _ACROSS))
+            each = (table.cell(suite, name, _ACROSS) for suite in _PAIRS)
+            rows.append([name, mean, *each, printed])
+    for guess in result["guess"]:
+        label = f"GUESS, architecture {guess['model'] + 1} named best"
+        printed = dash(theirs["GUESS"] if guess["model"] == 1 else None)
+        rows.append([label, percent(guess["few_shot"]["by_seed"]), "-", "-", "-", printed])
+    return PAGE.table("architectures", rows)
+
+
+def _of_pairs(table: FewShotAccuracies) -> str:
+    """Table 4."""
+    by_seed, theirs, rows = table.rows("PAWS", "pairs"), PAGE.paper["table_4"], []
+    for row in by_seed:
+        for name in ("ACC", *_EXPLAINED):
+            if name in row["pairwise"]:
+                cells = [f"{100 * p:.1f}" for p in row["pairwise"][name]]
+                rows.append([str(row["seed"]), name, *(cells + ["-"] * (6 - len(cells)))])
+    return PAGE.table(
+        "pairs",
+        rows,
+        models="; ".join(by_seed[0]["models"] if by_seed else ()),
+        pairs=". ".join(
+            f"Seed {row['seed']}: {'; '.join(p['pair'] for p in row['pairs'])}" for row in by_seed
+        ),
+        named=", ".join(theirs["pairs"]),
+        printed="; ".join(f"{name} {values}" for name, values in theirs.items() if name != "pairs"),
+    )
+
+
+def _of_models(result: Record) -> Iterator[str]:
+    """Tables 5 and 6."""
+    models, sizes, theirs = result["models"], result["sizes"], PAGE.paper["table_6"]
+    yield PAGE.table("doses", [_dosed(model) for model in models if model["family"] in _MSGS])
+
+    def rates(training: str, by_family: str) -> str:
+        """A learning rate, and the families that have another."""
+        other = ", ".join(f"{rate:g} in {name}" for name, rate in sizes[by_family].items())
+        return f"{sizes[training]['learning_rate']:g}" + (f" ({other})" if other else "")
+
+    yield PAGE.table(
+        "models",
+        [_further(model) for model in models if model["family"] not in _MSGS],
+        {**sizes, "rates": rates("training", "rates")},
+        further_rates=rates("further", "further_rates"),
+        hans=", ".join(f"{name} {a}/{b}" for name, a, b in theirs["hans"]),
+        paws=", ".join(f"{name} {a}" for name, a in theirs["paws"]),
+    )
+
+
+def _by_set(model: Record, measure: str) -> dict[str, str]:
+    return {name: percent(cell["by_seed"]) for name, cell in model[measure].items()}
+
+
+def _dosed(model: Record) -> list[str]:
+    """A model of MSGS: what its training data held of target sets."""
+    family, label, accuracy = model["family"], model["label"], _by_set(model, "accuracy")
+    shares = ", ".join(f"{name} {100 * share:g} %" for name, share in model["shares"].items())
+    shares = shares or "none"
+    if "share" in model:
+        shares += f"; weights {model['share']['mean']:.2f} of the way"
+    printed = dash(PAGE.paper["table_5"][family].get(label))
+    return [family, label, shares, accuracy["in-domain"], accuracy[family], printed]
+
+
+def _further(model: Record) -> list[str]:
+    """A model of entailment or paraphrases: how far it was trained on, and on what mixture."""
+    accuracy, even = _by_set(model, "accuracy"), _by_set(model, "balanced")
+    near = accuracy.pop("in-domain")
+    far = "; ".join(f"{name} {value} ({even[name]})" for name, value in accuracy.items())
+    further = ["-", "-"]
+    if model["further"]:
+        further = [str(model["further"]), f"{100 * model['mixture']:g} %"]
+    return [model["label"], model["network"], str(model["steps"]), *further, near, far]
+
+
+def _of_sets(result: Record) -> str:
+    """Table 9."""
+    rows = []
+    for study in result["sets"]:
+        named = {"set", "seed", "rows", "judged", "pool", "absent"}
+        counts = ", ".join(f"{name} {n}" for name, n in study.items() if name not in named)
+        absent = ", ".join(f"{name} {n}" for name, n in study["absent"].items() if n)
+        rows.append((study, PAGE.paper["table_9"][study["set"]], counts, absent or "none"))
+    return PAGE.table("sets", rows)

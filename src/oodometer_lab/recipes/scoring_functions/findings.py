@@ -1,0 +1,465 @@
+"""Findings: each claim of the paper, tested over trained models; tables and figures, ours beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oodometer.arrays import Array
+from oodometer.reports import drawings as plain
+from oodometer.reports.drawings import Panel
+
+from ..kit.claims import Claim, Look, Row, claims_from, claims_table, gap
+from ..kit.publish import Figures
+from ..kit.tables import Page, dash, tables_page
+from .study import FORM
+
+NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
+PAIRED, TWO = (
+    "t test over images and trainings, paired in both",
+    "t test over images, paired, and trainings",
+)
+_FAR, _NEAR = "stl10", "cifar10.1"  # of the paper
+_SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
+Shifts = Mapping[str, Mapping[str, Any]]
+
+
+def _spread(cell: Mapping[str, Any] | None) -> str:
+    """Mean and standard deviation over models."""
+    return "-" if cell is None else f"{cell['mean']:.4f} ± {cell['sd']:.4f}"
+
+
+PAGE = Page.beside(__file__, spread=_spread)
+
+
+def far_of(shifts: Shifts) -> str:
+    """The far shift: STL10 where it was at hand, else the strongest corruptions."""
+    return _FAR if _FAR in shifts else max(shifts)
+
+
+def near_of(shifts: Shifts) -> str:
+    """The near shift: CIFAR-10.1 where it was at hand, else the mildest corruptions."""
+    return _NEAR if _NEAR in shifts else min(name for name in shifts if name.startswith("severity"))
+
+
+def claims_of(result: Mapping[str, Any]) -> list[Claim]:
+    """Every claim that the tasks at hand let one check, in the paper's order."""
+    tasks = result["tasks"]
+    rows = list[Row]()
+    if "clean" in tasks:
+        rows += [*_of_clean(tasks["clean"]), *_of_wrong_labels(tasks), *_of_compromised(tasks)]
+    if "dominoes" in tasks:
+        rows += _of_dominoes(tasks["dominoes"])
+    return claims_from(PAGE, rows)
+
+
+def _cell(shift: Mapping[str, Any], score: str, threshold: str = "grid") -> dict[str, Any]:
+    cell: dict[str, Any] = shift[score][threshold]
+    return cell
+
+
+def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
+    """A sum of weighted errors is above 0, where both images and trainings might have been others: t = sum / s with
+    s^2 the sum of the jackknife variances (n - 1) / n sum_i (sum without i - mean)^2 over groups of images, the same
+    ones in all errors, and over the trainings of each of some ``parts``, those of one part the same ones. Degrees of
+    freedom by Satterthwaite (1946). Of a part with fewer than two trainings nothing is said.
+
+    Source: Efron and Stein (1981), by whom it is not too small for what is no sum, such as agreement; Tukey (1958).
+    """
+    weighted = [pair for part in parts for pair in part]
+    without_one = []
+    for part in parts:
+        errors = [weight * _without_trainings(cell) for weight, cell in part]
+        if len({len(values) for values in errors}) > 1 or len(errors[0]) < 2:
+            return Look()
+        without_one.append(np.sum(errors, 0))
+    if all(cell.get("by_images") for _, cell in weighted):
+        errors = [weight * np.asarray(cell["by_images"]) for weight, cell in weighted]
+        without_one.append(np.sum(errors, 0))
+    value = sum(weight * np.mean(cell["by_model"]) for weight, cell in weighted)
+    variances = [(len(errors) - 1) * float(np.var(errors)) for errors in without_one]
+    variance = sum(variances)
+    parts_of_freedom = sum(
+        share**2 / (len(errors) - 1) for share, errors in zip(variances, without_one, strict=True)
+    )
+    return gap(value, variance**0.5, variance**2 / parts_of_freedom if variance else np.inf)
+
+
+def _without_trainings(cell: Mapping[str, Any]) -> Array:
+    """An error without each training of its models."""
+    if "by_training" in cell:
+        return np.asarray(cell["by_training"])
+    by_model = np.asarray(cell["by_model"])
+    return np.asarray((by_model.sum() - by_model) / max(len(by_model) - 1, 1))
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{np.mean(values):.4f}"
+
+
+Pair = tuple[Mapping[str, Any], Mapping[str, Any], Sequence[float]]
+
+
+def falls(
+    name: str,
+    pairs: Sequence[Pair],
+    fields: Mapping[str, Any],
+    words: str = "",
+    apart: bool = False,
+) -> Row:
+    """Of each pair the second error is below the first; and it is at most as large a share of it as in the paper, where
+    both of the paper's are given. They are of the same models, or of trainings ``apart``.
+    """
+
+    def looks(shares: Sequence[float]) -> list[Look]:
+        both = [
+            ([(share, high), (-1.0, low)])
+            for share, (high, low, _) in zip(shares, pairs, strict=True)
+        ]
+        return [jackknife(*([one] for one in pair)) if apart else jackknife(pair) for pair in both]
+
+    shares = [paper[1] / paper[0] for _, _, paper in pairs if paper]
+    size = looks(shares) if len(shares) == len(pairs) else []
+    return Row(
+        name, TWO if apart else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size
+    )
+
+
+def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str, Any]) -> Row:
+    """One score errs less than another on every shift, the same models on the same images."""
+    pairs: dict[str, Pair] = {}
+    for shift, cells in shifts.items():
+        both = [_cell(cells, score) for score in (small, large)]
+        if "lms" in (small, large):  # smoothness is known of some models and images
+            few = {
+                "by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]
+            }
+            both[0] = _cell(cells, "conf-few") if "conf-few" in cells else few
+        pairs[shift] = (
+            both[1],
+            both[0],
+            [paper[score][shift] for score in (large, small)] if paper else (),
+        )
+    shown = (
+        f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}"
+        for shift, (high, low, _) in pairs.items()
+    )
+    return falls(
+        name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"}
+    )
+
+
+def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
+    """The order of the scores, the error by severity, and by the size of the ensemble."""
+    shifts = clean["ma"]["shifts"]
+    yield _below("ma_conf", "ma", "conf", shifts, PAGE.paper["table1"])
+    yield _below("conf_lms", "conf", "lms", shifts, PAGE.paper["table1"])
+    grades = sorted(name for name in shifts if name.startswith("severity"))
+    if len(grades) > 2:
+        for score in ("ma", "conf", "lms"):
+            yield _rises(score, [_cell(shifts[grade], score) for grade in grades])
+    rows = {row["models"]: row for row in clean["sizes_of_ensemble"]["all"]}
+    if max(rows) >= 6:
+        yield _saturates(rows)
+        yield _spreads(rows)
+
+
+def _rises(score: str, cells: Sequence[Mapping[str, Any]]) -> Row:
+    """The error of a score rises with the severity: the slope of a line through all of them."""
+    steps = np.arange(len(cells)) - (len(cells) - 1) / 2
+    slope = [(float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)]
+    errors = [np.mean(cell["by_model"]) for cell in cells]
+    fields = {
+        "score": NAMES[score],
+        "errors": " ".join(f"{error:.4f}" for error in errors),
+        "slope": f"{float(steps @ errors / (steps @ steps)):.4f}",
+    }
+    return Row(f"severity_{score}", PAIRED, [jackknife(slope)], fields, words="severity")
+
+
+def _saturates(rows: Mapping[int, Mapping[str, Any]]) -> Row:
+    """From two models to four the error of agreement falls by more than from four to all."""
+    most = max(rows)
+    gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[most])]
+    errors = ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most))
+    return Row("saturates", PAIRED, [jackknife(gains)], {"most": most, "errors": errors})
+
+
+def _spreads(rows: Mapping[int, Mapping[str, Any]]) -> Row:
+    """Errors of ensembles of more models differ less from each other."""
+    seen = ", ".join(
+        f"{size}: {rows[size]['spread']:.4f}"
+        for size in sorted(rows)
+        if rows[size]["spread"] is not None
+    )
+    known = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
+    last = max(known, default=4)
+    if last <= 4:
+        return Row("spread", PAIRED, [], {"seen": seen})
+    look = jackknife([(1.0, known[4]), (-1.0, known[last])])
+    return Row("spread", PAIRED, [look], {"seen": f"{seen}; 4 against {last}"})
+
+
+def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
+    """Errors of MA by model, of plain ensembles with as many models as the diverse one has."""
+    ensemble, models = task["ma"], task["ma-diverse"]["models"]
+    if ensemble["models"] == models:
+        return list(_cell(ensemble["shifts"][shift], "ma", "exact")["by_model"])
+    return list(
+        next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
+    )
+
+
+def _of_wrong_labels(tasks: Mapping[str, Any]) -> Iterator[Row]:
+    """Labels learnt wrong: less error on far shifts, not on near ones?"""
+    for name, task in tasks.items():
+        if diverse := task.get("ma-diverse", {}).get("shifts", {}):
+            yield _of_diverse(name, task, far_of(diverse), "far")
+            if name == "clean":
+                yield _of_diverse(name, task, near_of(diverse), "near")
+
+
+def _of_diverse(name: str, task: Mapping[str, Any], shift: str, where: str) -> Row:
+    """The diverse ensemble errs less than the plain one on a far shift, or more on a near one."""
+    # The same models judged by members of either kind, where the result has that
+    cells = task.get("paired", {}).get(shift) or {
+        "ma": {"by_model": agreement_of_as_many(task, shift)},
+        "ma-diverse": _cell(task["ma-diverse"]["shifts"][shift], "ma", "exact"),
+    }
+    far, theirs = where == "far", PAGE.paper["table2"][name]
+    high, low = ("ma", "ma-diverse") if far else ("ma-diverse", "ma")
+    paper = [theirs[variant][_FAR if far else _NEAR] for variant in (high, low)]
+    fields = {
+        "how": "less" if far else "more",
+        "where": where,
+        "data": name,
+        "shift": shift,
+        "other": _mean(cells["ma-diverse"]["by_model"]),
+        "plain": _mean(cells["ma"]["by_model"]),
+    }
+    pairs = [(cells[high], cells[low], paper)]
+    return falls(f"diverse_{where}_{name}", pairs, fields, "diverse", apart="paired" not in task)
+
+
+def _of_compromised(tasks: Mapping[str, Any]) -> Iterator[Row]:
+    """Compromised images: less error on far shifts?"""
+    table, clean = PAGE.paper["table2"], tasks["clean"]["ma"]["shifts"]
+    far = far_of(clean)
+    for name in ("measurement-noise", "under-sampling"):
+        shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
+        for score in ("conf", "lms") if far in shifts else ():
+            before, after = (_cell(by[far], score) for by in (clean, shifts))
+            fields = {
+                "data": name,
+                "score": NAMES[score],
+                "far": far,
+                "before": _mean(before["by_model"]),
+                "after": _mean(after["by_model"]),
+            }
+            pair = before, after, [table[data][score][_FAR] for data in ("clean", name)]
+            yield falls(f"{name}_{score}", [pair], fields, "compromised", apart=True)
+
+
+def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
+    """Do errors on randomised dominoes rise with the correlation in training, and fall on correlated ones?"""
+    by_grade = task["correlations"]
+    grades = sorted(by_grade, key=float)
+    for target, verb in (("randomized", "rises"), ("correlated", "falls")):
+        for score in _SCORES:
+            cells = [_cell(by_grade[grade][target], score) for grade in grades]
+            seen = ", ".join(
+                f"{grade}: {_mean(cell['by_model'])}"
+                for grade, cell in zip(grades, cells, strict=True)
+            )
+            fields = {
+                "first": grades[0],
+                "last": grades[-1],
+                "score": NAMES[score],
+                "target": target,
+                "verb": verb,
+            }
+            high, low = (-1, 0) if verb == "rises" else (0, -1)
+            paper = [PAGE.paper["table3"][grades[end]][score][target] for end in (high, low)]
+            pair, fields = (cells[high], cells[low], paper), {**fields, "seen": seen}
+            yield falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", apart=True)
+    yield _below(
+        "dominoes_best",
+        "ma",
+        "conf",
+        {grade: by["randomized"] for grade, by in by_grade.items()},
+        {},
+    )
+
+
+def _whole(
+    rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any
+) -> list[Panel]:
+    marks = {"values": sorted({row[field] for row in rows}), "format": "d"}
+    across = plain.axis(field, title, {"nice": False, **scale}, axis=marks)
+    return [
+        Panel(
+            "all",
+            "",
+            plain.lines(across, plain.axis("error", "mean absolute error"), by, few=True),
+            rows,
+        )
+    ]
+
+
+def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
+    rows = [
+        {"score": name, "severity": grade, "order": grade, "error": _cell(shift, score)["mean"]}
+        for variant, scores in (("ma", _SCORES), ("ma-diverse", ("ma",)))
+        for group, shift in result["tasks"]
+        .get("clean", {})
+        .get(variant, {"shifts": {}})["shifts"]
+        .items()
+        if group.startswith("severity")
+        for score in scores
+        for name, grade in [
+            (NAMES[variant if variant == "ma-diverse" else score], int(group.rpartition(" ")[2]))
+        ]
+    ]
+    return _whole(rows, "severity", "severity", "score") if "clean" in result["tasks"] else []
+
+
+def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
+    clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
+    cells = [
+        (group, row)
+        for group, rows in clean["sizes_of_ensemble"].items()
+        for row in rows
+        if row["by_model"]
+    ]
+    drawn = [(group, row["models"], np.mean(row["by_model"])) for group, row in cells]
+    rows = [
+        {"shift": group, "models": many, "order": many, "error": error}
+        for group, many, error in drawn
+    ]
+    return (
+        _whole(rows, "models", "models of the ensemble", "shift", zero=False)
+        if "clean" in result["tasks"]
+        else []
+    )
+
+
+def _dominoes_drawn(result: Mapping[str, Any]) -> list[Panel]:
+    panels, by_grade = [], result["tasks"].get("dominoes", {"correlations": {}})["correlations"]
+    across = {
+        "field": "correlation",
+        "type": "ordinal",
+        "title": "correlation in training",
+        "sort": None,
+    }
+    up = plain.axis("error", "mean absolute error", {"domain": [0, 1]})
+    for score in _SCORES if by_grade else ():
+        cells = [
+            (t, i, grade) for t in _TARGETS for i, grade in enumerate(sorted(by_grade, key=float))
+        ]
+        errors = [_cell(by_grade[grade][t], score)["mean"] for t, _, grade in cells]
+        rows = [
+            {"target": t, "correlation": g, "order": i, "error": errors[k]}
+            for k, (t, i, g) in enumerate(cells)
+        ]
+        panels.append(Panel(score, NAMES[score], plain.lines(across, up, "target", few=True), rows))
+    return panels
+
+
+FIGURES = Figures(
+    PAGE,
+    {"severity": _severity_drawn, "figure-2-ensemble": _sizes_drawn, "dominoes": _dominoes_drawn},
+)
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """All tables of a result, one after the other; those of tasks that are not finished are left out."""
+    tasks = result["tasks"]
+    if not tasks:
+        return "No task is finished yet.\n"
+    first, words = next(iter(tasks.values())), PAGE.words["page"]
+    sizes = first["sizes"]
+    fields: dict[str, Any] = {
+        "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())
+    }
+    fields |= {
+        "which": "images, the same ones" if sizes["overlap"] else "other images",
+        "today": FORM,
+    }
+    fields["views"] = sizes.get("view_rows") or first["data"]["held"]["rows"]
+    fields |= {
+        key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))
+    }
+    more = [key for key in ("absent", "missing") if fields[key]] + (
+        ["older"] if result["form"] != FORM else []
+    )
+    run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
+    out = [run, *(_clean_tables(tasks["clean"]) if "clean" in tasks else ())]
+    out += _compromised_tables({name: task for name, task in tasks.items() if name != "dominoes"})
+    out += _dominoes_tables(tasks["dominoes"]) if "dominoes" in tasks else ()
+    return tables_page([*out, claims_table(result["claims"], words["over"])])
+
+
+def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
+    """Table 1, thresholds from other images, our own smoothness, and Figure 2 as a table."""
+    paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
+    shifts = [
+        (name, shift, {s: paper[s].get(name) for s in _SCORES})
+        for name, shift in clean["ma"]["shifts"].items()
+    ]
+    yield PAGE.table("scores", shifts)
+    if any("apart" in shift["conf"] for _, shift, _ in shifts):
+        yield PAGE.table("apart", shifts)
+    means = (
+        [_mean(size["by_model"]) for size in by_shift]
+        for by_shift in zip(*sizes.values(), strict=True)
+    )
+    both = zip(sizes["all"], means, strict=True)
+    rows = [[str(row["models"]), *cells, dash(row["spread"], ".4f")] for row, cells in both]
+    yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
+
+
+def _compromised_tables(tasks: Mapping[str, Any]) -> list[str]:
+    """Both sides of Table 2: errors by condition; accuracies of one model and of the mean of all."""
+    paper, errors, accuracies = PAGE.paper, list[Any](), list[Any]()
+    for name, task in tasks.items():
+        far, near = (shift_of(task["ma"]["shifts"]) for shift_of in (far_of, near_of))
+        for score in (*_SCORES, "ma-diverse"):
+            variant, key = ("ma-diverse", "ma") if score == "ma-diverse" else ("ma", score)
+            how = "exact" if key == "ma" else "grid"
+            ours = (task[variant]["shifts"][shift].get(key, {}).get(how) for shift in (far, near))
+            errors.append((name, NAMES[score], *ours, paper["table2"][name][score]))
+        if task["ma"]["models"] > (models := task["ma-diverse"]["models"]):
+            means = [_mean(agreement_of_as_many(task, shift)) for shift in (far, near)]
+            errors.insert(-1, f"{name} | MA of {models} models | {means[0]} | - | {means[1]} | -")
+        for variant in ("ma", "ma-diverse"):
+            ours, theirs = task[variant], paper["accuracy"][name]
+            ends = (ours["shifts"][shift_of(ours["shifts"])] for shift_of in (far_of, near_of))
+            printed = (
+                theirs["one"]["cifar10"] if variant == "ma" else None,
+                theirs[variant]["cifar10"],
+            )
+            accuracies.append((name, NAMES[variant], ours, *ends, *printed))
+    return [PAGE.table("compromised", errors), PAGE.table("accuracies", accuracies)]
+
+
+def _dominoes_tables(task: Mapping[str, Any]) -> list[str]:
+    """Table 3, and what `estimate`, its diagnosis and ten labels say of the dominoes."""
+    paper, rows, alarms = PAGE.paper["table3"], list[Any](), []
+    for grade, by_target in task["correlations"].items():
+        accuracies = (f"{by_target[target]['accuracy']['mean']:.3f}" for target in _TARGETS)
+        rows.append(f"{grade} | (accuracy) | {' | - | '.join(accuracies)} | -")
+        for score in _SCORES:
+            ours = (by_target[target][score]["grid"] for target in _TARGETS)
+            rows.append((grade, NAMES[score], *ours, paper.get(grade, {}).get(score, {})))
+        alarms += [
+            (grade, t, given, alarm)
+            for t in _TARGETS
+            for given, alarm in by_target[t]["alarms"].items()
+        ]
+    labels = task["sizes"]["dominoes"]["labels"]
+    return [
+        PAGE.table("dominoes", rows, far=task["far"]),
+        PAGE.table("alarms", alarms, labels=labels),
+    ]

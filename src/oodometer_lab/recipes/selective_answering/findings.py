@@ -1,0 +1,692 @@
+"""Findings: each claim of the paper, tested in bootstrap replicates; tables and figures, ours beside the paper's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, permutations, product
+from typing import Any
+
+from oodometer.metrics.failure_cases import LEAST
+from oodometer.metrics.resampling import REPLICATES
+from oodometer.reports import drawings as plain
+from oodometer.reports.drawings import Panel
+from oodometer.results import percent
+from oodometer.verbs.compare import SURE as FIRM
+
+from ..base import Progress, Workspace
+from ..kit.claims import (
+    LEVEL,
+    Claim,
+    Look,
+    Row,
+    above,
+    all_of,
+    claims_from,
+    claims_table,
+    gap,
+    share,
+)
+from ..kit.publish import Figures
+from ..kit.tables import Page, tables_page
+from .tables import CASES, EFFECTS, SETS, SIDE, TOLERANCES
+
+NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
+SURE = 1 - LEVEL  # share of replicates from which on one pair, looked at alone, is beyond chance
+RISES = "normal, bootstrap errors"
+PAGE = Page.beside(__file__)
+Result = Mapping[str, Any]
+
+
+def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
+    """tau = (pairs in the same order - pairs in the other) / pairs, of two orders of the same names (Kendall, 1938)."""
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(range(len(first)), [second.index(name) for name in first]).statistic)
+
+
+class Replicates:
+    """The bootstrap replicates of a result: its shares as looks, and the claims that are read off them."""
+
+    def __init__(self, result: Result) -> None:
+        self.result, self.many = result, int(result["settings"]["replicates"])
+        self.test = f"paired bootstrap ({self.many:,} replicates)"
+        self._pairs = {
+            (pair["set"], frozenset((pair["a"], pair["b"]))): pair for pair in result["pairs"]
+        }
+
+    def look(self, value: float, error: float | None = None) -> Look:
+        """A share of the replicates as p-values, and what a difference with this standard error lets one see."""
+        return share(value, self.many, error)
+
+    def better(self, name: str, a: str, b: str, by: str = "p_a_better") -> float:
+        """Share of replicates in which a has the higher DiSCA than b, or by ``p_a_larger_b`` the larger mean b."""
+        pair = self._pairs.get((name, frozenset((a, b))))
+        if pair is None or by not in pair:
+            return 0.5
+        return float(pair[by] if pair["a"] == a else 1 - pair[by])
+
+    def ahead(self, name: str, a: str, b: str, by: str = "p_a_better") -> Look:
+        """a has the higher DiSCA than b, or the larger mean b, as a look."""
+        pair = self._pairs.get((name, frozenset((a, b))), {})
+        error = pair.get("error" if by == "p_a_better" else "error_b")
+        return self.look(self.better(name, a, b, by), error)
+
+    def some(
+        self, name: str, looks: Sequence[Look], fields: Mapping[str, Any], words: str = ""
+    ) -> Row:
+        """A claim that something occurs in at least one of several pairs, corrected for their number (Bonferroni)."""
+        least, few = len(looks) / (1 + self.many), ""
+        if least > LEVEL:
+            few = f"; with {self.many} replicates no p-value of {len(looks)} looks is below {least:.3f}"
+        return Row(name, self.test, looks, {**fields, "few": few}, "any", words)
+
+    def apart(self, first: str, second: str, titles: Sequence[str]) -> Row:
+        """Two metrics order some pair of models differently."""
+        seen, looks = [], []
+        both = [
+            row for row in self.result["disagreements"] if set(row["metrics"]) == {first, second}
+        ]
+        for name in SETS:
+            orders, parted = (
+                self.result["rankings"][name],
+                [row for row in both if row["set"] == name],
+            )
+            shares = [pair["share"] or 0.0 for row in parted for pair in row["pairs"]]
+            # Pairs that the metrics order alike were looked at as well.
+            looks += [
+                *map(self.look, shares),
+                *[Look()] * (math.comb(len(orders[first]), 2) - len(shares)),
+            ]
+            tau = kendall_tau(orders[first], orders[second])
+            seen.append(
+                f"{NAMES[name]}: tau {tau:.2f}, {len(shares)} pairs apart, {beyond(shares)}"
+            )
+        fields = {"first": titles[0], "second": titles[1], "seen": "; ".join(seen)}
+        return self.some(f"{first}_and_{second}", looks, fields, "apart")
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Two models that AUC and DiSCA order differently: which each prefers, in which share, coverage at risk of both."""
+
+    name: str
+    auc: str
+    disca: str
+    share: float
+    covered: tuple[float, float]
+    look: Look
+
+    @property
+    def side(self) -> str:
+        """With which of the two coverage at risk sides in the sample: "AUC", "DiSCA" or "neither"."""
+        auc, disca = self.covered
+        return "AUC" if auc > disca else "DiSCA" if disca > auc else "neither"
+
+    @property
+    def is_firm(self) -> bool:
+        """Whether `compare` speaks of them: AUC and DiSCA part so in 90 % of the replicates."""
+        return self.share >= FIRM
+
+
+def partings(result: Result) -> list[Parting]:
+    """Every pair that AUC and DiSCA order differently, the firmest first, with its coverage at risk."""
+    models, replicates, out = (
+        {model["name"]: model for model in result["models"]},
+        Replicates(result),
+        [],
+    )
+    for disagreement in result["disagreements"]:
+        for pair in (
+            disagreement["pairs"]
+            if set(disagreement["metrics"]) == {"auc_coverage", "disca"}
+            else ()
+        ):
+            a, b = (pair["preferred"][metric] for metric in ("auc_coverage", "disca"))
+            first, second = (
+                float(models[name][disagreement["set"]][SIDE]["value"]) for name in (a, b)
+            )
+            look = replicates.look(1 - pair["with_first"], pair.get("error"))
+            out.append(
+                Parting(disagreement["set"], a, b, float(pair["share"]), (first, second), look)
+            )
+    return sorted(out, key=lambda parting: -parting.share)
+
+
+def _sides(some: Sequence[Parting]) -> dict[str, int]:
+    """With whom coverage at risk sides on how many pairs."""
+    return {side: sum(pair.side == side for pair in some) for side in ("AUC", "DiSCA", "neither")}
+
+
+def beyond(shares: Sequence[float]) -> str:
+    """How many pairs are surely so, one by one."""
+    return f"{sum(share >= SURE for share in shares)} in {percent(SURE, 0)} of replicates"
+
+
+def claims_of(result: Result) -> list[Claim]:
+    """Every claim that the models at hand let one check, in the paper's order; "some pair" is tested on every pair."""
+    models, rows = {model["name"]: model for model in result["models"]}, []
+    if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
+        replicates = Replicates(result)
+        rows = [*_of_orders(replicates), *_not_always_better(replicates, models)]
+        if _BAG in models:
+            rows.append(_bag_of_words_last(replicates, models))
+        rows += [*_of_rises(models), *_of_names(replicates, models)]
+    return claims_from(PAGE, [*rows, _six_cases(result)])
+
+
+def _of_orders(replicates: Replicates) -> Iterator[Row]:
+    """Do accuracy, AUC and DiSCA rank alike, is DiSCA right where AUC is not, and does DiSCA rank sets alike?"""
+    result, look = replicates.result, replicates.look
+    yield replicates.apart("accuracy", "disca", ("accuracy", "DiSCA"))
+    yield replicates.apart("auc_coverage", "disca", ("AUC", "DiSCA"))
+    parted = partings(result)
+    firm = [pair for pair in parted if pair.is_firm]
+    looks = [all_of([look(pair.share), pair.look]) for pair in parted]
+    every = sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS)
+    looks += [Look()] * (every - len(parted))
+    fields: dict[str, Any] = {
+        "of": len(parted),
+        "disca": _sides(parted)["DiSCA"],
+        "firm": len(firm),
+    }
+    yield replicates.some("auc_misleads", looks, {**fields, "disca_firm": _sides(firm)["DiSCA"]})
+    seen = []
+    for name in SETS:
+        here = [pair for pair in firm if pair.name == name]
+        sides, sure = _sides(here), sum(pair.look.refutes <= LEVEL for pair in here)
+        words = {
+            "where": NAMES[name],
+            "auc": sides["AUC"],
+            "disca": sides["DiSCA"],
+            "of": len(here),
+            "beyond": sure,
+        }
+        seen.append(
+            PAGE.fill(PAGE.words["page"]["parting"], words)
+            if here
+            else f"{NAMES[name]}: no firm pair"
+        )
+    contested = sum(finding.get("contested", False) for finding in result["findings"])
+    fields = {"seen": "; ".join(seen), "firm": percent(FIRM, 0), "contested": contested}
+    yield Row("disca_is_right", replicates.test, [pair.look for pair in firm], fields, "most")
+    yield replicates.apart("accuracy", "auc_coverage", ("accuracy", "AUC"))
+    home, away = (result["rankings"][name]["disca"] for name in SETS)
+    turns = [
+        (replicates.better("imdb", a, b), replicates.better("sst2", b, a))
+        for a, b in permutations(home, 2)
+    ]
+    fields = {
+        "tau": kendall_tau(home, away),
+        "home": home[0],
+        "away": away[0],
+        "seen": beyond(list(map(min, turns))),
+    }
+    looks = [
+        all_of([replicates.ahead("imdb", a, b), replicates.ahead("sst2", b, a)])
+        for a, b in permutations(home, 2)
+    ]
+    yield replicates.some("domains", looks, fields)
+
+
+def power_at(result: Result, case: str, name: str, effect: float) -> Mapping[str, Any]:
+    """What the search for a case on a set would find of a true inversion of a size."""
+    by_key = {(row["name"], row["set"], row["effect"]): row for row in result["search"]["power"]}
+    power: Mapping[str, Any] = by_key[case, name, effect]
+    return power
+
+
+def case_claims(result: Result) -> list[Claim]:
+    """A claim for each case that it occurs; one that is not seen is undecided, with the power of the search."""
+    rows, replicates, many = [], Replicates(result), len(result["models"])
+    for case, number in CASES.items():
+        if case == "tail":
+            where = [
+                NAMES[finding["set"]] for finding in result["findings"] if finding["name"] == "tail"
+            ]
+            looks = [Look(replicates.look(tail["share"]).supports) for tail in result["tails"]]
+            looks += [Look()] * (len(SETS) * many * (many - 1) // 2 - len(looks))
+            test = replicates.test
+        else:
+            seen = ((model, name) for model in result["models"] for name in SETS)
+            seen = (
+                (model, name)
+                for model, name in seen
+                if any(row["name"] == case for row in model[name]["cases"])
+            )
+            where = [f"{model['name']} on {NAMES[name]}" for model, name in seen]
+            looks = [Look(row[case]["p"]) for row in result["search"]["observed"]]
+            test = f"{result['search']['chance']:,} curves of chance"
+        fields = {
+            "number": number,
+            "name": case,
+            "seen": ", ".join(dict.fromkeys(where)) or "not seen",
+        }
+        rows.append(Row(case, test, looks, fields, "any", "case"))
+    return claims_from(PAGE, rows)
+
+
+def _six_cases(result: Result) -> Row:
+    """That all six occur. What is not beyond chance may still be there: the power says how often it would be seen."""
+    claims, sure, rest = case_claims(result), [], []
+    for claim in claims:
+        title = f"{CASES[claim.name]} ({claim.name})"
+        if claim.look.supports <= LEVEL:
+            sure.append(f"{title}: {claim.evidence}")
+        else:
+            powers = (
+                f"{100 * power_at(result, claim.name, name, EFFECTS[-1])['power']:.0f} %"
+                for name in SETS
+            )
+            short = (
+                f" (seen: {claim.evidence}; p {claim.look.supports:.2f} among {claim.looks} looks)"
+            )
+            rest.append(
+                f"{title} {' / '.join(powers)}{'' if claim.evidence == 'not seen' else short}"
+            )
+    text = f"; undecided, with the power at a true inversion of {100 * EFFECTS[-1]:.0f} points on IMDb / SST-2: "
+    fields = {
+        "beyond": "; ".join(sure) or "none",
+        "undecided": text + ", ".join(rest) if rest else "",
+    }
+    test = "bootstrap and curves of chance, each case corrected for its looks"
+    return Row("six_cases", test, [claim.look for claim in claims], fields)
+
+
+Models = Mapping[str, Mapping[str, Any]]
+
+
+def _not_always_better(replicates: Replicates, models: Models) -> Iterator[Row]:
+    """Newer: the transformers came after the models over words. Larger: more parameters."""
+    newer = [m for m in models.values() if m["family"] == "transformer"]
+    older = [m for m in models.values() if m["family"] == "words"]
+    sized = sorted(models.values(), key=lambda m: int(m["parameters"]))
+    larger = [(a, b) for a, b in combinations(sized, 2) if a["parameters"] < b["parameters"]]
+    for word, other, pairs in (
+        ("newer", "older", [(a, b) for a in older for b in newer]),
+        ("larger", "smaller", larger),
+    ):
+        for name in SETS if pairs else ():
+            leads = [_score(a, name) - _score(b, name) for a, b in pairs]
+            shares = [replicates.better(name, a["name"], b["name"]) for a, b in pairs]
+            looks = [replicates.ahead(name, a["name"], b["name"]) for a, b in pairs]
+            seen = beyond(shares)
+            sure = [i for i, value in enumerate(shares) if value >= SURE]
+            if sure:
+                a, b = pairs[max(sure, key=leads.__getitem__)]
+                seen += f", such as {a['name']} against {b['name']}"
+            fields = {
+                "word": word,
+                "other": other,
+                "where": NAMES[name],
+                "of": len(pairs),
+                "seen": seen,
+                "ahead": sum(lead > 0 for lead in leads),
+            }
+            yield replicates.some(f"{word}_{name}", looks, fields, "not_always_better")
+
+
+_BAG = "BOW-SUM"
+
+
+def _bag_of_words_last(replicates: Replicates, models: Models) -> Row:
+    """The bag of words is the last one on IMDb, the only one with a score below 0."""
+    home = {name: m["imdb"]["disca"] for name, m in models.items()}
+    others = [name for name in home if name != _BAG]
+    worst = min(home, key=lambda name: float(home[name]["value"]))
+    negative = ", ".join(name for name, score in home.items() if score["value"] < 0) or "none"
+    positive = above(home[_BAG], 0)
+    looks = [
+        all_of([replicates.ahead("imdb", name, _BAG) for name in others]),
+        Look(positive.refutes, positive.supports),
+        all_of([above(home[name], 0) for name in others]),
+    ]
+    fields = {"worst": worst, "value": home[worst]["value"], "negative": negative}
+    return Row("bag_of_words_last", f"{replicates.test}, normal", looks, fields)
+
+
+def _score(model: Mapping[str, Any], name: str) -> float:
+    return float(model[name]["disca"]["value"])
+
+
+def _of_rises(models: Models) -> Iterator[Row]:
+    """Who fluctuates more: sums of words, and models out of domain? Errors from the 95 % bootstrap intervals."""
+    rises, errors = dict[tuple[str, str], float](), dict[tuple[str, str], float]()
+    for (name, model), where in product(models.items(), SETS):
+        score = model[where]["disca"]
+        low, high = score["fluctuations_interval"]
+        rises[name, where] = score["fluctuations"]
+        errors[name, where] = float(high - low) / (2 * 1.96)
+    sums = [name for name in models if name.endswith("-SUM")]
+    others = [name for name in models if name not in sums]
+    if sums and others:
+        many, few = (sum(rises[n, "imdb"] for n in group) / len(group) for group in (sums, others))
+        error = math.hypot(
+            *(errors[n, "imdb"] / len(group) for group in (sums, others) for n in group)
+        )
+        fields = {"many": many, "few": few, "error": error}
+        yield Row("sums_fluctuate", RISES, [gap(many - few, error)], fields)
+    gaps = [rises[name, "sst2"] - rises[name, "imdb"] for name in models]
+    looks = [
+        gap(value, math.hypot(errors[name, "imdb"], errors[name, "sst2"]))
+        for name, value in zip(models, gaps, strict=True)
+    ]
+    more = {"more": sum(value > 0 for value in gaps), "of": len(gaps)}
+    yield Row("more_out_of_domain", RISES, looks, more, "most")
+
+
+def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
+    """Do sums of words lead out of domain, and have the lowest b? Plateaus? Is BERT-BASE before the larger encoders?"""
+    if "W2V-SUM" in models and len(models) > 1:
+        yield _leads("word_sums_lead", replicates, models, "W2V-SUM", "sst2")
+    if _GLOVE in models:
+        yield _glove_b(replicates, models)
+    yield _plateau(models)
+    by_paper = {model["stands_for"]: name for name, model in models.items()}
+    if {"BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"} <= set(by_paper):
+        yield _leads("bert_base_first", replicates, models, by_paper["BERT-BASE"], "imdb")
+
+
+def _leads(name: str, replicates: Replicates, models: Models, model: str, where: str) -> Row:
+    """A model has a higher DiSCA than every other one."""
+    best, others = (
+        max(models, key=lambda name: _score(models[name], where)),
+        [other for other in models if other != model],
+    )
+    nearest = min(replicates.better(where, model, other) for other in others)
+    seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
+    seen += f"{percent(nearest, 0)} of replicates"
+    looks = [replicates.ahead(where, model, other) for other in others]
+    return Row(name, replicates.test, looks, {"seen": seen, "model": model})
+
+
+_GLOVE = "GLOVE-SUM"
+
+
+def _glove_b(replicates: Replicates, models: Models) -> Row:
+    """The sum of GloVe vectors has the lowest b, in the mean over tolerances."""
+    mean = {}
+    for name, model in models.items():
+        rows = [
+            float(row["b"])
+            for row in model["imdb"]["disca"]["by_tolerance"]
+            if round(row["tolerance"], 2) in TOLERANCES
+        ]
+        mean[name] = sum(rows) / len(rows)
+    best = min(mean, key=mean.__getitem__)
+    looks = [
+        replicates.ahead("imdb", name, _GLOVE, "p_a_larger_b") for name in models if name != _GLOVE
+    ]
+    test = replicates.test if "p_a_larger_b" in replicates.result["pairs"][0] else ""
+    fields = {"best": best, "lowest": mean[best], "glove": mean[_GLOVE]}
+    return Row("glove_b", test, looks, fields)
+
+
+def _plateau(models: Models) -> Row:
+    """Do transformers form plateaus? That none is seen does not say that there is none."""
+    plateaus = {
+        (name, where): case["share"]
+        for (name, model), where in product(models.items(), SETS)
+        for case in model[where]["cases"]
+        if case["name"] == "plateau"
+    }
+    large = [name for name, model in models.items() if model["family"] == "transformer"]
+    looks = [Look(share(plateaus.get(pair, 0.0)).supports) for pair in product(large, SETS)]
+    seen = ", ".join(f"{name} ({NAMES[where]})" for name, where in plateaus) or "no model"
+    return Row("plateau", f"bootstrap ({REPLICATES} replicates)", looks, {"seen": seen}, "any")
+
+
+FORM = 3  # raise it where the figures change: then the step is done again
+_TOLERANCES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5)
+_CURVE = {"coverage": "x", "accuracy": "y", "confidence": "thresholds"}
+_FREE = {"zero": False}
+_BACK = {"zero": False, "reverse": True, "nice": False}
+
+
+def draw(workspace: Workspace, progress: Progress) -> None:
+    """Write the figures, and the page of the comparison where reports can draw."""
+    FIGURES.draw(workspace, progress)
+    if "report.html" in FIGURES.files("report.html"):
+        from oodometer.reports import write_report
+
+        write_report(workspace.read_json("compare.json"), workspace / "report.html")
+
+
+def _scores(result: Result, name: str) -> dict[str, Any]:
+    """DiSCA by model; a model without is left out."""
+    return {
+        model["name"]: model[name]["disca"]
+        for model in result["models"]
+        if model[name]["disca"] is not None
+    }
+
+
+def _of_tolerances(
+    result: Result, y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: Any
+) -> list[Panel]:
+    """A panel for each set, a line for each model over the tolerances."""
+    marks = {"values": [tenth / 10 for tenth in range(5, 11)], "format": ".1f"}
+    across, order = (
+        plain.axis("tolerance", "accuracy tolerated", _BACK, axis=marks),
+        {"field": "tolerance"},
+    )
+    chart = plain.lines(
+        across, plain.axis(y, title, scale, **more), "model", order={**order, "sort": "descending"}
+    )
+    panels = []
+    for name in SETS:
+        steps = [
+            (model, row)
+            for model, score in _scores(result, name).items()
+            for row in score["by_tolerance"]
+        ]
+        rows: list[dict[str, Any]] = []
+        for model, row in steps:
+            if row["tolerance"] in _TOLERANCES:
+                better = sum(
+                    o["value"] > row["value"]
+                    for _, o in steps
+                    if o["tolerance"] == row["tolerance"]
+                )
+                rows.append(
+                    {
+                        "model": model,
+                        "tolerance": row["tolerance"],
+                        y: {**row, "rank": 1 + better}[y],
+                    }
+                )
+        panels.append(Panel(name, NAMES[name], chart, rows))
+    return panels
+
+
+def _of_curves(result: Result, x: str, y: str, scale: Mapping[str, Any] = _BACK) -> list[Panel]:
+    """A panel for each set, a line for each model; the points of its curve as lists, so that files stay small."""
+    lines = plain.lines(plain.axis(x, x, scale), plain.axis(y, y, _FREE), "model")
+    chart, panels = {"transform": [{"flatten": ["order", x, y]}], **lines}, []
+    for name in SETS:
+        rows = []
+        for model in result["models"]:
+            curve = model[name]["curve"]
+            points = {field: curve[_CURVE[field]] for field in (x, y)}
+            rows.append({"model": model["name"], "order": list(range(len(curve["x"]))), **points})
+        panels.append(Panel(name, NAMES[name], chart, rows))
+    return panels
+
+
+def _of_models(result: Result, chart: Mapping[str, Any], fields: Sequence[str]) -> list[Panel]:
+    """A panel for each set, a mark or bar for each model."""
+    panels = []
+    for name in SETS:
+        scores = _scores(result, name).items()
+        panels.append(
+            Panel(
+                name,
+                NAMES[name],
+                chart,
+                [{"model": m, **{f: s[f] for f in fields}} for m, s in scores],
+            )
+        )
+    return panels
+
+
+_DOTS = plain.dots("model", plain.axis("a", "confidence a", _FREE))
+_RISES = plain.axis("fluctuations", "rises (bars)", {"zero": True})
+_BARS = plain.bars("model", _RISES, plain.axis("penalty", "penalty (marks)"))
+_RANKS: Mapping[str, Any] = {"scale": {"zero": False, "reverse": True}, "axis": {"tickMinStep": 1}}
+FIGURES = Figures(
+    PAGE,
+    {
+        "figure-1-b": partial(_of_tolerances, y="b", title="confidence b"),
+        "figure-2-a": partial(_of_models, chart=_DOTS, fields="a"),
+        "figure-3-fluctuations": partial(
+            _of_models, chart=_BARS, fields=("fluctuations", "penalty")
+        ),
+        "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
+        "figure-5-coverage-by-tolerance": partial(_of_tolerances, y="coverage", title="coverage"),
+        "figure-6-confidence-by-accuracy": partial(_of_curves, x="accuracy", y="confidence"),
+        "figure-8-curves": partial(
+            _of_curves, x="coverage", y="accuracy", scale={**_BACK, "reverse": False}
+        ),
+        "figure-9-accuracy-by-tolerance": partial(_of_tolerances, y="accuracy", title="accuracy"),
+        "figure-16-rankings": partial(_of_tolerances, y="rank", title="rank by DiSCA", **_RANKS),
+    },
+)
+
+
+def markdown(result: Result) -> str:
+    """All tables of a result, one after the other."""
+    models, work, data = result["models"], result["work"], result["settings"]["data"]
+    named = [
+        {**m, "place_of": "itself" if m["name"] == m["stands_for"] else m["stands_for"]}
+        for m in models
+    ]
+    out = [
+        PAGE.table(
+            "models",
+            named,
+            sizes=" and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS),
+            cores=work["cores"],
+            minutes=work["seconds"] / 60,
+            processor=work["cpu_seconds"] / 60,
+            threads=work["threads"],
+        ),
+        *(_tolerances(result, name) for name in SETS),
+        PAGE.table("grids", models, seen="; ".join(_grids_agree(result))),
+        _rankings(result),
+        _partings(result),
+        PAGE.table("cases", _cases(result), result["search"]),
+        _costs(result),
+        claims_table(result["claims"]),
+    ]
+    return tables_page(out)
+
+
+def _grids_agree(result: Result) -> Iterator[str]:
+    """How alike the score at tolerance 0.95 ranks on each grid: the paper does not state its own; an undefined one
+    counts as 0.
+    """
+    for name in SETS:
+        scores = {model: score["by_grid"] for model, score in _scores(result, name).items()}
+        first, *others = (
+            sorted(scores, key=lambda model: -(scores[model].get(grid) or 0.0))
+            for grid in ("coverage", "thresholds", "samples")
+        )
+        if len(scores) > 1:
+            tau = " and ".join(f"{kendall_tau(first, other):.2f}" for other in others)
+            yield f"{NAMES[name]} {tau}"
+
+
+def _rankings(result: Result) -> str:
+    """The models by each metric on each set, and the paper's."""
+    orders = []
+    for name in SETS:
+        rankings = result["rankings"][name]
+        orders += [rankings[metric] for metric in ("accuracy", "auc_coverage", "disca")]
+        orders.append(list(PAGE.paper[name]))
+    ranks = range(len(result["models"]))
+    rows = [[str(i + 1), *(order[i] if i < len(order) else "-" for order in orders)] for i in ranks]
+    return PAGE.table("rankings", rows)
+
+
+def _costs(result: Result) -> str:
+    models, optimal = result["models"], result["settings"]["optimal_parameters"]
+    energy = sorted({model["energy"]["words"] for model in models if model["energy"] is not None})
+    after = "Energy was not counted: the extra `energy` is not installed."
+    if energy:
+        after = f"Energy: {energy[0]}."
+    return PAGE.table("costs", models, after=after, optimal_parameters=optimal)
+
+
+def _tolerances(result: Result, name: str) -> str:
+    """Table 2a or 2b: ours, and the paper's in brackets where it has the same model."""
+    tolerances, theirs = PAGE.paper["tolerances"], PAGE.paper[name]
+    rows, scores = [], _scores(result, name)
+    for model in sorted(scores, key=lambda m: -float(scores[m]["value"])):
+        score = {round(row["tolerance"], 2): row for row in scores[model]["by_tolerance"]}
+        row = [model]
+        for tolerance, printed in zip(
+            tolerances, theirs.get(model, [None] * len(tolerances)), strict=True
+        ):
+            text = f"{score[tolerance]['value']:.2f}" + (
+                "" if printed is None else f" ({printed:.2f})"
+            )
+            row.append(text if score[tolerance]["never_below"] else f"**{text}**")
+        rows.append(row)
+    ours = {model["name"] for model in result["models"]}
+    alone = "; ".join(
+        f"{name} {row[0]:.2f} to {row[-1]:.2f}" for name, row in theirs.items() if name not in ours
+    )
+    return PAGE.table(
+        "tolerances",
+        rows,
+        part="a" if name == "imdb" else "b",
+        where=NAMES[name],
+        heads=" | ".join(f"<{t:.2f}" for t in tolerances),
+        alone=f"In the paper alone: {alone}" if alone else "",
+    )
+
+
+def _partings(result: Result) -> str:
+    """Pairs on which AUC and DiSCA part firmly, with whom the third measure sides, and what that is worth, in words."""
+    parted = partings(result)
+    firm, seen = [pair for pair in parted if pair.is_firm], []
+    for name in SETS:
+        here = [pair for pair in parted if pair.name == name]
+        counts = ", ".join(f"{side} on {count}" for side, count in _sides(here).items())
+        seen.append(f"{NAMES[name]}: {len(here)} pairs, with {counts}")
+    sides = _sides(firm)
+    verdict = next(
+        (claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"),
+        "undecided",
+    )
+    return PAGE.table(
+        "partings",
+        [(pair, NAMES[pair.name]) for pair in firm],
+        of=len(parted),
+        firm=len(firm),
+        seen="; ".join(seen),
+        auc=sides["AUC"],
+        disca=sides["DiSCA"],
+        verdict="is undecided" if verdict == "undecided" else verdict,
+        none=", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else ".",
+    )
+
+
+def _cases(result: Result) -> Iterator[list[str]]:
+    """Each failure case: where it is seen, whether that is beyond chance, and how often a true one would be seen."""
+    for claim in case_claims(result):
+        row = [
+            claim.claim,
+            claim.evidence,
+            f"{claim.look.supports:.3f} ({claim.looks})",
+            claim.verdict,
+        ]
+        for power in (
+            power_at(result, claim.name, name, effect) for name in SETS for effect in EFFECTS
+        ):
+            small = "*" if power["rise"] <= LEAST.get(claim.name, 0.0) else ""
+            lowest, highest = (100 * end(power["by_model"]) for end in (min, max))
+            row.append(f"{100 * power['power']:.0f}{small} ({lowest:.0f} to {highest:.0f})")
+        yield row

@@ -1,0 +1,78 @@
+"""The verb `shift`: a data set in, shifted copies of it out, seeded, with a severity; the kind says of what data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from oodometer.errors import UsageError
+from oodometer.options import verb
+from oodometer.registry import find
+
+from ...datasets.dialogues import TURNS
+from ...results.shifting import Shifting
+from ...shifts import ImageShift, TextShift
+from ..options import ShiftOptions
+from .image import GROUPS, shift_images
+from .text import LINES, TEXT, Rows, refuse_others, shift_texts
+
+__all__ = ["shift"]
+
+
+@verb(ShiftOptions)
+def shift(options: ShiftOptions) -> Shifting:
+    """Write shifted copies of images, texts or dialogues, one for each kind and severity.
+
+    Images of a folder keep their relative names. PNG, BMP, TIFF, PPM and WebP stay what they are, without loss; JPEG
+    and GIF, which would lose some of the shift, become PNG. Texts that a shift cannot change so far are left out and
+    counted, and so are dialogues that are empty or of a single turn. Each copy has a manifest in JSON. The result
+    appears whole or not at all; several copies that were interrupted go on where they ended. Raises `InputError` for
+    what cannot be read, `UsageError` for a kind or severity that there is not, an option of other data and a place
+    that is taken.
+
+    >>> import tempfile, numpy as np
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.jsonl").write_text('{"text": "Keep calm", "label": 1}')
+    >>> result = shift(folder / "a.jsonl", kind="casing", severity=1, out=folder / "b.jsonl")
+    >>> (folder / "b.jsonl").read_text()
+    '{"text": "keep CALM", "label": 1, "source_row": 1}\\n'
+    >>> np.savez(folder / "a.npz", image=np.full((4, 8, 8, 3), 100, np.uint8), label=np.arange(4))
+    >>> result = shift(folder / "a.npz", kind="brightness", severity=2, out=folder / "b.npz")
+    >>> with np.load(folder / "b.npz") as shifted:
+    ...     shifted["image"].max(), shifted["label"].tolist()
+    (np.uint8(125), [0, 1, 2, 3])
+    """
+    severity = options.severity
+    names = list(dict.fromkeys([options.kind] if isinstance(options.kind, str) else options.kind))
+    levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
+    if not names or not (levels or options.layout == "cifar-10-c"):
+        raise UsageError(
+            "expected a kind of shift and a severity; name both, such as --kind fog --severity 3 for images, or --kind "
+            "casing --severity 0.2 for texts"
+        )
+    modality = options.modality
+    kind: Any = ImageShift if names[0] in GROUPS else find("shift", names[0])
+    if modality is None and issubclass(kind, ImageShift):
+        modality = "image"
+    elif modality is None and issubclass(kind, TextShift) and kind.for_dialogues:
+        modality = "dialogue"
+    elif modality is None:  # of texts and dialogues: what the first row of the data holds
+        rows, modality = Rows(Path(options.data)), "text"
+        if rows.ending in LINES:
+            _, row = next(iter(rows))
+            columns = (
+                [options.column]
+                if options.column is not None
+                else []
+                if {*TEXT} & {*row}
+                else TURNS
+            )
+            modality = (
+                "dialogue"
+                if any(isinstance(row.get(column), list) for column in columns)
+                else "text"
+            )
+    refuse_others(options, modality)
+    if modality == "image":
+        return shift_images(options, names, levels)
+    return shift_texts(options, names, levels, dialogues=modality == "dialogue")
