@@ -17,7 +17,7 @@ ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n0.2,0.8,b\n" * 2000
 # Says on standard error that the work has begun, and makes it endless.
 ENDLESS = """
 import sys, time, runpy
-import oodometer.{module} as module
+import {module} as module
 
 def endless(*given, **named):
     from oodometer.store import as_source
@@ -32,18 +32,18 @@ sys.argv = ["oodometer", *sys.argv[1:]]
 runpy.run_module("oodometer", run_name="__main__", alter_sys=True)
 """
 COMMANDS = {
-    "estimate": ("verbs.estimate", "estimate", ["r.csv", "-"]),
-    "evaluate": ("verbs.evaluate", "evaluate", ["-"]),
-    "diagnose": ("verbs.diagnose", "diagnose", ["r.csv", "-"]),
-    "audit": ("verbs.audit", "audit", ["r.csv", "-"]),
-    "backtest": ("verbs.backtest", "backtest", ["-", "--no-cache"]),
-    "compare": ("verbs.compare", "compare", ["r.csv", "r.csv"]),
-    "demo": ("verbs.demo", "demo", ["--out", "demo"]),
-    "reproduce": ("recipes", "reproduce", ["selective-answering", "--out", "run"]),
-    "discriminate train": ("verbs.discriminate", "train_judges", ["-", "--out", "judges"]),
-    "discriminate predict": ("verbs.discriminate", "judge_outputs", ["judges", "-"]),
-    "cite": ("verbs.methods", "cite", ["atc"]),
-    "methods": ("verbs.methods", "methods", []),
+    "estimate": ("oodometer.verbs.estimate", "estimate", ["r.csv", "-"]),
+    "evaluate": ("oodometer.verbs.evaluate", "evaluate", ["-"]),
+    "diagnose": ("oodometer.verbs.diagnose", "diagnose", ["r.csv", "-"]),
+    "audit": ("oodometer.verbs.audit", "audit", ["r.csv", "-"]),
+    "backtest": ("oodometer.verbs.backtest", "backtest", ["-", "--no-cache"]),
+    "compare": ("oodometer.verbs.compare", "compare", ["r.csv", "r.csv"]),
+    "demo": ("oodometer.verbs.demo", "demo", ["--out", "demo"]),
+    "reproduce": ("oodometer_lab.recipes", "reproduce", ["selective-answering", "--out", "run"]),
+    "discriminate train": ("oodometer_lab.verbs.discriminate", "train_judges", ["-", "--out", "judges"]),
+    "discriminate predict": ("oodometer_lab.verbs.discriminate", "judge_outputs", ["judges", "-"]),
+    "cite": ("oodometer.verbs.methods", "cite", ["atc"]),
+    "methods": ("oodometer.verbs.methods", "methods", []),
 }
 
 
@@ -84,7 +84,7 @@ def test_a_command_that_was_started_with_ctrl_c_ignored_goes_on_ignoring_it(tmp_
     (tmp_path / "r.csv").write_text(ROWS)
     ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
     with subprocess.Popen(
-        [sys.executable, "-c", ignored + ENDLESS.format(module="verbs.evaluate", verb="evaluate"), "evaluate", "r.csv"],
+        [sys.executable, "-c", ignored + ENDLESS.format(module="oodometer.verbs.evaluate", verb="evaluate"), "evaluate", "r.csv"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         try:
