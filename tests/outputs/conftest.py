@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,6 @@ from oodometer.results import Interval
 from oodometer.results.estimation import Headline
 from oodometer.results.ranking import FewShotRanking
 from oodometer.testing import example_record
-from oodometer_lab.discriminators import Panel, RuleDiscriminator
-from oodometer_lab.results.stressing import StressCurve, StressedModel, StressPoint, StressTest
-from oodometer_lab.verbs.discriminate import judge_outputs
-from oodometer_lab.verbs.discriminate.judged import JudgedOutputs
 
 EVIL = "<b>&\"'</b>"  # the name of a slice: markup, anywhere that forgot to escape it
 METHODS = ["source", "atc", "cbpe"]
@@ -52,8 +49,11 @@ def ranked() -> FewShotRanking:
     return oodometer.rank(models, examples=few)
 
 
-def judged() -> JudgedOutputs:
+def judged() -> Any:
     """Six outputs and three rules: 2 are accepted by all, 5 by some."""
+    from oodometer_lab.discriminators import Panel, RuleDiscriminator
+    from oodometer_lab.verbs.discriminate import judge_outputs
+
     rules = (
         lambda i, o: o.isupper(),
         lambda i, o: len(i) == len(o),
@@ -63,10 +63,11 @@ def judged() -> JudgedOutputs:
     return judge_outputs(Panel([RuleDiscriminator(one) for one in rules]), rows)
 
 
-def stressed() -> StressTest:
+def stressed() -> Any:
     """One model on data as they are and at two severities, the numbers by hand."""
+    from oodometer_lab.results.stressing import StressCurve, StressedModel, StressPoint, StressTest
 
-    def point(severity: str | None, accuracy: float, estimate: float) -> StressPoint:
+    def point(severity: str | None, accuracy: float, estimate: float) -> Any:
         truth = Interval(accuracy, accuracy - 0.03, accuracy + 0.03, 0.95, "exact")
         around = Interval(estimate, estimate - 0.05, estimate + 0.05, 0.95, "empirical")
         told = Headline(around, "backtest", "nothing changed", "high", "measured")
@@ -126,6 +127,5 @@ def made(tables: Any) -> dict[str, Any]:
         ),
         "compare": oodometer.compare([reference, table(500, 1, 2.0)], names=["a", EVIL]),
         "rank": ranked(),
-        "judges": judged(),
-        "stress": stressed(),
+        **({"judges": judged(), "stress": stressed()} if find_spec("oodometer_lab") else {}),
     }
