@@ -9,6 +9,7 @@ their kind (`oodometer.registry`).
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
@@ -18,37 +19,41 @@ if TYPE_CHECKING:
 
 
 @cache
-def plugged(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group, ``oodometer.`` left out of its name, by their names.
-
-    >>> sorted(plugged("kinds"))
-    ['attribution', 'factor', 'shift']
-    """
+def _entries(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by their names, also those of packages that are not there any more."""
     from importlib.metadata import entry_points  # to find them takes as long as to import numpy
 
     return {entry.name: entry for entry in entry_points(group=f"oodometer.{group}")}
 
 
+def plugged(group: str) -> tuple[str, ...]:
+    """The names of a group (``oodometer.`` left out of its name) whose packages are here.
+
+    >>> sorted(plugged("kinds"))
+    ['attribution', 'factor', 'shift']
+    """
+    return tuple(name for name, entry in _entries(group).items() if find_spec(_package(entry)))
+
+
 def load(group: str, name: str, what: str = "") -> Any:
     """What a package gives under a name of a group; ``what`` says it in words.
 
-    Raises `UsageError` where no package does, or where the package that is said to is not there.
+    Raises `UsageError` where no package does, or where the one that would is not installed.
 
     >>> load("kinds", "shift").__name__
     'oodometer_lab.shifts'
     >>> load("kinds", "smell")
     Traceback (most recent call last):
-    oodometer.errors.UsageError: smell needs a package that is not installed here; pip install oodometer brings ...
+    oodometer.errors.UsageError: smell needs a package that is not installed here; install oodometer whole, lab and all
     """
-    entry = plugged(group).get(name)
-    if entry is not None:
-        try:
-            return entry.load()
-        except ModuleNotFoundError as error:
-            if not entry.module.startswith(error.name or "?"):
-                raise
-    package = "a package" if entry is None else entry.module.partition(".")[0]
+    entry = _entries(group).get(name)
+    if entry is not None and name in plugged(group):
+        return entry.load()
+    package = "a package that" if entry is None else f"{_package(entry)}, which"
     raise UsageError(
-        f"{what or name} needs {package} that is not installed here; "
-        "pip install oodometer brings the lab with live models, shifts, judges and recipes"
+        f"{what or name} needs {package} is not installed here; install oodometer whole, lab and all"
     )
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.module.partition(".")[0]

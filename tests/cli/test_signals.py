@@ -40,7 +40,11 @@ COMMANDS = {
     "compare": ("oodometer.verbs.compare", "compare", ["r.csv", "r.csv"]),
     "demo": ("oodometer.verbs.demo", "demo", ["--out", "demo"]),
     "reproduce": ("oodometer_lab.recipes", "reproduce", ["selective-answering", "--out", "run"]),
-    "discriminate train": ("oodometer_lab.verbs.discriminate", "train_judges", ["-", "--out", "judges"]),
+    "discriminate train": (
+        "oodometer_lab.verbs.discriminate",
+        "train_judges",
+        ["-", "--out", "judges"],
+    ),
     "discriminate predict": ("oodometer_lab.verbs.discriminate", "judge_outputs", ["judges", "-"]),
     "cite": ("oodometer.verbs.methods", "cite", ["atc"]),
     "methods": ("oodometer.verbs.methods", "methods", []),

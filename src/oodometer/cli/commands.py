@@ -43,6 +43,8 @@ class _Commands(TyperGroup):
         """Write the commands of each question."""
         for question, names in GROUPS.items():
             known = [(name, self.commands[name]) for name in names if name in self.commands]
+            if not known:
+                continue
             formatter.write(f"\n{question}\n")
             with formatter.indentation():
                 formatter.write_dl(

@@ -8,7 +8,6 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -76,10 +75,9 @@ def _plug_in(word: str) -> None:
     """Register the commands of other packages: that of this word, of no word of ours all that are here."""
     if word in (command.name for command in app.registered_commands):
         return
-    plugged = plugins.plugged("commands")
-    for name in (word,) if word in plugged else plugged:
-        with nullcontext() if word in plugged else suppress(UsageError):
-            plugins.load("commands", name, f"oodometer {name}")
+    names = plugins.plugged("commands")
+    for name in (word,) if word in COMMANDS else names:
+        plugins.load("commands", name, f"oodometer {name}")
 
 
 @cache
