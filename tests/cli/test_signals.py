@@ -87,8 +87,9 @@ def test_a_command_that_was_started_with_ctrl_c_ignored_goes_on_ignoring_it(tmp_
     """As background jobs of shells are; SIGTERM ends it all the same."""
     (tmp_path / "r.csv").write_text(ROWS)
     ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    script = ignored + ENDLESS.format(module="oodometer.verbs.evaluate", verb="evaluate")
     with subprocess.Popen(
-        [sys.executable, "-c", ignored + ENDLESS.format(module="oodometer.verbs.evaluate", verb="evaluate"), "evaluate", "r.csv"],
+        [sys.executable, "-c", script, "evaluate", "r.csv"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         try:

@@ -178,7 +178,8 @@ def render(result: Mapping[str, Any], record: Found | None = None) -> str:
     if section is None:
         remedy = "pass the mapping that --json writes"
         raise UsageError(
-            f"expected a result of {', '.join(commands_with('sections'))}, got command {result.get('command')!r}; {remedy}"
+            f"expected a result of {', '.join(commands_with('sections'))}, got command "
+            f"{result.get('command')!r}; {remedy}"
         )
     check_report_libraries()
     drawn, words = section(result)
