@@ -18,7 +18,7 @@ COPY . .
 ARG EXTRAS=report
 RUN python -m venv /opt/oodometer \
     && /opt/oodometer/bin/pip install --no-cache-dir ".[${EXTRAS}]" \
-    && /opt/oodometer/bin/python -c "import sys; from oodometer.kernels.compiled import is_compiled; sys.exit(not is_compiled())"
+    && /opt/oodometer/bin/python -c "import sys; from oodometer.kernels.threads import is_compiled; sys.exit(not is_compiled())"
 
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/oodometer /opt/oodometer

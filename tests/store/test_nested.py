@@ -303,3 +303,23 @@ def test_a_list_of_fewer_classes_than_probabilities_is_named(form: str, tmp_path
         InputError, match=r"row 1101: column probabilities: expected as many scores as labels"
     ):
         oodometer.read(given(rows, form, tmp_path))
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_inputs_beside_the_answer_are_columns_of_their_own(form: str, tmp_path: Path) -> None:
+    """Batch predictions of clouds repeat the inputs in an object, and the truth is often among them."""
+    rows: Rows = [
+        {
+            "instance": {"age": 20 + int(k), "plan": "a", "label": CLASSES[k]},
+            "prediction": {"classes": list(CLASSES), "scores": p.tolist()},
+        }
+        for k, p in zip(TRUTH, P, strict=True)
+    ]
+    record = oodometer.read(
+        given(rows, form, tmp_path),
+        mapping={"instance.label": "label"},
+        extra_columns=("instance.age",),
+    )
+    np.testing.assert_allclose(in_order(record), P, atol=1e-6)
+    assert [record.classes[k] for k in record.label] == [CLASSES[k] for k in TRUTH]  # type: ignore[index]
+    assert record.columns["instance.age"].tolist() == [20 + k for k in TRUTH]

@@ -42,7 +42,7 @@ _PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
 _SHOWN = 60
 _EXPECTED = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
 
-Form = Literal["every class", "best class", "numbers by class", "vector", "percents"]
+Form = Literal["every class", "best class", "numbers by class", "vector", "percents", "fields"]
 
 
 class Pairs(NamedTuple):
@@ -84,6 +84,13 @@ class Unfolded:
     def _columns(self, cells: Any) -> dict[str, Any]:
         if self.form == "percents":
             return {self.column: _of_percents(cells, self.column)}
+        if self.form == "fields":
+            there = {field.name for field in cells.type}
+            lacking = pa.nulls(len(cells))
+            return {
+                own: cells.field(name) if name in there else lacking
+                for own, name in zip(self.gives, self.classes, strict=True)
+            }
         cells = _parsed(cells, self.column) if self.text else cells
         if self.form == "vector":
             return {self.column: _of_vectors(cells, self.column)}
@@ -544,7 +551,7 @@ def renamings_of(unfolded: Unfolded) -> dict[str, str]:
         return dict(zip(unfolded.gives, ("prediction", "confidence"), strict=True))
     if unfolded.form == "vector":
         return {} if unfolded.column in _VECTORS else {unfolded.column: "probabilities"}
-    if unfolded.form == "percents":
+    if unfolded.form in ("percents", "fields"):
         return {}
     return {own: f"prob_{name}" for own, name in zip(unfolded.gives, unfolded.classes, strict=True)}
 
@@ -590,7 +597,18 @@ def _each_alone(
     chosen = _chosen(found, others, mapping)
     if not chosen:
         _refuse_unread(head, others)
-    return chosen
+    answers = {one.column for one in chosen}
+    beside = [_of_fields(name, cells) for name, cells in head.items() if name not in answers]
+    return [*chosen, *(one for one in beside if one is not None)]
+
+
+def _of_fields(column: str, cells: Any) -> Unfolded | None:
+    """Objects of single values, as the inputs of a row in batch predictions, as a column for each field."""
+    kind = cells.type
+    if not pt.is_struct(kind) or any(pt.is_nested(field.type) for field in kind):
+        return None
+    names = tuple(field.name for field in kind)
+    return Unfolded(column, "fields", tuple(f"{column}.{name}" for name in names), names)
 
 
 def _named_beside(
@@ -709,7 +727,9 @@ def _applied(
             out.append(column)
         if one is not None:
             given = {own: ours for own, ours in renamings_of(one).items() if ours not in others}
-            if one.form in ("vector", "percents"):
+            if one.form == "fields":
+                out += one.gives
+            elif one.form in ("vector", "percents"):
                 out += [column] * (column not in kept)
                 given = {} if column in mapping else given
             else:
