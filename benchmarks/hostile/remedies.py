@@ -36,7 +36,7 @@ def options_of_commands() -> dict[str, frozenset[str]]:
     from typer.main import get_command
 
     from oodometer.cli import samples
-    from oodometer.cli.main import app
+    from oodometer.cli.main import all_commands
 
     found: dict[str, frozenset[str]] = {}
 
@@ -51,7 +51,7 @@ def options_of_commands() -> dict[str, frozenset[str]]:
         found[name] = own | {"--help", "--help-all", "--verbose", "--quiet", "--debug", "--config", "--no-config",
             "--version", *(("--sample",) if samples.offered(name) else ())}  # fmt: skip
 
-    walk(get_command(app), "")
+    walk(get_command(all_commands()), "")
     return found
 
 

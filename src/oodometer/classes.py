@@ -369,6 +369,8 @@ TRUTH: dict[Hashable, int] = {
     **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect", "fail", "failed"), 0),
     "": -1,
 }
+ABSTAINED = ("not_attempted", "not attempted", "abstained", "no answer", "refused", "refusal")
+"""What graders write of an answer that was not given, which is not a right one."""
 # What judges and people write besides what any column of truths holds.
 _VERDICTS: dict[Hashable, float] = {
     **dict.fromkeys(
@@ -379,6 +381,7 @@ _VERDICTS: dict[Hashable, float] = {
         0.0,
     ),
     **dict.fromkeys(("tie", "tied", "draw", "equal", "both", "tie (bothbad)"), 0.5),
+    **dict.fromkeys(ABSTAINED, 0.0),
     **dict.fromkeys(("", "nan", "null", "none", "n/a", "na", "unknown"), math.nan),
 }
 

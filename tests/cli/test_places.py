@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from oodometer.cli import main
-from oodometer.cli.commands import app
+from oodometer.cli.main import all_commands
 from oodometer.options import spelt
 
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
@@ -33,7 +33,7 @@ def commands(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield from commands(one, (name,)) if hasattr(one, "commands") else [((*before, name), one)]
 
 
-COMMANDS = dict(commands(get_command(app)))
+COMMANDS = dict(commands(get_command(all_commands())))
 
 
 @pytest.mark.parametrize("name", COMMANDS, ids=" ".join)

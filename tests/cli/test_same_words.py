@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import oodometer
 from oodometer.cli import main
-from oodometer.cli.main import app
+from oodometer.cli.main import all_commands
 from oodometer.verbs.demo import demo
 from oodometer_lab.recipes import reproduce
 from oodometer_lab.verbs.discriminate import judge_outputs, train_judges
@@ -45,7 +45,7 @@ def commands(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, An
             yield " ".join((*before, name)), command
 
 
-COMMANDS = dict(commands(get_command(app)))
+COMMANDS = dict(commands(get_command(all_commands())))
 
 
 def words(parameter: Any) -> set[str]:

@@ -9,13 +9,13 @@ import pytest
 from typer.main import get_command
 
 from oodometer.cli import main
-from oodometer.cli.main import app
+from oodometer.cli.main import all_commands
 from oodometer.outputs.terminal import fitted, view_lines
 from oodometer.results.view import Grid, Point, View
 
 from .test_same_words import commands
 
-NAMES = ["", *(name for name, _ in commands(get_command(app)))]
+NAMES = ["", *(name for name, _ in commands(get_command(all_commands())))]
 
 
 @pytest.fixture(autouse=True)

@@ -17,12 +17,15 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from ..store import Axes, Source, as_source, source_beside
 from ..store.cells import plain
-from ..store.columns import INDEX, usual_field
+from ..store.columns import INDEX, bare_name, usual_field
 from ..store.write import same_cell
 
 KEY = "id"
 _WORDS = re.compile(r"[\s_.:-]+|(?<=[a-z])(?=[A-Z])")
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(question|task|doc|document|sample|item|instance|prompt|example|problem|query|case)_?(id|idx|index)|qid"
+)
 _WHO = re.compile(
     r"(customer|client|account|acct|user|member|patient|subject|person|case|order|loan|claim|ticket)s?"
 )
@@ -87,6 +90,14 @@ def looking_like_keys(source: Source) -> list[str]:
         if source.holds(name) and (name == KEY or _ID.fullmatch(word))
     ]
     return names if INDEX in names or not source.holds(INDEX) else [*names, INDEX]
+
+
+def question_column(source: Source) -> str | None:
+    """The only column that is named as the id of a question: task_id, doc_id, qid, ...; None where `id` is there."""
+    named = [name for name in source.columns if _QUESTION.fullmatch(bare_name(name))]
+    return (
+        named[0] if len(named) == 1 and source.holds(named[0]) and not source.holds(KEY) else None
+    )
 
 
 def check_places(labels: Source, target: Source) -> bool:

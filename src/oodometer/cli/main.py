@@ -80,6 +80,12 @@ def _plug_in(word: str) -> None:
         plugins.load("commands", name, f"oodometer {name}")
 
 
+def all_commands() -> typer.Typer:
+    """The command line with the commands of every package that is here."""
+    _plug_in("")
+    return app
+
+
 @cache
 def _parser(word: str) -> Any:
     """The parser of the command that this word names, else of all commands: to read the hints of all takes a while."""

@@ -20,6 +20,7 @@ from .base import VERDICT, Measure, Metric, S, measure
 
 _MOST_TASKS = 100
 _UNIT = (0.0, 1.0)
+FAILED_GRADE = -1.0
 
 
 class _OnScale(Metric[S, Measure]):
@@ -54,6 +55,18 @@ class _OnScale(Metric[S, Measure]):
 def scale_seen(seen: tuple[float, float]) -> tuple[float, float]:
     """The scale of scores that nobody named: 0 to 1 where all lie there, else the lowest and the highest."""
     return _UNIT if seen[0] >= 0 and seen[1] <= 1 else seen
+
+
+def failed_grades(low: float, high: float) -> str:
+    """What is to be said where the lowest of scores that are grades is -1, as graders write one that they could not
+    give; "" elsewhere.
+    """
+    if low != FAILED_GRADE or high < 2:
+        return ""
+    return (
+        "the lowest score is -1, as graders write a grade that they could not give, and counts as -1: leave such rows "
+        f"out (--where 'score>=0'), or say that it is a grade (--scale -1,{high:g})"
+    )
 
 
 @register("metric")

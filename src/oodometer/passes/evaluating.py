@@ -29,7 +29,7 @@ from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
 from ..metrics.confusion import Confusion
-from ..metrics.mean_score import on_scale, scale_seen
+from ..metrics.mean_score import failed_grades, on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
 from ..registry import (
@@ -581,7 +581,8 @@ def _on_seen_scale(
     if not guessed or low >= high:
         return plan, []
     note = f"no scale is given: scores are taken to lie between {low:g} and {high:g}, the lowest and the highest "
-    return plan, [note + "here; name theirs with --scale LOW,HIGH"]
+    failed = failed_grades(low, high)
+    return plan, [failed or f"{note}here; name theirs with --scale LOW,HIGH"]
 
 
 def _finished_slices(plan: EvaluationPlan, state: State, change: Any) -> tuple[Slice, ...]:

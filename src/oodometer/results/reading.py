@@ -10,6 +10,8 @@ from .prediction import Prediction
 from .values import Interval, Record, counted, listed, percent, shortened
 from .view import Grid, View, cells_of, interval_of, shows
 
+WIN_RATE = "win rate"
+"""Of a model in battles with others: the share that it won, ties as a half."""
 _SHOWN, _SCREEN = (
     3,
     18,
@@ -174,7 +176,9 @@ def _tasks_grid(result: Mapping[str, Any], share: bool) -> Grid:
     if macro is not None:
         rows.insert(0, ["mean over tasks", f"{result['rows']:,}", *cells_of(macro, share=share)])
     by = "model" if result["tasks"] and macro is None else "task"
-    columns = [by, "rows", "accuracy" if share else "mean score", "lower", "upper"]
+    number = "accuracy" if share else "mean score"
+    number = WIN_RATE if WIN_RATE in result["metrics"] else number
+    columns = [by, "rows", number, "lower", "upper"]
     return Grid(f"By {by}", columns, rows, noun="task" if len(rows) > 13 else "row")
 
 

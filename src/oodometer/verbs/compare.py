@@ -27,7 +27,7 @@ from ..intervals import normal_quantile
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
 from ..metrics.disca import check_options, check_weights
 from ..metrics.failure_cases import TAIL, tail_difference
-from ..metrics.mean_score import scale_seen
+from ..metrics.mean_score import failed_grades, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
@@ -282,6 +282,7 @@ def _side_by_side(
         low, high = options.scale
     elif subject == "mean_score":
         low, high = scale_seen((scores.min(), scores.max()))
+        notes += [failed] if (failed := failed_grades(low, high)) else []
     ends = [(values.min(), values.max()) for values in scores]
     if options.scale is None and high > 1 and any(0 <= least <= most <= 1 for least, most in ends):
         seen = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..arrays import present
-from ..audits.joining import KEY
+from ..audits.joining import KEY, question_column
 from ..classes import NewClassError
 from ..errors import InputError, MissingColumnsError, OodometerError, UnknownColumnError, UsageError
 from ..fields import FIELDS
@@ -156,6 +156,11 @@ def _file_of_data(data: Any, options: Reading) -> str:
     if any(data is one for one in (target if isinstance(target, (list, tuple)) else [target])):
         return "target"
     return "reference" if hasattr(options, "reference") else "predictions"
+
+
+def _known(data: Any, labels: bool = False) -> tuple[Any, bool]:
+    """What tells a source that was opened from others."""
+    return (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
 
 
 def _of_labels(renamings: Mapping[str, str]) -> dict[str, str]:
@@ -322,7 +327,7 @@ class Opener:
         """
         labels, is_target = file == "labels", axes is not None
         self._opened.add(file)
-        known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
+        known = _known(data, labels)
         renamings = {**self.mapping, **self._guesses.get(known, {})}
         if labels:
             renamings = _of_labels(renamings)
@@ -430,10 +435,25 @@ class Opener:
     def with_ids(
         self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any
     ) -> Source:
-        """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
+        """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named; a column
+        that is named as the id of a question is one, unless an option names it.
+        """
         source = self.open(data, classes, extra, **options)
-        more = cluster is None and source.holds(KEY) and KEY not in extra
-        return self.open(data, classes, [*extra, KEY], **options) if more else source
+        if cluster is not None or KEY in extra:
+            return source
+        question = question_column(source)
+        if question is not None:
+            truth_is_here = self._guessing is not None and self._guessing.truth
+            if not truth_is_here or question in (*extra, *self._named) or isinstance(data, Source):
+                return source
+            known = _known(data)
+            self._guesses[known] = {**self._guesses.get(known, {}), question: KEY}
+            self._note(
+                [f"{source.name.rpartition('/')[2]}: read {question} as id; --map changes it"]
+            )
+        elif not source.holds(KEY):
+            return source
+        return self.open(data, classes, [*extra, KEY], **options)
 
     def check(self, elsewhere: Iterable[str] = ()) -> None:
         """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``;
@@ -482,11 +502,12 @@ def opener_for(options: Reading) -> Opener:
 
 
 def columns_named(options: Reading) -> set[str]:
-    """Columns that options name for what is worked out: to slice by, clusters, inputs."""
+    """Columns that options name for what is worked out: to slice by, clusters, inputs, ids."""
     features = getattr(options, "features", None)
     inputs = features.split(",") if isinstance(features, str) else features or ()
     by = (getattr(options, "by", None), getattr(options, "cluster", None))
-    return {name.strip() for name in (*inputs, *by) if name is not None}
+    key = (getattr(options, "key", None) or "").split("=")
+    return {name.strip() for name in (*inputs, *by, *key) if name}
 
 
 def is_fitted(data: Any) -> bool:

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -16,18 +16,20 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import pyarrow as pa
 
-from ..audits.joining import looking_like_keys
-from ..classes import verdict_number
+from ..audits.joining import looking_like_keys, question_column
+from ..classes import ABSTAINED, verdict_number
 from ..errors import InputError
 from ..fields import FIELDS
+from ..metrics.mean_score import FAILED_GRADE
 from ..predictions import Predictions
-from ..results.reading import Question
+from ..results.reading import WIN_RATE, Question
 from ..store import as_source
 from ..store.columns import Layout, as_options, bare_name
 from ..store.files import translated
 from ..store.harness import json_rows, log_kind, read_command
 from ..store.record_table import as_table
 from .guessing import Asked, guess, opened_raw
+from .read_battles import Battles, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
 
@@ -37,7 +39,7 @@ _HUMAN = re.compile(
 )
 _JUDGE = re.compile(
     r"(.*_)?(judges?|judged|judgement|grader?|grades?|verdicts?|autorater|ratings?|preferences?|preferred|pass(ed)?|win|"
-    r"winner|outcome|correct|right|(llm|gpt|claude|gemini)\w*)(_.*)?"
+    r"winner|outcome|correct|right|status|rewards?|success|solved|resolved|(llm|gpt|claude|gemini)\w*)(_.*)?"
 )
 _MODEL = re.compile(r"model(_?name)?|system|generator")
 _ELSEWHERE = {
@@ -47,6 +49,13 @@ _ELSEWHERE = {
     "user_input": "input",
     "task": "group",
 }
+_METRIC = re.compile(
+    r"(acc(uracy)?|em|exact_match|f1|mc[12]|mcq|pass_at_\d+|pass_\d+|resolved|(quasi|prefix|strict|flexible|inst|prompt)_"
+    r"(\w+_)?(match|acc|em))(_(norm|bytes|char|mutual_info|stderr|strict|loose|none))?"
+)
+_ANSWERS = ("answer", "gold", "target", "correct_answer", "answer_key", "gt")
+_RESPONSES = ("response", "model_answer", "choice", "chosen", "pred", "output")
+_LETTER = re.compile(r"[A-Za-z]")
 _MOST_MODELS = 50
 _TRUTH = {"label", "correct", "score"}
 
@@ -108,18 +117,25 @@ class _Models(NamedTuple):
 def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> Content:
     """What a table of results holds; ``error`` where it is none."""
     table = _open_table(path, mapping, error)
+    keys = _take_id(table)
+    battles = battles_of(table.rows, table.columns, keys[0] if keys else None)
+    if battles is not None:
+        return _content_of_battles(path, table, battles, keys)
+    _take_choices(table)
     guessed = _take_guesses(table, mapping)
     verdicts = _find_verdicts(table)
+    others = _take_first_metric(table, verdicts)
     judges, humans = verdicts.judges, verdicts.humans
     if len(judges) == 1 and not humans and not table.fields & _TRUTH:
         table.renamed[judges[0]] = verdicts.field_of[judges[0]]  # what it says is the verdict
         judges = []
     _take_usual_names(table)
-    words = _score_words(table)
+    words, abstained = _score_words(table)
     record, fed = _read_record(table, words)
-    keys = [name for name in looking_like_keys(table.source) if name in table.columns][:1]
+    record, failed = _without_failed_grades(record, table.source.name)
     taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
-    taken |= dict.fromkeys(keys, "id") | fed | dict.fromkeys(words, "score (1, 0.5, 0)")
+    taken |= dict.fromkeys(keys, "id") | fed | dict.fromkeys(others, "another metric")
+    taken |= dict.fromkeys(words, "correct" if "correct" in table.fields else "score (1, 0.5, 0)")
     models = _Models({}, {})
     if keys and not (humans or fed or guessed.renamings):
         models = _models_by_columns(table, keys[0], verdicts)
@@ -138,11 +154,15 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         data=os.path.basename(os.path.normpath(path)),
         log=path,
         format=f"a table ({table.source.first.form if in_file else 'json'})",
-        warnings=guessed.warnings,
+        warnings=(*guessed.warnings, *abstained, *failed, *_said_of_metrics(table, others)),
         judges=tuple(judges),
         human=next(iter(humans), None),
     )
-    renamed = {theirs: ours for theirs, ours in table.renamed.items() if theirs in table.columns}
+    renamed = {
+        theirs: ours
+        for theirs, ours in table.renamed.items()
+        if theirs in table.columns and ours != "id"  # which the other commands take by themselves
+    }
     return Content(
         record,
         table.columns,
@@ -248,16 +268,114 @@ def _take_usual_names(table: _Table) -> None:
             table.renamed[name] = ours
 
 
-def _score_words(table: _Table) -> list[str]:
-    """Columns of verdicts in words, which no other command knows: the numbers of the first become the score."""
+def _take_id(table: _Table) -> list[str]:
+    """The column that is taken for the id: the first that is named so, unless its values repeat and it is named as no
+    question's. One of a question under another name becomes `id`.
+    """
+    keys = [name for name in looking_like_keys(table.source) if name in table.columns]
+    question = question_column(table.source)
+    if question in keys and "id" not in table.renamed.values():
+        table.renamed[str(question)] = "id"
+        return [str(question)]
+    key = next(iter(keys), None)
+    is_id = key is not None and (key == "id" or table.columns[key].most <= 1)
+    return [str(key)] if is_id else []
+
+
+def _take_choices(table: _Table) -> None:
+    """Letters of choices that are called `answer` and `response`, the truth and what the model chose."""
+    names = {bare_name(name): name for name in table.columns if table.is_free(name)}
+    truth = next((names[name] for name in _ANSWERS if name in names), None)
+    chosen = next((names[name] for name in _RESPONSES if name in names), None)
+    if truth is None or chosen is None or table.fields & {*_TRUTH, "prediction"}:
+        return
+    letters, said = (
+        {
+            str(cell).strip()
+            for cell in table.rows.column(name).to_pylist()
+            if cell not in (None, "")
+        }
+        for name in (truth, chosen)
+    )
+    if letters and all(_LETTER.fullmatch(cell) for cell in letters | said):
+        table.renamed |= {truth: "label", chosen: "prediction"}
+
+
+def _take_first_metric(table: _Table, verdicts: _Verdicts) -> list[str]:
+    """Columns of 0 and 1 that are called as metrics are, of one model: the first says what is right; the others."""
+    names = [
+        name
+        for name, ours in verdicts.field_of.items()
+        if ours == "correct" and _METRIC.fullmatch(bare_name(name))
+    ]
+    if not names or table.fields & _TRUTH or verdicts.judges:
+        return []
+    table.renamed[names[0]] = "correct"
+    return names[1:]
+
+
+def _said_of_metrics(table: _Table, others: Sequence[str]) -> list[str]:
+    """What further metrics of the same rows say."""
+    lines = []
+    for name in others:
+        says = [verdict_number(cell) for cell in table.rows.column(name).to_pylist()]
+        mean = np.nanmean(np.array(says, dtype=float))
+        text = f"{name} is another metric of the same rows, {100 * mean:.1f} %"
+        lines.append(f"{text}: --map {name}=correct reads it")
+    return lines
+
+
+def _content_of_battles(path: str, table: _Table, battles: Battles, keys: Sequence[str]) -> Content:
+    """What a table of two models a row holds: the score of each model, 1 where it won."""
+    about = About(
+        data=os.path.basename(os.path.normpath(path)),
+        log=path,
+        format="a table of two models a row, scored 1 for the one that won, 0.5 for a tie",
+        warnings=battles.warnings,
+        metrics=(WIN_RATE,),
+    )
+    taken = {**dict.fromkeys(keys, "id"), **battles.taken}
+    record = next(iter(battles.parts.values()))
+    return Content(record, table.columns, taken, about, parts=battles.parts, of_models=True)
+
+
+def _score_words(table: _Table) -> tuple[list[str], list[str]]:
+    """Columns of verdicts in words, which no other command knows: what the first says becomes whether an answer is
+    correct, or, with ties, the score; and what is to be said of answers that were not given.
+    """
     words = [name for name, ours in table.renamed.items() if ours == "words"]
-    if words:
-        says = [verdict_number(cell) for cell in table.rows.column(words[0]).to_pylist()]
-        score = pa.array(says, pa.float64(), from_pandas=True)
-        table.given = table.rows.append_column("score", score)
-        rest = {theirs: ours for theirs, ours in table.renamed.items() if ours != "words"}
-        table.renamed = rest | {"score": "score"}
-    return words
+    if not words:
+        return [], []
+    cells = table.rows.column(words[0]).to_pylist()
+    says = np.array([verdict_number(cell) for cell in cells], dtype=float)
+    ours = "score" if (says == 0.5).any() else "correct"
+    table.given = table.rows.append_column(ours, pa.array(says, pa.float64(), from_pandas=True))
+    rest = {theirs: field for theirs, field in table.renamed.items() if field != "words"}
+    table.renamed = rest | {ours: ours}
+    left = np.array([str(cell).strip().lower() in ABSTAINED for cell in cells])
+    given = says[~left & np.isfinite(says)]
+    if not left.any() or not len(given):
+        return words, []
+    share = f"{100 * given.mean():.1f} % of the {len(given):,} that were given are right"
+    return words, [f"{left.sum():,} answers were not given and count as wrong; {share}"]
+
+
+def _without_failed_grades(
+    record: Predictions | None, file: str
+) -> tuple[Predictions | None, list[str]]:
+    """The record without scores of -1 where all others are grades from 0 on, and what is to be said of them."""
+    score: Any = None if record is None else record.score
+    if record is None or score is None:
+        return record, []
+    failed = score == FAILED_GRADE
+    rest = score[~failed & np.isfinite(score)]
+    if not failed.any() or not len(rest) or rest.min() < 0 or rest.max() < 2 or (rest % 1).any():
+        return record, []
+    text = f"{failed.sum():,} scores of {file.rpartition('/')[2]} are -1, as graders write a grade that they could not"
+    note = (
+        f"{text} give; they are left out here, and `--where 'score>=0'` leaves them out elsewhere"
+    )
+    return replace(record, score=np.where(failed, np.nan, score)), [note]
 
 
 def _read_record(table: _Table, words: Sequence[str]) -> tuple[Predictions | None, dict[str, str]]:
@@ -276,6 +394,7 @@ def _read_record(table: _Table, words: Sequence[str]) -> tuple[Predictions | Non
     extra = tuple(
         name for name, cells in table.columns.items() if name not in used and cells.kind != "list"
     )
+    extra += ("id",) if "id" in renamed.values() else ()
     opened = as_source(given, mapping=renamed or None, extra_columns=extra)
     return opened.read(opened.fields), fed
 
