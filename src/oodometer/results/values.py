@@ -278,7 +278,10 @@ class Curve(Record):
 
 @dataclass(frozen=True)
 class Ranking:
-    """An order of models, best first, with the probability that each is the best.
+    """An order of models, best first.
+
+    models : their names in this order.
+    p_best : for each of these, the probability that it is the best.
 
     >>> Ranking(("b", "a"), (0.7, 0.3)).to_dict()
     {'ranking': [{'model': 'b', 'p_best': 0.7}, {'model': 'a', 'p_best': 0.3}]}

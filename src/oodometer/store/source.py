@@ -831,7 +831,8 @@ def open_predictions(
 
 @checked()
 def read_predictions(data: Any, **options: Any) -> Predictions:
-    """Everything in a file, a frame or whatever else `as_source` takes, as one record; options as there.
+    """Everything in a file, a frame or whatever else `as_source` takes as ``data``, as one record; ``options`` as
+    there.
 
     >>> read_predictions({"confidence": [0.9, 0.8], "correct": [True, False]}).accuracy
     0.5
