@@ -34,7 +34,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and records into what JSON knows; NaN and infinity become None."""
+    """The ``value`` as JSON knows it: numpy scalars and arrays, tuples and records are turned into numbers, lists and
+    mappings; NaN and infinity become None.
+
+    >>> plain({"a": (1.0, math.nan), 2: "b"})
+    {'a': [1.0, None], '2': 'b'}
+    """
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
