@@ -20,7 +20,9 @@ Normalization = Literal["auto", "softmax", "taylor"]
 
 
 def taylor_softmax(logits: Array) -> Array:
-    """v / sum_k v_k, v = 1 + z + z^2/2, the second-order form of softmax; axes (sample, class), always positive.
+    """v / sum_k v_k, v = 1 + z + z^2/2: the second-order form of softmax, always positive.
+
+    ``logits`` z and the result have shape (sample, class).
 
     >>> taylor_softmax(np.array([[0.0, 2.0]])).round(4).tolist()
     [[0.1667, 0.8333]]
@@ -139,7 +141,11 @@ class GramRanker(Ranker):
 
 
 def nuclear_norm(gram: Array, rows: int) -> float:
-    """||P||_* / sqrt(min(N, K) N) in [0, 1], from P^T P of shape (class, class): singular values are square roots.
+    """||P||_* / sqrt(min(N, K) N) of probabilities P, shape (sample, class), in [0, 1]; N samples, K classes.
+
+    gram : P^T P, shape (class, class); the singular values of P are the square roots of its eigenvalues.
+    rows : N, the number of samples.
+
     Source: Deng et al. (2023).
 
     >>> nuclear_norm(np.array([[2.0, 0.0], [0.0, 2.0]]), 4)
@@ -172,8 +178,12 @@ class NuclearNorm(GramRanker):
 
 
 def softmax_correlation(gram: Array, prior: Array) -> float:
-    """cos(C, R), C = P^T P / N, R = diag(prior): sum_k C_kk R_kk / (||C|| ||R||), in [0, 1]; N cancels. Source: Tu et
-    al. (2024).
+    """cos(C, R) = sum_k C_kk R_kk / (||C|| ||R||), in [0, 1], of C = P^T P / N and R = diag(prior); N cancels.
+
+    gram : P^T P of probabilities P, shape (class, class).
+    prior : share of each class that is expected, shape (class,).
+
+    Source: Tu et al. (2024).
 
     >>> softmax_correlation(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.5, 0.5])).__round__(4)
     0.7071

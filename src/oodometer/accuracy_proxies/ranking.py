@@ -28,11 +28,13 @@ _BLOCKS, _DRAWS = 10, 20_000
 class ScoreRanking(Ranking):
     """A `Ranking` by a score, with the score's interval for each model and the doubt between each two.
 
-    ``p_best`` and ``pairs`` say how firm the order of the *scores* is when the rows are drawn again; a score that
-    does not follow accuracy gives a firm order that is wrong. No number here is an accuracy.
+    ``p_best`` and ``pairs`` say how firm the order of the *scores* is when the rows are drawn again; a score that does
+    not follow accuracy gives a firm order that is wrong. No number here is an accuracy.
 
     Parameters
     ----------
+    models : names, the highest score first.
+    p_best : for each of these, the share of redraws in which its score is the highest.
     ranker : registered name.
     evidence : model -> its score with an interval (kind "empirical").
     pairs : (a, b, share of redraws in which a scores higher than b), a before b in the order.

@@ -114,21 +114,35 @@ def strata(
 class Audit(Shown):
     """What `audit` found.
 
-    labels : labelled target rows; rows : target rows. estimate : the interval to believe, None without labels;
-    label_only : from the labels alone; intervals : all of them. effective_labels : how many random labels
-    Clopper and Pearson would need for so short an interval. headline : the label-free estimate; p_value : of "the truth
-    lies in its interval"; refuted : p_value < 1 - level. believed : the interval to expect if the shift is like public
-    ones, which promises less than ``estimate`` does. suggestion : rows to label next, where asked for.
-
-    reference, target : names, rows, the reference's accuracy. correct : labelled rows that are right; weighted :
-    whether some rows were more likely to be labelled than others. slope, explained : how far the audit leans on the
-    proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
-    are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
-    only). strata : tenths of the target by the proxy. expected_widths : the width to expect of more labels, where asked
-    for. suggest_by : how rows were suggested. not_random : why labelled rows can hardly be a random sample, or None.
+    labels : labelled target rows.
+    rows : target rows.
+    headline : the label-free estimate.
+    estimate : the interval to believe, from the labels and the proxy; None without labels.
+    label_only : the interval from the labels alone; None without labels.
+    intervals : all of them.
+    effective_labels : how many random labels Clopper and Pearson would need for an interval as short as ``estimate``.
+    p_value : of "the truth lies in the label-free interval"; `refuted` where it is below 1 - ``level``.
+    level : nominal coverage of the intervals.
+    seed : of what is drawn at random.
+    warnings : sentences to read before believing the number.
+    suggestion : rows to label next, where asked for.
+    argv : the command line; None of a call from Python.
+    reference, target : names, rows, and the reference's accuracy.
+    correct : labelled rows that are right.
+    weighted : whether some rows were more likely to be labelled than others.
+    slope, explained : how far the audit leans on the proxy, and the share of a label's variance that this is predicted
+        to take away.
+    noticeable : accuracies at which the test would speak (even draws only).
+    strata : tenths of the target by the proxy.
+    expected_widths : the width to expect of more labels, where asked for.
+    proxy : what stands for labels that are missing, "confidence" or the judges' "votes".
+    believed : the interval to expect if the shift is like public ones, which promises less than ``estimate`` does.
+    suggest_by : how rows were suggested.
+    not_random : why labelled rows can hardly be a random sample, or None.
     fell, alarms : whether the accuracy fell, and what the rules say, as `estimate` has it with these labels.
     decisions : for each rule, else for the margin, whether the labels decide it; `needed_labels` : about how many are
-    missing.
+        missing.
+
     A page: `oodometer.write_report(audit, path)`.
     """
 

@@ -102,7 +102,13 @@ _MOST_VALUES = 50_000
 
 @dataclass(frozen=True)
 class Choice:
-    """A fitted calibrator or None, why, and the cross-validated Brier score of every candidate."""
+    """What `choose_calibrator` chose.
+
+    calibrator : fitted on all labelled rows of the reference; None where none is better than the raw probabilities.
+    why : the reason, in a sentence.
+    scores : cross-validated Brier score of every candidate that could be tried, and of the raw probabilities ("none");
+        empty where nothing could be tried.
+    """
 
     calibrator: Calibrator | None
     why: str
@@ -120,10 +126,13 @@ class Choice:
 def choose_calibrator(
     reference: Predictions, candidates: Sequence[str] = ("temperature",), seed: int = 0
 ) -> Choice:
-    """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one
-    standard error.
+    """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one standard
+    error.
 
-    Of a large reference a seeded sample of 50,000 probabilities is looked at. Without labels nothing is chosen.
+    reference : record with probabilities and labels; of a large one a seeded sample of 50,000 probabilities is looked
+        at, and what is chosen is then fitted on all labelled rows. Without probabilities or labels nothing is chosen.
+    candidates : registered names of calibrators; those that do not apply are passed over.
+    seed : of the sample, the folds and the calibrators' own draws.
 
     >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
     True

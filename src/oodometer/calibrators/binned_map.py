@@ -173,8 +173,13 @@ def fit_map(
 ) -> BinnedMap:
     """The form with the lowest cross-validated Brier score, fitted on all folds.
 
-    rows and hits have axes (class, bin): samples, and those where the event happened. A calibrated form is used only
-    where five-fold cross-validation, the mean of up to five ways to deal out the samples, says that it helps.
+    rows, hits : samples in each cell, and those where the event happened; whole numbers, shape (class, bin).
+    forms : what to choose from: "raw" (the probability itself), "pooled" (one map for all classes), "classwise". The
+        last is tried only with two classes or more, one of them of 100 samples.
+    seed : of the folds.
+
+    A calibrated form is used only where five-fold cross-validation, the mean of up to five ways to deal out the
+    samples, says that it helps.
 
     >>> rows = np.zeros((1, LOG_ODDS_BINS), dtype=int); hits = rows.copy()
     >>> high = int(log_odds_bin(np.array([0.95]))[0])

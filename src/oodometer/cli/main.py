@@ -99,7 +99,11 @@ def _parser(word: str) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
+    """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 3 an alarm, 130 interrupted, 143
+    terminated.
+
+    ``arguments`` are the words behind the name of the program; None takes those of this process.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     output.typed_words.set(tuple(given))
     # Streams that were closed: the next file that is opened would be taken for them.

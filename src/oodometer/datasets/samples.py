@@ -62,7 +62,7 @@ def load_car_loan(*, as_frame: bool = False) -> CarLoan:
 
 
 def load_digit_models(*, as_frame: bool = False) -> DigitModels:
-    """Predictions of six small scikit-learn models, for `rank` and `compare`; tables as of `load_car_loan`.
+    """Predictions of six small scikit-learn models, for `rank` and `compare`; ``as_frame`` as of `load_car_loan`.
 
     >>> digits = load_digit_models()
     >>> list(digits.targets), digits.ten.num_rows
@@ -76,7 +76,7 @@ def load_digit_models(*, as_frame: bool = False) -> DigitModels:
 
 
 def load_judged(*, as_frame: bool = False) -> Any:
-    """2,000 answers with two judges' verdicts, and people's on 150 drawn at random; a table as of `load_car_loan`.
+    """2,000 answers with two judges' verdicts, and people's on 150 drawn at random; ``as_frame`` as of `load_car_loan`.
 
     Made by `scripts/samples.py`: 54.2 % of the answers are right; ``judge_passed`` passes 90 % of these and 44 % of the
     others, long answers more often than short ones, ``second_passed`` 77 % and 18 %.
@@ -88,9 +88,11 @@ def load_judged(*, as_frame: bool = False) -> Any:
 
 
 def load_runs(*, as_frame: bool = False) -> dict[str, Any]:
-    """Two models, ``small`` and ``large``, on the same 400 questions of three tasks, for `compare`; as `load_car_loan`.
-    Made by `scripts/samples.py`, no model was asked; ``large`` is better in truth. 200 questions are about 20 passages,
-    on which a model does well or badly as a whole; ``score`` is the F1 of an answer's words.
+    """Two models, ``small`` and ``large``, on the same 400 questions of three tasks, for `compare`: name -> table.
+
+    ``as_frame`` as of `load_car_loan`. Made by `scripts/samples.py`, no model was asked; ``large`` is better in truth.
+    200 questions are about 20 passages, on which a model does well or badly as a whole; ``score`` is the F1 of an
+    answer's words.
 
     >>> load_runs()["small"].column_names
     ['id', 'group', 'passage', 'correct', 'score']

@@ -21,9 +21,13 @@ __all__ = [
 
 
 def create_engine(name: str, workers: int | None = None) -> Engine:
-    """The engine under a name: "local" (threads), "processes", "ray", "spark" or that of another package.
+    """The engine under a name.
 
-    An address follows a colon: ``ray:HOST:PORT``, ``spark:spark://HOST:PORT``. `UsageError` for an unknown one.
+    name : "local" (threads), "processes", "ray", "spark" or that of another package. An address follows a colon:
+        ``ray:HOST:PORT``, ``spark:spark://HOST:PORT``.
+    workers : how many work at a time; None takes as many as there are.
+
+    Raises `UsageError` for an unknown name and for fewer than one worker.
 
     >>> type(create_engine("local")).__name__, create_engine("ray:head:6379").address
     ('LocalEngine', 'head:6379')

@@ -49,9 +49,12 @@ def max_prob_oracle(
     = mean [c > g_l], g_l such that the share ``incorrect_recall`` of the wrong answers lies at or below it. Of such
     thresholds the tightest bounds are taken; among ties a share counts. It needs labels: a yardstick, no method.
 
-    confidence and correct have shape (sample,), both recalls lie in [0, 1]. `InputError` for arrays that do not fit,
-    `UsageError` for recalls outside, `NotApplicable` where all answers are right, or all wrong. Source: Yao and Koller
-    (2024), section 4.2.
+    confidence, correct : of each answer, shape (sample,); booleans or 0/1 the second.
+    correct_recall, incorrect_recall : shares, in [0, 1].
+    level : nominal coverage of the intervals.
+
+    Raises `InputError` for arrays that do not fit, `UsageError` for recalls outside, `NotApplicable` where all answers
+    are right, or all wrong. Source: Yao and Koller (2024), section 4.2.
 
     >>> found = max_prob_oracle([0.9, 0.8, 0.7, 0.6, 0.2], [1, 0, 1, 1, 0], correct_recall=1.0, incorrect_recall=1.0)
     >>> found.lower.value, found.upper.value, found.lower_threshold, found.upper_threshold

@@ -372,8 +372,13 @@ _ALARMS = "p.kind, p.part, p.metric, p.rule, p.amount, p.bound, p.verdict, p.sin
 
 
 def read_history(store: Store, job: str | None = None, last: int | None = None) -> History:
-    """The history of all jobs, or of one; ``last``: of the newest so many runs of each. Raises `UsageError` for a job
-    that is not there and for a number below 1, `InputError` as `Store.session` does.
+    """The history of all jobs, or of one.
+
+    store : where runs are kept; an empty history where there is nothing yet.
+    job : name of the only one to read; None reads all.
+    last : the newest so many runs of each job; None takes all.
+
+    Raises `UsageError` for a job that is not there and for a number below 1, `InputError` as `Store.session` does.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: expected a number of runs, 1 or more, got {last}")
@@ -395,8 +400,12 @@ def read_history(store: Store, job: str | None = None, last: int | None = None) 
 
 
 def kept_result(store: Store, number: int) -> dict[str, Any]:
-    """The whole result of a run, as ``--json`` wrote it then, for `write_report` or a program of your own. Raises
-    `UsageError` for a number that is not there, `InputError` as `Store.session` does.
+    """The whole result of a run, as ``--json`` wrote it then, for `write_report` or a program of your own.
+
+    store : where runs are kept.
+    number : of the run, as `oodometer history` lists it.
+
+    Raises `UsageError` for a number that is not there, `InputError` as `Store.session` does.
     """
     with store.reading() as session:
         rows = (

@@ -47,7 +47,14 @@ _LONGEST = 500  # characters of an option; trackers refuse long ones
 
 
 def log(result: Any, tracker: str, **options: Any) -> str:
-    """Log a result to a tracker by its name; see `Shown.log_to`."""
+    """Log a result to a tracker by its name, and return the id of the run; see `Shown.log_to`.
+
+    result : what a verb found.
+    tracker : "mlflow" or "wandb".
+    options : those of its own function, `mlflow.log` or `wandb.log` here.
+
+    Raises `UsageError` for another tracker, `MissingExtraError` where its library is absent.
+    """
     if tracker not in TRACKERS:
         raise UsageError(f"expected a tracker, one of {', '.join(TRACKERS)}; got {tracker!r}")
     run: str = importlib.import_module(f".{tracker}", __package__).log(result, **options)

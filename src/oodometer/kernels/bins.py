@@ -102,8 +102,12 @@ def best_split(
     cells: Array, total: tuple[float, float], limits: tuple[float, float, float], *, is_root: bool
 ) -> tuple[int, int, tuple[float, float]] | None:
     """Column and bin of the first best split, and gradient and curvature of its left side; None where none is allowed
-    or brings anything. A split gains G_l^2 / H_l + G_r^2 / H_r - G^2 / H; ``total`` is (G, H) of the node. ``limits``:
-    fewest rows and least curvature of a side, and what is added to every divisor.
+    or brings anything. A split gains G_l^2 / H_l + G_r^2 / H_r - G^2 / H.
+
+    cells : sums of gradient, curvature and rows as of `cell_sums`, shape (column, bin, 3).
+    total : G and H of the node, the sums over all its rows.
+    limits : fewest rows and least curvature of a side, and what is added to every divisor.
+    is_root : whether the node is the root, of whose gains - G^2 / H is left out: it is the same for all its splits.
     """
     bins = cells.shape[1]
     if passes is not None:
@@ -170,7 +174,13 @@ def log_odds_bin(probability: Array) -> Array:
 
 
 def half_bin(probability: Array, offset: Array | int = 0) -> Array:
-    """`log_odds_bin` for probabilities of at most one half, plus an offset: a shift of the bits, no logarithm; intp."""
+    """`log_odds_bin` of a ``probability`` of at most one half, plus an ``offset`` that may differ by entry: a shift of
+    the bits, no logarithm; intp, of the shape of both.
+
+    >>> p = np.array([0.01, 0.25])
+    >>> bool((half_bin(p, 7) == log_odds_bin(p) + 7).all())
+    True
+    """
     single = np.ascontiguousarray(probability, dtype=np.float32)
     code = np.right_shift(single.view(np.int32), _SHIFT)
     np.maximum(code, _TOP_CODE - _HALF, out=code)
@@ -191,8 +201,11 @@ def log_odds_centres() -> Array:
 
 
 def equal_bin(values: Array, bins: int) -> Array:
-    """Which of so many equal bins over [0, 1] each value lies in; what lies outside belongs to an end; intp. Values
-    have shape (sample,), as has the result.
+    """Which of ``bins`` equal bins over [0, 1] each of the ``values`` lies in; what lies outside belongs to an end.
+    Both the values and the result, intp, have shape (sample,).
+
+    >>> equal_bin(np.array([-1.0, 0.0, 0.3, 1.0]), 4).tolist()
+    [0, 0, 1, 3]
     """
     scaled = values * bins
     # in the bounds before it is a whole number: of what is not finite none could be made

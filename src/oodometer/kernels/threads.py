@@ -58,7 +58,12 @@ def cores() -> int:
 
 @contextmanager
 def limited_to(workers: int | None) -> Iterator[None]:
-    """Inside, at most this many threads work at a time; None leaves it to the machine."""
+    """Inside, at most ``workers`` threads work at a time; None leaves it as it is, by default to the machine.
+
+    >>> with limited_to(1):
+    ...     cores()
+    1
+    """
     token = _limit.set(workers if workers is not None else _limit.get())
     try:
         yield
@@ -127,7 +132,7 @@ def one_thread() -> Iterator[None]:
 
 
 def pool(workers: int) -> ThreadPoolExecutor:
-    """A pool of so many threads, none of which starts threads of its own."""
+    """A pool of so many threads as ``workers`` says, none of which starts threads of its own."""
     return ThreadPoolExecutor(workers, initializer=_limit.set, initargs=(1,))
 
 
@@ -140,9 +145,14 @@ def by_chunks(
     lock: bool = True,
 ) -> None:
     """Call ``work(start, stop)`` over all rows in pieces that fit the cache, on all cores where there is much to do.
-    Short rows are worked on by one thread in smaller pieces: their passes are so quick that threads would mostly wait
-    for each other at the interpreter's lock. Work that is one compiled pass (``lock=False``) does not hold the lock and
-    minds the cache itself: it gets one large piece for each core.
+
+    work : called with the first row of a piece and the one behind its last.
+    rows : how many there are.
+    width : values in a row. Short rows are worked on by one thread in smaller pieces: their passes are so quick that
+        threads would mostly wait for each other at the interpreter's lock.
+    threads : False does all pieces in this thread.
+    lock : whether the work holds the interpreter's lock. Work that is one compiled pass (``lock=False``) does not, and
+        minds the cache itself: it gets one large piece for each core.
     """
     few = width <= FEW_CLASSES
     alone = (few and lock) or not threads or rows * width < _THREADED_VALUES or cores() == 1
@@ -180,7 +190,12 @@ def later(job: Callable[[], T]) -> Callable[[], T]:
 
 
 def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
-    """`np.concatenate`; large arrays are copied on all cores, since most of the time goes into fresh memory."""
+    """`np.concatenate` of ``parts`` along ``axis``; large arrays are copied on all cores, since most of the time goes
+    into fresh memory.
+
+    >>> concatenated([np.array([1, 2]), np.array([3])]).tolist()
+    [1, 2, 3]
+    """
     if cores() == 1 or len(parts) < 2 or sum(part.size for part in parts) < _THREADED_VALUES:
         return np.concatenate(parts, axis=axis)
     ends = np.cumsum([part.shape[axis] for part in parts])

@@ -33,8 +33,14 @@ def mix(bits: Array) -> Array:
 
 
 def row_hash(*columns: Array, seed: int = 0) -> Array:
-    """A 64-bit hash of each sample's content, so that folds and samples do not depend on the order of rows. Arrays have
-    the sample axis first; equal rows get equal hashes.
+    """A 64-bit hash of each sample's content, so that folds and samples do not depend on the order of rows; uint64.
+
+    columns : arrays of one length, the sample axis first; rows that are equal in all of them get equal hashes.
+    seed : another one gives other hashes.
+
+    >>> hashes = row_hash(np.array([1.0, 2.0, 1.0]), np.array([0, 0, 0]))
+    >>> bool(hashes[0] == hashes[2]), bool(hashes[0] == hashes[1])
+    (True, False)
     """
     total = np.full(len(columns[0]), seed, dtype=np.uint64)
     salt = np.random.default_rng(20)
@@ -95,22 +101,25 @@ class RowStatistics(NamedTuple):
 
 
 def row_sums(values: Array) -> Array:
-    """Sum of each row of (sample, class), by einsum: without the threads that a linear-algebra library starts for a
-    product.
+    """Sum of each row of ``values``, (sample, class), by einsum: without the threads that a linear-algebra library
+    starts for a product.
     """
     return np.asarray(np.einsum("nk->n", values))
 
 
 def top_two(values: Array) -> Top:
-    """The best class (lowest index among ties), its value and the runner-up's, of (sample, class). With few classes a
-    sweep over transposed columns is 5-10x faster than a reduction along short rows.
+    """The best class (lowest index among ties), its value and the runner-up's, of ``values``, (sample, class). With few
+    classes a sweep over transposed columns is 5-10x faster than a reduction along short rows.
+
+    >>> [part.tolist() for part in top_two(np.array([[0.25, 0.75], [0.5, 0.5]]))]
+    [[1, 0], [0.75, 0.5], [0.25, 0.5]]
     """
     return row_statistics(values).top
 
 
 def row_statistics(values: Array) -> RowStatistics:
-    """`top_two`, the smallest value and the largest distance of a row sum from 1, in one pass over short rows. A value
-    that is not finite makes ``gap`` NaN or infinite. At least two classes.
+    """`top_two` of ``values``, their smallest and the largest distance of a row sum from 1, in one pass over short
+    rows. They have shape (sample, class), at least two classes. One that is not finite makes ``gap`` NaN or infinite.
     """
     rows, classes = values.shape
     top = Top(
@@ -145,7 +154,9 @@ def row_statistics(values: Array) -> RowStatistics:
 
 
 def look_over(values: Array) -> tuple[float, float, Top | None]:
-    """The first two entries of `row_statistics`, and the top where the same pass gives it for nothing (else None)."""
+    """The first two entries of `row_statistics` of ``values``, (sample, class), and the top where the same pass gives
+    it for nothing (else None).
+    """
     if values.shape[1] <= FEW_CLASSES or (passes is not None and values.dtype in FLOATS):
         return row_statistics(values)
     lows: list[float] = []

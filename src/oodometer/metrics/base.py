@@ -40,6 +40,9 @@ R = TypeVar("R")
 class Measure(Interval):
     """An `Interval` with more figures that belong to it, such as a decomposition; they stand beside it in JSON.
 
+    value, lower, upper, level, kind : as of an `Interval`.
+    extras : name -> figure.
+
     >>> Measure(0.1, 0.0, 0.2, 0.95, "asymptotic", {"bins": 15}).to_dict()["bins"]
     15
     """
@@ -125,10 +128,12 @@ class Metric(Method[S, R]):
 
 
 def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
-    """Confidence in the prediction and its correctness, for the rows of known truth; both of shape (sample,).
+    """Confidence in the prediction and its correctness, for the rows of ``batch`` of known truth; both of shape
+    (sample,).
 
     The probability of the predicted class where there are probabilities, else `confidence`, else that of the whole
     sequence, as `natural_confidence` has it, cut to [0, 1] in its dtype, since ranks near 1 live in the last bits.
+    Raises `NotApplicable` where there is none of these.
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=[0, 0])
     >>> confidence_and_verdict(p)

@@ -111,9 +111,13 @@ def _row_scores(probabilities: Array, label: Array) -> Array:
 
 
 def brier_score(probabilities: Any, label: Any) -> float:
-    """The score of `Brier` of probabilities (sample, class) and integer classes (sample,), as scikit-learn's
-    ``brier_score_loss``: of two classes mean_i (p_i1 - y_i)^2, of more mean_i sum_k (p_ik - [y_i = k])^2. Raises
-    `InputError` for arrays that hold no probabilities or no known classes. Source: Brier (1950).
+    """The score of `Brier`, as scikit-learn's ``brier_score_loss``: of two classes mean_i (p_i1 - y_i)^2, of more
+    mean_i sum_k (p_ik - [y_i = k])^2.
+
+    probabilities : p, shape (sample, class).
+    label : the true class y of each sample, integers from 0, shape (sample,).
+
+    Raises `InputError` for arrays that hold no probabilities or no known classes. Source: Brier (1950).
 
     >>> round(brier_score([[0.8, 0.2], [0.4, 0.6]], [0, 0]), 3)  # (0.04 + 0.36) / 2
     0.2

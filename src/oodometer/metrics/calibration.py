@@ -223,8 +223,9 @@ class ExpectedCalibrationError(_EqualWidthError):
 def debiased_calibration_error(confidence: Any, correct: Any, bins: int = BINS) -> float:
     """ECE less its expected bias: sum_b n_b / n (|g_b| - (E|N(g_b, s_b^2)| - |g_b|)), cut at 0.
 
-    g_b is accuracy minus mean confidence in bin b, s_b^2 = accuracy_b (1 - accuracy_b) / n_b. Arguments and errors as
-    in `expected_calibration_error`. Source: Kumar, Liang and Ma (2019).
+    g_b is accuracy minus mean confidence in bin b, s_b^2 = accuracy_b (1 - accuracy_b) / n_b. ``confidence``,
+    ``correct``, ``bins`` (15 of equal width) and errors are as in `expected_calibration_error`. Source: Kumar, Liang
+    and Ma (2019).
 
     >>> 0.35 < debiased_calibration_error([0.9] * 10, [1] * 5 + [0] * 5) <= 0.4
     True
@@ -268,7 +269,7 @@ def equal_mass_calibration_error(confidence: Any, correct: Any, bins: int = BINS
     """Sum over bins of n_b / n |accuracy_b - confidence_b|, bin b of the ranks from floor(b n / bins) on.
 
     Equal confidences that a cut falls among are shared out in expectation, so the order of rows does not matter.
-    Arguments and errors as in `expected_calibration_error`. Source: Nguyen and O'Connor (2015).
+    ``confidence``, ``correct`` and errors are as in `expected_calibration_error`. Source: Nguyen and O'Connor (2015).
 
     >>> round(equal_mass_calibration_error([0.2, 0.4, 0.6, 0.8], [0, 1, 1, 0], bins=2), 3)  # (|.6 - 1| + |1.4 - 1|) / 4
     0.2
@@ -440,7 +441,8 @@ def smooth_calibration_error(confidence: Any, correct: Any) -> float:
     """The sigma at which smECE_sigma = sigma, with smECE_sigma = integral |(1/n) sum_i (y_i - f_i) K_sigma(t, f_i)| dt.
 
     K_sigma is the Gaussian kernel on [0, 1] reflected at both ends; the integral is taken on a grid of 4,097 points.
-    Arguments and errors as in `expected_calibration_error`. Source: Blasiok and Nakkiran (2024).
+    ``confidence`` f, ``correct`` y and errors are as in `expected_calibration_error`. Source: Blasiok and Nakkiran
+    (2024).
 
     >>> round(smooth_calibration_error([0.8] * 4 + [0.4] * 5, [1, 1, 1, 0, 1, 1, 0, 0, 0]), 3)  # |residuals| 0.2 / 9
     0.022

@@ -38,12 +38,18 @@ def compared_confidences(
     """Confidences by how well they order answers, the best first: AUROC = P(right above wrong) + P(tied) / 2 and the
     area under the accuracy-coverage curve, with intervals, and each AUROC minus the best one's.
 
-    ``values`` of each, larger = more likely right, of any size, NaN where unknown; verdicts ``correct``; all of shape
-    (sample,), as are ``clusters`` of answers that depend on each other. Rows where one is unknown are left out of all.
-    Variances and covariances are those of placements (DeLong et al. 1988) and of the area's influences, summed by
-    cluster (Obuchowski 1997); differences are simultaneous over all pairs (the largest of their |t|, so that to have
-    picked the best is paid for) and have Student's degrees of freedom of the fewer clusters, with right or with wrong
-    answers. ``tied``: the difference may be 0. Raises `NotApplicable` where all answers are right or all are wrong.
+    values : name -> confidence of each answer, larger = more likely right, of any size, NaN where unknown, shape
+        (sample,).
+    correct : verdicts, shape (sample,).
+    clusters : of answers that depend on each other, shape (sample,); None takes all as independent.
+    level : nominal coverage of the intervals.
+    seed : of the draws that make the differences simultaneous.
+
+    Rows where one confidence is unknown are left out of all. Variances and covariances are those of placements (DeLong
+    et al. 1988) and of the area's influences, summed by cluster (Obuchowski 1997); differences are simultaneous over
+    all pairs (the largest of their |t|, so that to have picked the best is paid for) and have Student's degrees of
+    freedom of the fewer clusters, with right or with wrong answers. ``tied``: the difference may be 0. Raises
+    `NotApplicable` where all answers are right or all are wrong, and where no confidence differs between rows.
 
     >>> a, b = [0.9, 0.8, 0.4, 0.3], [0.2, 0.9, 0.8, 0.1]
     >>> out = compared_confidences({"a": np.array(a), "b": np.array(b)}, [1, 1, 0, 0])

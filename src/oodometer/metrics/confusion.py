@@ -280,7 +280,12 @@ class ClassMean(ConfusionMetric[Measure]):
 
 
 def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
-    """Position of the positive class, found by its name, by default the second; `InputError` where there is none such.
+    """Position of the positive class.
+
+    classes : names of the classes in order.
+    positive : its name, an integer or its text alike; None takes the second class.
+
+    Raises `InputError` where there is none such.
 
     >>> place_of_class(("no", "yes"), None), place_of_class((0, 1), "0")
     (1, 0)

@@ -98,10 +98,15 @@ _FLOOR = 0.001  # of confidence; the paper's floor
 class Disca:
     """The score and its parts.
 
-    value : x / a + y / b - z penalty. a : confidence where accuracy first drops below 1. b : confidence where it
-    first drops below ``tolerance``. fluctuations : how often accuracy rises with coverage. penalty : their weighted
-    mean size. a_coverage, b_coverage, b_accuracy : where on the curve a and b are; never_wrong,
-    never_below : whether a (b) is the lowest confidence because accuracy never drops so far.
+    value : x / a + y / b - z penalty.
+    a : confidence where accuracy first drops below 1.
+    b : confidence where it first drops below ``tolerance``.
+    fluctuations : how often accuracy rises with coverage.
+    penalty : their weighted mean size.
+    tolerance : the accuracy that defines b.
+    weights : x, y, z.
+    a_coverage, b_coverage, b_accuracy : where on the curve a and b are.
+    never_wrong, never_below : whether a (b) is the lowest confidence because accuracy never drops so far.
     """
 
     value: float
@@ -184,7 +189,16 @@ def disca_by_tolerance(
     grid: str = "coverage",
     steps: int = STEPS,
 ) -> dict[float, Disca]:
-    """`disca` at several tolerances in one pass over the curve, by default those of the paper's Table 2."""
+    """`disca` at several tolerances in one pass over the curve; tolerance -> score.
+
+    tolerances : accuracies from 0.5 to 1, by default those of the paper's Table 2.
+
+    The others, ``confidence``, ``correct``, ``weights``, ``grid`` and ``steps``, and errors are as in `disca`.
+
+    >>> found = disca_by_tolerance([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], tolerances=(0.9, 0.6), grid="samples")
+    >>> {tolerance: round(score.value, 4) for tolerance, score in found.items()}
+    {0.9: 0.2778, 0.6: 0.2778}
+    """
     options = check_options(tolerances, weights, grid, steps)
     groups = Ranks.of(*checked_pair(confidence, correct)).groups
     terms = disca_terms(rank_bins(groups), grid, steps, tolerances)

@@ -387,8 +387,8 @@ class AveragePrecision(OneVsRestMetric[Measure]):
 def ks_statistic(positive: Any, score: Any) -> float:
     """Largest gap over thresholds between the share found of the positives and of the others, max (TPR - FPR).
 
-    Arguments and errors as of `roc_auc`. Of a score that puts positives below the others it is about 0, where the
-    two-sided statistic of scipy's `ks_2samp` is large. Source: Smirnov (1948).
+    ``positive``, ``score`` and errors are as of `roc_auc`. Of a score that puts positives below the others it is about
+    0, where the two-sided statistic of scipy's `ks_2samp` is large. Source: Smirnov (1948).
 
     >>> ks_statistic([1, 0, 1, 0], [0.9, 0.7, 0.6, 0.2])
     0.5
@@ -472,7 +472,8 @@ _TPR = 0.95
 def fpr_at_tpr(positive: Any, score: Any, tpr: float = _TPR) -> float:
     """Share of the negatives at or above the highest score that a share ``tpr`` of the positives reaches, a fraction.
 
-    Arguments and errors as of `roc_auc`. Source: Hendrycks and Gimpel (2017), who so compare detectors.
+    ``positive``, ``score`` and errors are as of `roc_auc`. Source: Hendrycks and Gimpel (2017), who so compare
+    detectors.
 
     >>> fpr_at_tpr([1, 0, 1, 0], [0.9, 0.7, 0.6, 0.2])
     0.5

@@ -113,13 +113,16 @@ def operating_point(
     That level starts in equal parts at five thresholds, and a part goes on to the next threshold where it rejects. All
     rejections hold together with probability ``level``, so the answer is valid although it was looked for.
 
+    confidence, correct : as in `area_under_accuracy_coverage`, as are their errors.
+    accuracy : the one required of what is answered, in (0, 1); `UsageError` outside.
+    level : probability with which what is said holds.
+
     Returns ``accuracy`` (required), ``coverage`` (an interval), ``threshold`` (answer what is at least as confident),
     ``selective_accuracy`` (observed; its lower end is what is proved), ``answered``, ``tests``, ``set_aside`` (rows
     that gave thresholds); ``coverage`` and what follows are None, and ``why`` is given, where nothing is proved;
     ``observed`` is the largest coverage that reached the accuracy here, without proof. The kind is exact.
 
-    Arguments and errors as in `area_under_accuracy_coverage`; `UsageError` for an accuracy outside (0, 1). Source:
-    Angelopoulos et al. (2025); Bauer (1991).
+    Source: Angelopoulos et al. (2025); Bauer (1991).
 
     >>> found = operating_point([0.9] * 400 + [0.6] * 100, [1] * 400 + [0, 1] * 50, accuracy=0.95)
     >>> found["coverage"]["value"], found["threshold"] > 0.6, found["selective_accuracy"]["lower"]

@@ -211,7 +211,9 @@ class ExpectedValue(ConfusionMetric[Measure]):
 
 
 def with_payoff(metrics: Any, payoff: Any) -> None:
-    """Give the metrics that weigh by a pay-off matrix that matrix."""
+    """Give those of ``metrics`` that weigh by a pay-off matrix the matrix that `Payoff.of` makes of ``payoff``; None
+    changes nothing.
+    """
     for metric in metrics:
         if isinstance(metric, ExpectedValue) and payoff is not None:
             metric.payoff = Payoff.of(payoff)

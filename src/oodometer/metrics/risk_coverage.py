@@ -115,8 +115,8 @@ class AccuracyCoverageArea(AreaMetric):
 def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     """Mean over k = 1..n of the error rate of the k most confident samples; ties in expectation over their order.
 
-    This is 1 minus the accuracy-coverage area. Arguments and errors as in `area_under_accuracy_coverage`. Source:
-    Geifman, Uziel and El-Yaniv (2019).
+    This is 1 minus the accuracy-coverage area. ``confidence``, ``correct`` and errors are as in
+    `area_under_accuracy_coverage`. Source: Geifman, Uziel and El-Yaniv (2019).
 
     >>> round(area_under_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # (0 + 1/2 + 1/3) / 3
     0.2778
@@ -144,7 +144,8 @@ class RiskCoverageArea(AreaMetric):
 def excess_area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     """AURC minus the AURC of the perfect order (all correct samples first) of the same n verdicts; 0 is best.
 
-    Arguments and errors as in `area_under_accuracy_coverage`. Source: Geifman, Uziel and El-Yaniv (2019).
+    ``confidence``, ``correct`` and errors are as in `area_under_accuracy_coverage`. Source: Geifman, Uziel and El-Yaniv
+    (2019).
 
     >>> round(excess_area_under_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # 5/18 - 1/9
     0.1667
@@ -188,7 +189,7 @@ class ExcessRiskCoverageArea(AreaMetric):
 def area_under_generalized_risk_coverage(confidence: Any, correct: Any) -> float:
     """Mean over k = 1..n of (errors among the k most confident samples) / n; ties in expectation over their order.
 
-    The optimum for error rate e and many samples is e^2 / 2. Arguments and errors as in
+    The optimum for error rate e and many samples is e^2 / 2. ``confidence``, ``correct`` and errors are as in
     `area_under_accuracy_coverage`. Source: Traub et al. (2024).
 
     >>> round(area_under_generalized_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # (0 + 1 + 1) / 3 / 3
@@ -240,11 +241,14 @@ def coverage_at_risk(
     """The largest coverage whose selective risk, errors / answered, is at most ``risk``; 0 where there is none.
 
     Only coverages that a threshold can reach count: samples of equal confidence are answered together. A curve may
-    cross the risk more than once; the **largest** coverage is beyond every later crossing. ``first=True`` gives the
-    largest coverage before the risk is exceeded for the **first** time, the most confident first.
+    cross the risk more than once; the **largest** coverage is beyond every later crossing.
 
-    Arguments and errors as in `area_under_accuracy_coverage`; `UsageError` for a risk outside [0, 1). Source: Geifman
-    and El-Yaniv (2017).
+    confidence, correct : as in `area_under_accuracy_coverage`, as are their errors.
+    risk : the share of errors that is allowed, in [0, 1); `UsageError` outside.
+    first : True gives the largest coverage before the risk is exceeded for the **first** time, the most confident
+        first.
+
+    Source: Geifman and El-Yaniv (2017).
 
     >>> c, y = [0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 1, 1]
     >>> coverage_at_risk(c, y, 0.2), coverage_at_risk(c, y, 0.2, first=True)
@@ -350,8 +354,10 @@ COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 def risk_at_coverage(confidence: Any, correct: Any, coverage: float = 0.8) -> float:
     """Expected share of errors among the ceil(coverage n) most confident samples; ties in expectation over their order.
 
-    Arguments and errors as in `area_under_accuracy_coverage`; `UsageError` for a coverage outside (0, 1]. Source:
-    Geifman and El-Yaniv (2017).
+    confidence, correct : as in `area_under_accuracy_coverage`, as are their errors.
+    coverage : the share of the samples that is answered, in (0, 1]; `UsageError` outside.
+
+    Source: Geifman and El-Yaniv (2017).
 
     >>> round(risk_at_coverage([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], 0.7), 4)  # 3 of 4, one wrong
     0.3333

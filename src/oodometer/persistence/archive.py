@@ -50,9 +50,13 @@ class Damaged(ValueError):
 
 
 def decoded(tree: Any, arrays: Sequence[bytes]) -> Any:
-    """The object that a tree of `Encoder` stands for; `Damaged` for anything else. Instances are made without their
-    constructors; those of a dataclass must have exactly its own attributes. Classes are found by `class_named`, so that
-    a file can name none but a few floors' own.
+    """The object that a tree of `Encoder` stands for; `Damaged` for anything else.
+
+    tree : JSON as `Encoder.encode` gives it.
+    arrays : contents of the arrays that the tree names by their places, as `.npy`.
+
+    Instances are made without their constructors; those of a dataclass must have exactly its own attributes. Classes
+    are found by `class_named`, so that a file can name none but a few floors' own.
     """
     try:
         return _Decoder(arrays).of(tree)
@@ -193,7 +197,9 @@ def write_archive(
     sections: Mapping[str, Any],
     arrays: Sequence[bytes],
 ) -> Path:
-    """Write `archive_of` these to a file. Raises `WorkError` where it cannot be written."""
+    """Write `archive_of` what it is ``about``, its ``sections`` and ``arrays`` to the file ``path``, which is returned.
+    Raises `WorkError` where it cannot be written.
+    """
     return write_result(path, archive_of(about, sections, arrays))
 
 

@@ -43,7 +43,12 @@ def model_accuracies(
     The mean of `class_posterior`; the interval is that of a beta distribution with its mean and variance. It is
     conditional on the form of p there and on random labelled rows.
 
-    Parameters and errors as there; level : of the intervals.
+    probabilities : shape (model, row, class), or predicted classes, integers of shape (model, row).
+    labels, rows : true classes of the labelled rows, and their positions among all.
+    reference : the same of rows of known ground; None without.
+    level : nominal coverage of the intervals.
+
+    Raises `InputError` without a label; other errors as there.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(2, size=2000)

@@ -37,9 +37,11 @@ def fixed(scores: Any) -> Rule:
 def drawn_scores(method: Method, drawn: Array) -> Array:
     """Scores of the models in each draw, float64, shape (draw, model); nan where a model has no value at all.
 
-    The score from values v, shape (model, row), is the mean of v over the drawn rows, nan left out: where the words of
-    a factor do not occur it says nothing. A row that is drawn twice counts twice. Raises `UsageError` for values or a
-    rule of the wrong shape.
+    method : values v, shape (model, row), whose mean over the drawn rows, nan left out, is the score: where the words
+        of a factor do not occur it says nothing; or a rule that gives the scores itself.
+    drawn : positions of the drawn rows, as of `draw_rows`; a row that is drawn twice counts twice.
+
+    Raises `UsageError` for values or a rule of the wrong shape.
 
     >>> drawn_scores(np.array([[0.0, 1.0, np.nan], [np.nan] * 3]), np.array([[0, 1, 2], [1, 1, 0]])).round(2).tolist()
     [[0.5, nan], [0.67, nan]]
@@ -64,7 +66,12 @@ def drawn_scores(method: Method, drawn: Array) -> Array:
 
 
 def scored(methods: Mapping[str, Method], drawn: Array) -> Array:
-    """Scores of several methods, float64, shape (method, draw, model). Raises `UsageError` where models differ.
+    """Scores of several methods, float64, shape (method, draw, model).
+
+    methods : name -> values or rule, as `drawn_scores` takes them.
+    drawn : positions of the drawn rows, as of `draw_rows`.
+
+    Raises `UsageError` without a method, and where they score different numbers of models.
 
     >>> scored({"a": np.eye(2), "b": fixed([1, 2])}, np.array([[0, 0]])).tolist()
     [[[1.0, 0.0]], [[1.0, 2.0]]]
@@ -308,8 +315,13 @@ class FewShot:
 
 
 def draw_rows(rows: int, *, draws: int = _DRAWS, size: int = _SIZE, seed: int = 0) -> Array:
-    """Positions of rows drawn with replacement, int64, shape (draw, size): the same for all methods and models. Raises
-    `UsageError` for numbers below 1.
+    """Positions of rows drawn with replacement, int64, shape (draw, size): the same for all methods and models.
+
+    rows : how many there are to draw from.
+    draws, size : how often is drawn, and how many rows at a time.
+    seed : of the draws.
+
+    Raises `UsageError` for numbers below 1.
 
     >>> draw_rows(400).shape
     (500, 10)
@@ -413,7 +425,7 @@ def few_shot_evaluation(
 
 
 def random_order(models: int, *, seed: int = 0) -> Rule:
-    """RANDOM: an order by chance in each draw, right about half of the time.
+    """RANDOM: an order by chance in each draw, right about half of the time, of so many ``models``, by the ``seed``.
 
     >>> random_order(3)(np.zeros((2, 10), dtype=np.int64)).shape
     (2, 3)
@@ -422,8 +434,12 @@ def random_order(models: int, *, seed: int = 0) -> Rule:
 
 
 def guess(models: int, best: int) -> Rule:
-    """GUESS: one model is named best and nothing is said of the others, so that their pairs are ties. Raises
-    `UsageError` where there is no such model. Source: Singhal et al. (2022), Table 3.
+    """GUESS: one model is named best and nothing is said of the others, so that their pairs are ties.
+
+    models : how many there are.
+    best : position of the one.
+
+    Raises `UsageError` where there is no such model. Source: Singhal et al. (2022), Table 3.
 
     >>> guess(3, 1)(np.zeros((1, 10), dtype=np.int64)).tolist()
     [[0.0, 1.0, 0.0]]
@@ -463,9 +479,10 @@ def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:
     ACC : 1 where a model is right, 0 where it is wrong, nan where the truth is unknown.
     CONF : max_k p_k, the probability of the predicted class, with the opposite direction; needs no label.
     CONF-GT : p_y, the probability of the true class, with the opposite direction. The paper's Table 1 has 90 to 93 %
-        for it and its Table 2 20 to 39 %, as if the latter were turned round: print both.
+    for it and its Table 2 20 to 39 %, as if the latter were turned round: print both.
+    RANDOM : `random_order` by the ``seed``.
 
-    Source: Singhal et al. (2022), section 3.
+    ``suite`` holds the predictions. Source: Singhal et al. (2022), section 3.
 
     >>> from oodometer.predictions import Predictions
     >>> from .few_shot import suite_of

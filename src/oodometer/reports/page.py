@@ -200,10 +200,13 @@ def render(result: Mapping[str, Any], record: Found | None = None) -> str:
 def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = "") -> str:
     """A page of charts and no tables as text: the figures of a row stand side by side where there is room.
 
-    Names of figures are letters, digits and hyphens, each once; ``lead`` is a sentence below the title. A chart that is
-    to follow the width of the page asks for the width "container" and takes its colours from `charts.base`. Raises
-    `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where two figures share a
-    name.
+    title : of the page.
+    rows : figures by row. Their names are letters, digits and hyphens, each once. A chart that is to follow the width
+        of the page asks for the width "container" and takes its colours from `charts.base`.
+    lead : a sentence below the title.
+
+    Raises `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where two figures
+    share a name.
     """
     check_report_libraries()
     figures = {figure.name: figure for row in rows for figure in row}

@@ -57,7 +57,9 @@ class SavedResult(Shown, Named[Any]):
 
 @checked()
 def load_result(path: str | os.PathLike[str]) -> SavedResult:
-    """Read a result that a command wrote with ``--json``, or a record with `save`; ``-`` is standard input.
+    """Read a result that a command wrote with ``--json``, or a record with `save`.
+
+    path : of the file; ``-`` is standard input.
 
     What it gives shows at a prompt and in a notebook what the result showed, and writes its page and its summary.
     Raises `InputError` where the file is absent, is no JSON, or is no whole result of a command that has a view.

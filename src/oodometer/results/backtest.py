@@ -97,7 +97,15 @@ class BacktestRow(Record):
 class Backtest(Shown):
     """What `backtest` found: every trial, and a table by method, family and severity.
 
-    ``reused`` trials came from the cache.
+    reference : what the trials were made from: its rows, and its name and accuracy where a file was read.
+    families : names of the families of simulated shifts that were tried.
+    trials : each simulated target with its truth and what every method said of it.
+    skipped : families and methods that could not be tried, and why.
+    level : nominal coverage of the methods' intervals.
+    seed : of what is drawn at random.
+    reused : how many of the trials came from the cache.
+    argv : the command line; None of a call from Python.
+    warnings : sentences to read before believing the table.
     """
 
     reference: Mapping[str, Any]

@@ -83,12 +83,22 @@ class ModelRecord(Record):
 class Comparison(Shown, Record, Named[ModelRecord]):
     """What `compare` found; ``comparison["name"]`` is the record of one model.
 
-    models : in the order given. rankings : domain (in_domain, out_of_domain, target) -> metric -> rows, best first.
+    models : in the order given.
+    rankings : domain (in_domain, out_of_domain, target) -> metric -> rows, best first.
     disagreements : pairs of metrics with Kendall's tau of their rankings and the pairs of models on which they part.
     pairs : each two models and metric, with the difference and the share of replicates in which the first is better.
+    findings : what to know, in words, with its numbers.
+    paired : domain -> whether the models were judged on the same rows.
+    settings : options of the metrics.
+    warnings : sentences to read before believing the order.
+    level : nominal coverage of the intervals.
+    seed : of what is drawn at random.
+    argv : the command line; None of a call from Python.
     difference : in accuracy, of the best model and the next (of two models the second and the first), ``b`` - ``a``.
-    findings : what to know, in words, with its numbers. paired : domain -> whether the models were judged on the same
-    rows. settings : options of the metrics.
+    tasks : the same difference within each task, with p-values corrected for their number (Holm); empty without tasks.
+    to_best : of three models or more on the same rows, each one's difference to the best, with intervals that hold
+        together for all pairs; else empty.
+    groups : names of models that cannot be told apart, the best group first; empty where ``to_best`` is.
     """
 
     models: tuple[ModelRecord, ...]

@@ -134,9 +134,13 @@ ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
 class Finding(Record):
     """One look at the shift.
 
-    name : what was looked at. says : the finding in a sentence. statistic, p_value : of its test, where there is one.
-    power : chance that the test sees what it looks for. supports, refutes : names of the methods whose assumption it
-    speaks for or against. strength : "strong", "weak" or "none" (nothing found, or nothing could have been).
+    name : what was looked at.
+    says : the finding in a sentence.
+    statistic, p_value : of its test, where there is one.
+    power : chance that the test sees what it looks for.
+    supports, refutes : names of the methods whose assumption it speaks for or against.
+    strength : "strong", "weak" or "none" (nothing found, or nothing could have been).
+    details : further figures of this look by name, such as both means of a confidence that moved.
     """
 
     name: str
@@ -155,12 +159,15 @@ class Diagnosis(Shown, Record, Named[Finding]):
     """What kind of shift the target shows, as far as data without labels can tell.
 
     kind : "none"; "label" (a change of the class prior explains it); "covariate" (other inputs, within what the
-    reference holds); "support" (inputs unlike the reference's, or models that no longer agree: no re-weighting of the
-    reference explains it); "unknown" (too little to tell).
-
+        reference holds); "support" (inputs unlike the reference's, or models that no longer agree: no re-weighting of
+        the reference explains it); "unknown" (too little to tell).
+    findings : what each look at the shift found.
+    why : the reason for the kind, in a sentence.
+    signs : name -> figure of how far the outputs moved (`ShiftStatistics`); empty where it has none.
     columns : how each of the user's columns moved, those that explain most first (`ColumnChange`); empty without
-    features. features : which of them were taken and which were not ("taken", "left_out"). warnings : what `diagnose`
-    has to say of how the files were read.
+        features.
+    features : which of them were taken and which were not ("taken", "left_out").
+    warnings : what `diagnose` has to say of how the files were read.
 
     At a prompt and in a notebook it shows what each look found.
 

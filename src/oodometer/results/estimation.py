@@ -181,6 +181,33 @@ class Estimation(Shown, Record, Named[Estimate]):
 
     It is a mapping from methods to their estimates, ``estimation["atc"]``; ``to_dict()`` is the JSON of the command
     line. At a prompt and in a notebook it shows its summary.
+
+    reference : its name, rows and classes, and its accuracy with an exact interval.
+    target : its name, rows, labelled rows, and their accuracy (`truth`; None without labels).
+    headline : the one number to go by; with labels of some rows, corrected by them.
+    estimates : of each method that could answer.
+    skipped : methods that could not, and why.
+    warnings : sentences to read before believing the number.
+    level : nominal coverage of the intervals.
+    seed : of what is drawn at random.
+    calibration : the calibrator that was chosen ("name", None where none was), "why", and the cross-validated "scores".
+    risk_coverage : selective accuracy over coverage, estimated without labels; None where it cannot be.
+    reliability : the reliability diagram of the reference, 15 bins; None where confidence is not drawn.
+    confidence : shares of the rows of reference and target in 20 bins of confidence; None where ``reliability`` is.
+    slices, chunks : parts of the target by the values of a column, or along time or rows, each with its own headline;
+        empty where not asked for.
+    argv : the command line; None of a call from Python.
+    diagnosis : what kind of shift it is; None where it was not looked for.
+    backtest : the trials on simulated shifts that weighed the methods: how many, on how many rows, of which families
+        and methods; None without trials.
+    assumptions : name of an assumption about the shift -> what one would believe under it.
+    assume : the assumption that the headline makes, by default "natural".
+    fell : whether the accuracy fell by at least a margin below that of the reference.
+    metrics : name -> estimation of each metric besides the accuracy that was asked for.
+    alarms : what the rules say of headline and parts; None without rules.
+    fell_without_labels : ``fell`` as it would be without labels of the target; None where these take no part in it.
+    headline_without_labels : the headline before labels of some rows corrected it, else None.
+    not_random : why the labelled rows can hardly be a random sample, or None.
     """
 
     reference: Mapping[str, Any]

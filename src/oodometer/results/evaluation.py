@@ -69,9 +69,18 @@ class Evaluation(Shown, Named[Interval]):
 
     At a prompt and in a notebook it shows its summary.
 
-    rows : labelled rows that were used; unlabelled : rows of unknown truth that were left out.
-    metrics : name -> number with its interval. curves : name -> `Curve`. tables : name -> plain data (``per_class``,
-    ``confusion``). skipped : metrics that could not answer, and why. slices : one for each value of the ``by`` column.
+    name : of the set, such as its file.
+    rows : labelled rows that were used.
+    unlabelled : rows of unknown truth that were left out.
+    metrics : name -> number with its interval.
+    curves : name -> `Curve`.
+    tables : name -> plain data (``per_class``, ``confusion``).
+    skipped : metrics that could not answer, and why.
+    warnings : sentences to read before believing the numbers.
+    level : nominal coverage of the intervals.
+    seed : of what is drawn at random.
+    slices : one for each value of the ``by`` column.
+    argv : the command line; None of a call from Python.
     """
 
     name: str

@@ -125,7 +125,11 @@ class Job(Shown):
 
 @dataclass(frozen=True, repr=False)
 class History(Shown, Record, Named[Job]):
-    """What a store holds, job by job; ``store`` names it without a password.
+    """What a store holds, job by job.
+
+    store : its path or address, without a password.
+    jobs : each with its runs, oldest first, and the parts of its targets along time.
+    argv : the command line; None of a call from Python.
 
     >>> History("runs.sqlite", (Job("car_loan", (), ()),))
     Past runs in runs.sqlite: 1 job

@@ -34,7 +34,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and records into what JSON knows; NaN and infinity become None."""
+    """The ``value`` as JSON knows it: numpy scalars and arrays, tuples and records are turned into numbers, lists and
+    mappings; NaN and infinity become None.
+
+    >>> plain({"a": (1.0, math.nan), 2: "b"})
+    {'a': [1.0, None], '2': 'b'}
+    """
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
@@ -278,7 +283,10 @@ class Curve(Record):
 
 @dataclass(frozen=True)
 class Ranking:
-    """An order of models, best first, with the probability that each is the best.
+    """An order of models, best first.
+
+    models : their names in this order.
+    p_best : for each of these, the probability that it is the best.
 
     >>> Ranking(("b", "a"), (0.7, 0.3)).to_dict()
     {'ranking': [{'model': 'b', 'p_best': 0.7}, {'model': 'a', 'p_best': 0.3}]}

@@ -84,7 +84,7 @@ class Lock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds the lock now."""
+    """Whether somebody holds the lock, the file ``path``, now; False where there is none."""
     try:
         with path.open("r+b") as file:
             return not _take(file)
@@ -334,7 +334,12 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
 
 
 def places_said(**data: Any) -> dict[str, str]:
-    """What a run is of, by what it is to it: places where they are some, else the kind of thing; None is left out."""
+    """What a run is of: for each of its ``data``, by what it is to it, a path or several, where these are, else the
+    kind of thing. What is None is left out.
+
+    >>> places_said(reference=["a", "b"], target=3, labels=None)
+    {'reference': 'a, b', 'target': 'a int'}
+    """
 
     def reason(path: Any) -> str:
         if not isinstance(path, (str, os.PathLike)):

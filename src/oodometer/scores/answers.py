@@ -44,9 +44,14 @@ def answer_agreement(
     """For each answer the share of all answers to its question, itself among them, that are the same; and 1 - H / log n
     of the question, H the entropy of its different answers: 1 where all n agree, 0 where all differ. Both (sample,).
 
-    Answers are the same where `normalized_answer` is, or where ``same(a, b)`` says so, which is asked of each answer
-    and the first of each group so far. An empty answer agrees with none: its share is 0. NaN for a question that was
-    asked once. Sources: Wang et al. (2023); Farquhar et al. (2024), whose entropy over groups of one meaning it is.
+    answers : texts or other values, one a sample.
+    questions : what each answers, of the same length; equal ones are one question. `InputError` where the lengths
+        differ.
+    same : ``same(a, b)`` says whether two answers are the same, and is asked of each answer and the first of each group
+        so far; None: where `normalized_answer` is.
+
+    An empty answer agrees with none: its share is 0. NaN for a question that was asked once. Sources: Wang et al.
+    (2023); Farquhar et al. (2024), whose entropy over groups of one meaning it is.
 
     >>> share, sure = answer_agreement(["Paris", "paris.", "Rome", "", "4"], ["q1", "q1", "q1", "q1", "q2"])
     >>> share.tolist(), sure.round(2).tolist()
@@ -106,10 +111,13 @@ _UNKNOWN = {"", "na", "n/a", "nan", "none", "null", "unknown"}
 def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple[Array, str]:
     """Confidences that a model stated, as fractions, NaN where a cell is empty, shape (sample,); and what was done.
 
-    0.85 stays; "85 %", "85/100" and "85 out of 100" are divided; bare numbers are percents where one is above 10, none
-    above 100, and none but 0 and 1 a fraction; of low, medium, high (very low, very high) each word is a number, 0.3,
-    0.5, 0.7 (0.1, 0.9), which orders answers and is no probability. Raises `InputError` naming the row for other texts,
-    and where bare numbers leave two readings. Source: Tian et al. (2023).
+    cells : texts or numbers, one a sample. 0.85 stays; "85 %", "85/100" and "85 out of 100" are divided; bare numbers
+        are percents where one is above 10, none above 100, and none but 0 and 1 a fraction; of low, medium, high (very
+        low, very high) each word is a number, 0.3, 0.5, 0.7 (0.1, 0.9), which orders answers and is no probability.
+    column : their name in errors.
+
+    Raises `InputError` naming the row for other texts, and where bare numbers leave two readings. Source: Tian et al.
+    (2023).
 
     >>> stated_confidence(["85 %", "0.6", None, "high"])
     (array([0.85, 0.6 , nan, 0.7 ]), 'with percents divided by 100 and words taken as low 0.3, medium 0.5, high 0.7')

@@ -15,8 +15,9 @@ from .base import Score
 def sequence_probability(token_logprobs: Ragged) -> Array:
     """exp(sum of token log-probabilities) of each sequence, shape (sample,), in [0, 1]; 0 for an empty one.
 
-    An empty product is 1, but nothing was said that the model could be sure of, and what ended it is not in the list.
-    Source: Yao and Koller (2024), where it is the confidence baseline.
+    ``token_logprobs`` holds the log-probabilities of each sequence's tokens, one row a sample. An empty product is 1,
+    but nothing was said that the model could be sure of, and what ended it is not in the list. Source: Yao and Koller
+    (2024), where it is the confidence baseline.
 
     >>> sequence_probability(Ragged.from_rows([[np.log(0.5), np.log(0.5)]])).round(3).tolist()
     [0.25]

@@ -61,7 +61,7 @@ def together() -> Iterator[None]:
 
 
 def when_written(call: Callable[[], Any]) -> None:
-    """Call something once the results of `together` are in their places; at once where nothing waits."""
+    """Call ``call()`` once the results of `together` are in their places; at once where nothing waits."""
     waiting = _waiting.get()
     if waiting is None:
         call()
@@ -70,8 +70,13 @@ def when_written(call: Callable[[], Any]) -> None:
 
 
 def write_result(path: str | os.PathLike[str], content: Content) -> Path:
-    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits. A link that
-    is named stays a link, and what it points to is replaced, unless somebody else put it there.
+    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits.
+
+    path : of the file. A link that is named stays a link, and what it points to is replaced, unless somebody else put
+        it there (`UsageError`).
+    content : bytes, a text, or a function that writes to the open binary file.
+
+    Returns the path. Raises `WorkError` where it cannot be written.
     """
     waiting = _waiting.get()
     target = Path(os.path.realpath(path))
@@ -88,9 +93,12 @@ def write_result(path: str | os.PathLike[str], content: Content) -> Path:
 
 
 def refuse_clashes(outputs: Mapping[str, Any], inputs: Iterable[Any] = ()) -> None:
-    """Raise `UsageError` where an output is the same file as an input or as another output. ``outputs`` maps what a
-    user calls an output to its path. Links count as the file they lead to; what is no path or not there, and devices
-    such as /dev/null, are passed over.
+    """Raise `UsageError` where an output is the same file as an input or as another output.
+
+    outputs : what a user calls an output -> its path.
+    inputs : paths, or other data.
+
+    Links count as the file they lead to; what is no path or not there, and devices such as /dev/null, are passed over.
     """
     read = [(str(path), _identity(path)) for path in inputs if isinstance(path, (str, os.PathLike))]
     written: dict[Any, str] = {}

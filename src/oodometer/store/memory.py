@@ -138,7 +138,7 @@ def _arrays(record: Predictions) -> dict[str, Any]:
 
 
 def check_threshold(threshold: float) -> float:
-    """A probability; `UsageError` for anything else."""
+    """The ``threshold`` if it is a probability; `UsageError` for anything else."""
     if not 0 <= threshold <= 1:
         raise UsageError(
             f"expected a threshold between 0 and 1 such as 0.6, got {threshold:g}; divide percents by 100"
@@ -299,7 +299,13 @@ class _Decision(_Change):
 def decided_source(
     source: Source, threshold: float, positive: int | str | None = None
 ) -> ChangedSource:
-    """A source of a binary model, decided by a threshold."""
+    """A source of a binary model, decided by a threshold: it predicts the positive class where p >= threshold.
+
+    source : with probabilities of two classes and without predictions; `InputError` where it is read, otherwise.
+    threshold : a probability; `UsageError` outside [0, 1].
+    positive : the positive class by name; None takes the one whose probability stands in the file alone, else the
+        second.
+    """
     lone = getattr(source, "lone_class", None)
     return ChangedSource(
         source, _Decision(check_threshold(threshold), lone if positive is None else positive)

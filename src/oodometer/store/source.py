@@ -831,7 +831,8 @@ def open_predictions(
 
 @checked()
 def read_predictions(data: Any, **options: Any) -> Predictions:
-    """Everything in a file, a frame or whatever else `as_source` takes, as one record; options as there.
+    """Everything in a file, a frame or whatever else `as_source` takes as ``data``, as one record; ``options`` as
+    there.
 
     >>> read_predictions({"confidence": [0.9, 0.8], "correct": [True, False]}).accuracy
     0.5
@@ -852,10 +853,18 @@ def as_source(
 ) -> Source:
     """A source from whatever holds predictions.
 
-    Takes a path (a file, a folder, a pattern, a URL) or a list of paths, ``"-"`` (standard input: CSV or JSONL), a
-    `Predictions` record, a `Source`, a frame (pandas, polars or another that narwhals knows), a pyarrow table, a
-    Hugging Face data set, a frame of Spark or Ray (fetched batch by batch into a temporary file), or a mapping of
-    arrays with the axes of an NPZ file. Parameters as in `open_predictions`.
+    data : a path (a file, a folder, a pattern, a URL) or a list of paths, ``"-"`` (standard input: CSV or JSONL), a
+        `Predictions` record, a `Source`, a frame (pandas, polars or another that narwhals knows), a pyarrow table, a
+        Hugging Face data set, a frame of Spark or Ray (fetched batch by batch into a temporary file), or a mapping of
+        arrays with the axes of an NPZ file.
+    classes : class names in the order wanted.
+    mapping : new names of columns, theirs -> ours.
+    extra_columns : carried along, to slice by.
+    axes : those of another source to follow.
+    where : conditions on rows; `UsageError` with a `Source`, whose conditions belong to where it was opened.
+    timezone : of times that name none.
+
+    All but the first are said more fully at `open_predictions`, as are further errors.
 
     >>> as_source({"probabilities": [[0.9, 0.1], [0.2, 0.8]], "label": [0, 0]}).read().accuracy
     0.5

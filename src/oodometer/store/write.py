@@ -122,8 +122,12 @@ def write_part(record: Predictions, path: Path) -> Path:
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> Path:
-    """Write an Arrow table of any columns as Parquet, JSONL (without columns of bytes) or Arrow, told by the ending;
-    whole or not at all.
+    """Write an Arrow table of any columns, whole or not at all.
+
+    table : a pyarrow table.
+    path : of the file, whose ending says the form: .parquet, .jsonl (without columns of bytes), .arrow or .feather.
+
+    Returns the path. Raises `UsageError` for another ending, `WorkError` where it cannot be written.
     """
     form = ENDINGS.get(Path(path).suffix.lower())
     if form not in ("parquet", "jsonl", "arrow"):

@@ -28,7 +28,10 @@ def example_record(
 ) -> Predictions:
     """A synthetic record with every field, on which every signal says something true about correctness.
 
-    ``difficulty`` is the standard deviation of the noise between logits and truth: more noise, more errors.
+    rows : number of samples, of four classes.
+    seed : of all draws.
+    difficulty : standard deviation of the noise between logits and truth: more noise, more errors.
+    labelled : False leaves the truth out.
 
     >>> easy, hard = example_record(difficulty=0.5), example_record(difficulty=3.0)
     >>> easy.accuracy > hard.accuracy
@@ -75,6 +78,11 @@ def example_candidates(
 ) -> Predictions:
     """A synthetic record with `candidate_scores`, two to six a sample, and fields that name positions among them.
 
+    rows : number of samples.
+    seed : of all draws.
+    difficulty : standard deviation of the noise between scores and truth: more noise, more errors.
+    labelled : False leaves the truth out.
+
     >>> easy, hard = example_candidates(difficulty=0.5), example_candidates(difficulty=3.0)
     >>> easy.accuracy > hard.accuracy, easy.has_classes
     (True, False)
@@ -106,7 +114,8 @@ def example_candidates(
 
 
 def in_another_order(record: Predictions, rng: np.random.Generator) -> Predictions:
-    """The same record with the candidates of each sample in a random order, which says nothing about the model.
+    """The same ``record`` with the candidates of each sample in a random order, drawn from ``rng``; the order says
+    nothing about the model.
 
     >>> p = Predictions.from_candidates([[3.0, 1.0]] * 20, label=[0] * 20)
     >>> q = in_another_order(p, np.random.default_rng(0))

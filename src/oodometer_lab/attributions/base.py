@@ -205,9 +205,11 @@ NORMALIZATIONS = tuple(_SIZES)
 def normalized(attributions: WordAttributions, how: str = "none") -> WordAttributions:
     """The same attributions, the values of words and separator divided by their size.
 
-    The size is Σ|v| ("l1"), sqrt(Σ v²) ("l2") or max|v| ("max"); "none" leaves all as it is. A separator that the
-    method says nothing of does not count; values that are all 0 stay 0. Factors depend on it, as Singhal et al. (2022)
-    warn, and say nothing of theirs. Raises `UsageError` for another name.
+    attributions : of one example.
+    how : what the size is: Σ|v| ("l1"), sqrt(Σ v²) ("l2") or max|v| ("max"); "none" leaves all as it is.
+
+    A separator that the method says nothing of does not count; values that are all 0 stay 0. Factors depend on it, as
+    Singhal et al. (2022) warn, and say nothing of theirs. Raises `UsageError` for another name.
 
     >>> from oodometer_lab.attributions import Words, WordAttributions
     >>> found = WordAttributions(Words(("a film", "it")), np.array([0.3, -0.1, 0.4]), -0.2, 1, 0.9)

@@ -88,10 +88,11 @@ class Explained:
 
 
 def write_attributions(path: str | os.PathLike[str], explained: Explained) -> Path:
-    """Write a row for each example to a Parquet or JSONL file, whole or not at all.
+    """Write a row for each example of ``explained`` to the Parquet or JSONL file ``path``, whole or not at all; returns
+    it.
 
-    A row holds id, text (and pair, its second part), feature, words, parts, values, separator, target (position),
-    class (name), classes, probability, base, fit, method and model. What is not known is null. Raises `UsageError` for
+    A row holds id, text (and pair, its second part), feature, words, parts, values, separator, target (position), class
+    (name), classes, probability, base, fit, method and model. What is not known is null. Raises `UsageError` for
     another ending, `InputError` for values that are not finite, for a target that is none of the classes and for texts
     that are not Unicode, `WorkError` where the file cannot be written.
 
@@ -138,7 +139,11 @@ def write_attributions(path: str | os.PathLike[str], explained: Explained) -> Pa
 
 
 def read_attributions(path: str | os.PathLike[str]) -> Explained:
-    """Read what `write_attributions` wrote; `InputError` names the row that is something else."""
+    """Read what `write_attributions` wrote to the file ``path``; `InputError` names the row that is something else.
+
+    It is also raised for a file that cannot be read, that holds no row, or rows of several methods or models;
+    `UsageError` for another ending.
+    """
     name = str(path)
     rows: list[dict[str, Any]] = []
     if _ending(path) == ".jsonl":

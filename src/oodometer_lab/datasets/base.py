@@ -23,7 +23,11 @@ Modality = Literal["text", "pair", "dialogue", "image", "table"]
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A conversation and its candidate replies; the target of such an input is the position of the right one."""
+    """A conversation and its candidate replies; the target of such an input is the position of the right one.
+
+    context : the turns before the reply, the first one first.
+    candidates : texts of the replies to choose from.
+    """
 
     context: tuple[str, ...]
     candidates: tuple[str, ...]

@@ -177,11 +177,17 @@ def replies(
 ) -> Dataset:
     """Every turn but the first as a reply once: `Dialogue` inputs, the target being the position of the true reply.
 
-    The other candidates are drawn without replacement from all replies, each text once; none of them has the text of
-    the true one. Draws, and the place of the true reply, depend on the seed, the id of the sample
-    (``<conversation>-<turn>``) and the set of all replies: whatever else is done to the context, the candidates stay.
-    ``types``: of each conversation by name. Raises `UsageError` for fewer than two candidates, `InputError` where
-    there are not so many different replies.
+    conversations : name and turns of each.
+    name : of the data set.
+    candidates : how many replies there are to choose from, the true one among them. The others are drawn without
+        replacement from all replies, each text once; none of them has the text of the true one.
+    seed : of the draws. These, and the place of the true reply, depend on it, the id of the sample
+        (``<conversation>-<turn>``) and the set of all replies: whatever else is done to the context, the candidates
+        stay.
+    types : of each conversation by name; None has none.
+    source : where they came from.
+
+    Raises `UsageError` for fewer than two candidates, `InputError` where there are not so many different replies.
 
     >>> found = replies([("a", ("Hi.", "Hello!", "Bye.")), ("b", ("Where?", "Here."))], "toy", candidates=3)
     >>> found.ids, [one.context for one in found.inputs]
@@ -236,11 +242,14 @@ _SEEN, _NEW = "also in train", "new"
 
 
 def daily_dialog(split: str, *, candidates: int = 10, seed: int = 0) -> Dataset:
-    """DailyDialog for response ranking: every turn but the first a reply once, among ``candidates`` of the same split.
+    """DailyDialog for response ranking: every turn but the first a reply once.
 
-    ``split``: ``train``, ``validation`` or ``test``; 11,118, 1,000 and 1,000 conversations. The type of a reply says
-    whether its whole conversation also stands in the training split, as 93 of the test split do. See `replies` for
-    candidates and ids. Source: Li et al. (2017), non-commercial licence.
+    split : ``train``, ``validation`` or ``test``; 11,118, 1,000 and 1,000 conversations.
+    candidates : how many replies there are to choose from, all of the same split.
+    seed : of their draw; see `replies` for them and for ids.
+
+    The type of a reply says whether its whole conversation also stands in the training split, as 93 of the test split
+    do. Source: Li et al. (2017), non-commercial licence.
     """
     conversations = daily_dialog_conversations(split)
     seen = (

@@ -48,7 +48,7 @@ def cogs(split: str) -> Dataset:
 
 
 def pos_cogs(split: str) -> Dataset:
-    """POS-COGS: the sentences of `cogs`, in the same splits, with one tag for each word.
+    """POS-COGS: the sentences of `cogs`, with one tag for each word; ``split`` as there.
 
     Tags: Det, N, Name, V, Aux, P, C (*that*), Inf (*to* before a verb). The full stop has none, as in the paper's
     example. Tags follow from COGS's own lexicon, in which every word but *to* has one tag only; see `tags_of`. Source:
@@ -112,11 +112,15 @@ _CFQ_NAMES = {"train": "trainIdxs", "dev": "devIdxs", "test": "testIdxs"}
 
 
 def cfq(division: str, split: str, seed: int = 0) -> Dataset:
-    """CFQ with entities as placeholders: ``mcd1``, ``mcd2`` or ``mcd3``; 95,743 ``train``, 11,968 ``dev`` and ``test``.
+    """CFQ with entities as placeholders: 95,743 rows to train on and 11,968 to test on.
 
-    CFQ's own development set follows the test distribution. A discriminator may not see that, so ``dev`` here is 5 % of
-    the training rows, drawn by the seed and taken from ``train``. Read from the release (``cfq/dataset.json``,
-    ``cfq/splits/mcd1.json``), else from the hub. Source: Keysers et al. (2020).
+    division : ``mcd1``, ``mcd2`` or ``mcd3``.
+    split : ``train``, ``dev`` or ``test``. CFQ's own development set follows the test distribution. A discriminator may
+        not see that, so ``dev`` here is 5 % of the training rows, taken from ``train``.
+    seed : of the draw of ``dev``.
+
+    Read from the release (``cfq/dataset.json``, ``cfq/splits/mcd1.json``), else from the hub. `UsageError` for other
+    names. Source: Keysers et al. (2020).
     """
     if division not in ("mcd1", "mcd2", "mcd3") or split not in _CFQ_NAMES:
         raise UsageError(
@@ -160,12 +164,18 @@ _LABEL = re.compile(r"\[((?:IN|SL):\w+)", re.IGNORECASE)
 
 
 def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0) -> Dataset:
-    """TOPv2: ``train`` has six domains whole and few rows of reminder and weather; ``dev`` and ``test`` one domain.
+    """TOPv2; types are domains.
 
-    ``examples`` is how many samples of each intent and slot (SPIS) the two scarce domains have; the paper does not
-    state its own, 25 is the original work's main setting. They are read from ``TOPv2_Dataset/low_resource_splits``
-    where that has them, else drawn by `few_of_each`. ``dev`` is the in-distribution one: rows of the six whole domains.
-    Types are domains. Read from ``TOPv2_Dataset`` as released, else from the hub. Source: Chen et al. (2020).
+    split : ``train`` has six domains whole and few rows of reminder and weather; ``dev`` is the in-distribution one,
+        rows of the six whole domains; ``test`` has one domain.
+    domain : that of ``test``.
+    examples : how many samples of each intent and slot (SPIS) the two scarce domains have; the paper does not state its
+        own, 25 is the original work's main setting. They are read from ``TOPv2_Dataset/low_resource_splits`` where that
+        has them, else drawn by `few_of_each`.
+    seed : of that draw.
+
+    Read from ``TOPv2_Dataset`` as released, else from the hub. `UsageError` for other names. Source: Chen et al.
+    (2020).
     """
     if split not in ("train", "dev", "test") or domain not in DOMAINS:
         raise UsageError(
@@ -271,7 +281,11 @@ def without_variables(graph: str, **where: Any) -> str:
 
 
 def little_prince(split: str, seed: int = 0) -> Dataset:
-    """The Little Prince, 1,562 sentences: ``train``, ``dev`` and ``test`` are 80, 10 and 10 % of them, by the seed.
+    """The Little Prince, 1,562 sentences with their AMR.
+
+    split : ``train``, ``dev`` or ``test``, 80, 10 and 10 % of them; `UsageError` for another.
+    seed : of the draw of the splits.
+
     Read from ``amr-bank-struct-v3.0.txt`` in ``amr_lp.tar.xz``. Source: Banarescu et al. (2013).
     """
     check_name(split, ("train", "dev", "test"))

@@ -37,9 +37,10 @@ def imdb(split: str) -> Dataset:
 
 
 def sst2(split: str) -> Dataset:
-    """SST-2 sentences of film reviews, ``train``, ``dev`` or ``test`` (1,821). Source: Socher et al. (2013). Read from
-    ``sst_mr_cr_etc.tsv.xz`` (file, label, text by tabs; the files ``stsa.binary.*``) or the hub's ``SetFit/sst2``,
-    whose test rows carry labels.
+    """SST-2 sentences of film reviews. ``split`` is ``train``, ``dev`` or ``test`` (1,821), `UsageError` for another.
+
+    Read from ``sst_mr_cr_etc.tsv.xz`` (file, label, text by tabs; the files ``stsa.binary.*``) or the hub's
+    ``SetFit/sst2``, whose test rows carry labels. Source: Socher et al. (2013).
     """
     check_name(split, ("train", "dev", "test"))
     folder, wanted = data_folder(), f"stsa.binary.{split}"
@@ -112,8 +113,10 @@ def paws_qqp() -> Dataset:
 
 
 def mrpc(split: str) -> Dataset:
-    """MRPC, pairs of sentences from news, ``train`` or ``test``; 1 paraphrase, 0 none. Read from ``pairs.jsonl.xz``.
-    Source: Dolan and Brockett (2005).
+    """MRPC, pairs of sentences from news; 1 paraphrase, 0 none. ``split`` is ``train`` or ``test``, `UsageError` for
+    another.
+
+    Read from ``pairs.jsonl.xz``. Source: Dolan and Brockett (2005).
     """
     check_name(split, ("train", "test"), "the split ")
     return _read(f"MRPC, {split}", lambda name, part: (name, part) == ("mrpc", split), _PARAPHRASE)

@@ -90,12 +90,16 @@ _UD, _UD_HUB = "universal-dependencies/universal_dependencies", {"ewt": "en_ewt"
 
 
 def wsj_tags(split: str, seed: int = 0) -> Dataset:
-    """Sentences with the twelve universal tags: ``train``, ``dev`` and ``test`` of the WSJ, ``brown``, ``masc``.
+    """Sentences with the twelve universal tags.
 
-    Training sentences are 70 % of the documents of the WSJ sample of the Penn Treebank, and CoNLL-2000's training set
-    (other sections of the WSJ; its tags were made by a tagger, not by hand). ``dev`` and ``test`` are 10 % and 20 % of
-    the sample's documents, tagged by hand. ``brown`` has the Brown corpus by genre, its tags mapped as Penn would have
-    them; ``masc`` has MASC, written and spoken. Read from ``pos_wsj_brown_etc.jsonl.xz``. `UsageError` for others.
+    split : ``train``, ``dev`` and ``test`` of the WSJ, ``brown`` or ``masc``; `UsageError` for another. Training
+        sentences are 70 % of the documents of the WSJ sample of the Penn Treebank, and CoNLL-2000's training set (other
+        sections of the WSJ; its tags were made by a tagger, not by hand). ``dev`` and ``test`` are 10 % and 20 % of the
+        sample's documents, tagged by hand. ``brown`` has the Brown corpus by genre, its tags mapped as Penn would have
+        them; ``masc`` has MASC, written and spoken.
+    seed : of the draw of the WSJ's splits.
+
+    Read from ``pos_wsj_brown_etc.jsonl.xz``.
     """
     check_name(split, ("train", "dev", "test", "brown", "masc"))
     path = data_file(CORPORA, "the Brown corpus and the WSJ sample with tags")
@@ -113,7 +117,11 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
 
 
 def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> Dataset:
-    """Sentences with Universal Dependencies' seventeen tags: treebank ``ewt``, ``gum`` or ``gentle``; types are genres.
+    """Sentences with Universal Dependencies' seventeen tags; types are genres.
+
+    treebank : ``ewt``, ``gum`` or ``gentle``.
+    splits : which of ``train``, ``dev`` and ``test`` to take, by default all.
+
     Read from ``ud_pos.jsonl.xz`` or the hub's ``universal-dependencies/universal_dependencies``, where genres are not
     told (the type is then the treebank's name). Source: Nivre et al. (2020).
     """

@@ -59,7 +59,7 @@ def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str
 
 
 def numbered(text: str) -> str:
-    """Each word with its number before it.
+    """Each word of ``text`` with its number before it.
 
     >>> numbered("The dog barks")
     '1 The 2 dog 3 barks'
@@ -166,11 +166,15 @@ def linearise(tree: Tree, *, words: bool = True) -> str:
 
 
 def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: int = 0) -> Dataset:
-    """The WSJ sample of the Penn Treebank, ``train``, ``dev`` or ``test``: 75, 10 and 15 % of its 199 documents.
+    """The WSJ sample of the Penn Treebank, 199 documents.
 
-    With ``words`` sentences and trees over words; without, numbered tags and trees over the numbers. With ``clauses``
-    every clause and phrase of the split is a row of its own beside the sentences (type ``phrase``): small models need
-    more trees than the sample has. Read from ``wsj_sample_trees.jsonl.xz``. Source: Marcus et al. (1993).
+    split : ``train``, ``dev`` or ``test``, 75, 10 and 15 % of the documents; `UsageError` for another.
+    words : True gives sentences and trees over words; False numbered tags and trees over the numbers.
+    clauses : whether every clause and phrase of the split is a row of its own beside the sentences (type ``phrase``):
+        small models need more trees than the sample has.
+    seed : of the draw of the splits.
+
+    Read from ``wsj_sample_trees.jsonl.xz``. Source: Marcus et al. (1993).
     """
     check_name(split, ("train", "dev", "test"))
     path = data_file(WSJ, "the treebank")
@@ -189,7 +193,10 @@ def wsj_trees(split: str, *, words: bool = True, clauses: bool = False, seed: in
 
 
 def gum_trees(*, words: bool = True) -> Dataset:
-    """GUM and GENTLE, 23 genres as types, from ``gum_const.jsonl.xz``. Source: Zeldes (2017), Aoyama et al. (2023)."""
+    """GUM and GENTLE, 23 genres as types, from ``gum_const.jsonl.xz``; ``words`` as of `wsj_trees`.
+
+    Source: Zeldes (2017), Aoyama et al. (2023).
+    """
     path = data_file(GUM, "the treebank")
     rows = [_row(tree, kind, name, words) for kind, name, tree in _trees(path)]
     return Dataset.of_rows("gum", rows, path.name)
@@ -227,7 +234,10 @@ _PENN_SECTIONS = {"train": range(2, 22), "dev": range(22, 23), "test": range(23,
 
 
 def penn_trees(split: str) -> Dataset:
-    """Sentences and trees: WSJ ``train`` (sections 2 to 21), ``dev`` (22), ``test`` (23), and ``brown`` whole.
+    """Sentences and trees of the Penn Treebank.
+
+    split : of the WSJ ``train`` (sections 2 to 21), ``dev`` (22) or ``test`` (23); or ``brown``, whole. `UsageError`
+        for another.
 
     The corpus is licensed and on no hub: put its ``.mrg`` files into the folder of OODOMETER_DATA as ``ptb/wsj/02/...``
     and ``ptb/brown/cf/...`` (capital letters as released will do). Types are ``news`` and Brown's parts (cf, cg, ...).
@@ -241,7 +251,7 @@ def penn_trees(split: str) -> Dataset:
 
 
 def penn_tags(split: str) -> Dataset:
-    """Sentences and the Penn tag of each word; splits as in `penn_trees`."""
+    """Sentences and the Penn tag of each word; ``split`` as of `penn_trees`."""
     rows = [
         (" ".join(tree.words), " ".join(tree.tags), kind, name)
         for kind, name, tree in _penn_trees(split)

@@ -162,8 +162,10 @@ class ClassifierDiscriminator(EncoderDiscriminator):
 def token_f1(outputs: Sequence[str], golds: Sequence[str]) -> Array:
     """F1 = 2 c / (|output| + |gold|), c = tokens that both have, counted as often as they occur in both.
 
-    Tokens stand between white space, case counts; order does not. Two empty texts have F1 = 1. float32, shape
-    (sample,). Raises `InputError` where the lengths differ. Source: Rajpurkar et al. (2016), English as it is.
+    outputs, golds : texts, one of each a sample; `InputError` where the lengths differ. Tokens stand between white
+        space, case counts; order does not.
+
+    Two empty texts have F1 = 1. float32, shape (sample,). Source: Rajpurkar et al. (2016), English as it is.
 
     >>> token_f1(["a b c", "a a", ""], ["c b a", "a b", "a"]).round(2).tolist()
     [1.0, 0.5, 0.0]
@@ -178,10 +180,13 @@ def token_f1(outputs: Sequence[str], golds: Sequence[str]) -> Array:
 def sentence_bleu(outputs: Sequence[str], golds: Sequence[str], *, order: int = 4) -> Array:
     """BLEU = min(1, exp(1 - |gold| / |output|)) (prod_n p_n)^(1/N), p_n = share of the output's n-grams in gold.
 
-    N is the smaller of ``order`` and the length of the output; the i-th precision that is 0 becomes 1 / (2^i times its
-    number of n-grams), as in mteval. 0 where no word is shared, 1 where both are empty. Tokens stand between white
-    space, case counts. float32, shape (sample,). Raises `InputError` where the lengths differ.
-    Source: Papineni et al. (2002); smoothing: Chen and Cherry (2014), method 3.
+    outputs, golds : texts, one of each a sample; `InputError` where the lengths differ. Tokens stand between white
+        space, case counts.
+    order : N is the smaller of it and the length of the output.
+
+    The i-th precision that is 0 becomes 1 / (2^i times its number of n-grams), as in mteval. 0 where no word is shared,
+    1 where both are empty. float32, shape (sample,). Source: Papineni et al. (2002); smoothing: Chen and Cherry (2014),
+    method 3.
 
     >>> print(sentence_bleu(["the cat sat", "the cat", "a"], ["the cat sat", "the cat sat", "b"]).round(3))
     [1.    0.607 0.   ]

@@ -475,7 +475,11 @@ class _Mistakes:
 def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
     """The fold of each row, drawn; equal inputs are in one fold, so that no model has seen an input of its own fold.
 
-    int64, shape (sample,); folds have as many different inputs as each other, or one more.
+    inputs : texts, one a row.
+    folds : how many; they have as many different inputs as each other, or one more.
+    seed : of the draw.
+
+    int64, shape (sample,). Raises `UsageError` for fewer than two folds or more than there are different inputs.
 
     >>> folds_of(["a", "b", "a", "c", "d"]).tolist()
     [0, 1, 0, 0, 1]

@@ -64,7 +64,13 @@ class Dose:
 @final
 @dataclass(frozen=True)
 class Inoculated:
-    """A model of a suite, its dose, and the rows of each target set among the rows that it was trained on."""
+    """A model of a suite.
+
+    dose : how much target data it saw.
+    model : the trained one.
+    rows : that it was trained on.
+    target_rows : name of a target set -> its rows among these.
+    """
 
     dose: Dose
     model: TorchClassifier

@@ -32,7 +32,15 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a run left: its folder, its steps, and the result as JSON and as Markdown."""
+    """What a run left.
+
+    paper : name of the recipe.
+    scale : the size at which it was followed, such as "small" or "paper".
+    folder : where everything lies.
+    steps : each step with what became of it.
+    result, words : the result as JSON and as Markdown.
+    argv : the command line; None of a call from Python.
+    """
 
     paper: str
     scale: str

@@ -702,6 +702,7 @@ def _network(
             self.relu = nn.ReLU(inplace=True)
 
         def forward(self, x: Any) -> Any:
+            """Two convolutions of ``x``, (sample, channel, height, width), added to what goes around them."""
             states = self.second_norm(self.second(self.relu(self.first_norm(self.first(x)))))
             return self.relu(states + self.around(x))
 
