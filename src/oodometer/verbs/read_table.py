@@ -274,7 +274,7 @@ def _take_id(table: _Table) -> list[str]:
     """
     keys = [name for name in looking_like_keys(table.source) if name in table.columns]
     question = question_column(table.source)
-    if question in keys and "id" not in table.renamed.values():
+    if question in table.columns and "id" not in table.renamed.values():
         table.renamed[str(question)] = "id"
         return [str(question)]
     key = next(iter(keys), None)

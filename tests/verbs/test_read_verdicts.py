@@ -1,0 +1,145 @@
+"""What `read` takes columns for: ids of questions, verdict words, failed grades, metrics, battles of two models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.results.reading import Reading
+
+
+def read(tmp_path: Path, rows: list[dict[str, Any]], name: str = "rows.jsonl") -> Reading:
+    """What a file of these rows is read as."""
+    path = tmp_path / name
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    path.write_text(text if name.endswith("l") else json.dumps(rows))
+    return oodometer.read_log(path)
+
+
+def taken(reading: Reading) -> dict[str, str]:
+    return {column.name: column.taken for column in reading.columns}
+
+
+@pytest.mark.parametrize("truth", [{"correct": bool}, {"reward": float}])
+@pytest.mark.parametrize("key", ["task_id", "question_id", "qid"])
+def test_answers_to_one_question_are_no_independent_rows(
+    key: str, truth: dict[str, type], tmp_path: Path
+) -> None:
+    (name, kind), *_ = truth.items()
+    rows = [{key: k, "trial": t, name: kind(k < 9)} for k in range(20) for t in range(10)]
+    reading = read(tmp_path, rows)
+    number = reading.accuracy
+    assert number is not None
+    assert number.value == pytest.approx(0.45)
+    assert number.lower < 0.26  # of 20 questions, of 200 rows it would be 0.38
+    assert number.upper > 0.64
+    assert taken(reading)[key] == "id"
+    if name == "correct":
+        found = oodometer.evaluate(tmp_path / "rows.jsonl").metrics["accuracy"]
+        assert (found.lower, found.upper) == pytest.approx((number.lower, number.upper))
+
+
+def test_the_id_of_a_question_pairs_models(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    right = rng.random(200) < 0.6
+    for name, verdicts in (("a", right), ("b", right | (np.arange(200) % 10 == 0))):
+        rows = [{"question_id": int(k), "correct": bool(verdicts[k])} for k in rng.permutation(200)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = oodometer.compare([tmp_path / "b.jsonl", tmp_path / "a.jsonl"])
+    difference = found.difference or {}
+    assert difference["paired"]
+    assert difference["upper"] - difference["lower"] < 0.1  # apart it would be 0.19
+
+
+def test_a_column_that_an_option_names_keeps_its_name(tmp_path: Path) -> None:
+    rows = [{"task_id": k % 20, "correct": k % 3 > 0} for k in range(200)]
+    read(tmp_path, rows)
+    found = oodometer.evaluate(tmp_path / "rows.jsonl", by="task_id")
+    assert len({part.value for part in found.slices}) == 20
+
+
+def test_words_of_graders(tmp_path: Path) -> None:
+    words = ["CORRECT"] * 50 + ["INCORRECT"] * 30 + ["NOT_ATTEMPTED"] * 20
+    reading = read(tmp_path, [{"id": f"q{i}", "grade": word} for i, word in enumerate(words)])
+    assert reading.accuracy is not None
+    assert reading.accuracy.value == 0.5
+    assert "62.5 % of the 80 that were given are right" in " ".join(reading.warnings)
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json"])
+def test_letters_of_choices(name: str, tmp_path: Path) -> None:
+    rows = [{"id": f"v{i}", "answer": "ABCD"[i % 4], "response": "AABC"[i % 4]} for i in range(40)]
+    reading = read(tmp_path, rows, name)
+    assert reading.accuracy is not None
+    assert reading.accuracy.value == 0.25
+    assert taken(reading)["answer"] == "label"
+
+
+def test_a_grade_that_could_not_be_given_is_none(tmp_path: Path) -> None:
+    scores = [-1, -1, *([6, 7, 8, 9, 10] * 10)]
+    reading = read(tmp_path, [{"id": f"q{i}", "score": score} for i, score in enumerate(scores)])
+    assert reading.score is not None
+    assert reading.score.value == 8.0
+    assert reading.labelled == 50
+    assert any("2 scores of rows.jsonl are -1" in line for line in reading.warnings)
+    found = oodometer.evaluate(tmp_path / "rows.jsonl")
+    assert any("--where 'score>=0'" in line for line in found.warnings)
+    without = oodometer.evaluate(tmp_path / "rows.jsonl", where="score>=0")
+    assert without.metrics["mean_score"].value == 8.0
+    meant = oodometer.evaluate(tmp_path / "rows.jsonl", scale=(-1, 10))
+    assert not any("-1" in line for line in meant.warnings)
+
+
+def test_scores_that_reach_below_zero_are_scores(tmp_path: Path) -> None:
+    scores = [-1, -0.5, 0, 2, 3] * 10
+    reading = read(tmp_path, [{"id": f"q{i}", "score": score} for i, score in enumerate(scores)])
+    assert reading.score is not None
+    assert reading.score.value == pytest.approx(np.mean(scores))
+
+
+def test_metrics_of_one_model_are_no_models(tmp_path: Path) -> None:
+    rows = [{"doc_id": i, "acc": i % 2, "acc_norm": int(i % 4 > 0)} for i in range(80)]
+    reading = read(tmp_path, rows)
+    assert reading.accuracy is not None
+    assert reading.accuracy.value == 0.5
+    assert reading.tasks == ()
+    assert any("acc_norm is another metric of the same rows, 75.0 %" in w for w in reading.warnings)
+    assert not any("rank" in question.command for question in reading.questions)
+
+
+def test_two_verdicts_with_names_of_models_are_models(tmp_path: Path) -> None:
+    rows = [{"id": i, "gemma": i % 2, "llama": int(i % 4 > 0)} for i in range(80)]
+    assert [task.name for task in read(tmp_path, rows).tasks] == ["gemma", "llama"]
+
+
+def test_a_winner_is_a_model_and_no_place(tmp_path: Path) -> None:
+    """The first place wins all, and both models stand there equally often."""
+    rows = [
+        {"id": i, "model_a": "xy"[i % 2], "model_b": "yx"[i % 2], "winner": "model_a"}
+        for i in range(100)
+    ]
+    reading = read(tmp_path, rows)
+    shares = {task.name: task.number.value for task in reading.tasks if task.number is not None}
+    assert shares == {"x": 0.5, "y": 0.5}
+    assert any("the first place wins 100.0 %" in line for line in reading.warnings)
+
+
+def test_both_orders_of_a_judge_are_one_battle(tmp_path: Path) -> None:
+    wins = [
+        ("model_1", "model_1"),
+        ("model_1", "model_2"),
+        ("tie", "model_2"),
+        ("error", "model_2"),
+    ]
+    rows = [
+        {"question_id": i, "model_1": "x", "model_2": "y", "g1_winner": one, "g2_winner": two}
+        for i, (one, two) in enumerate(wins)
+    ]
+    reading = read(tmp_path, rows)
+    shares = {task.name: task.number.value for task in reading.tasks if task.number is not None}
+    assert shares["x"] == pytest.approx((1 + 0.5 + 0.25 + 0) / 4)
