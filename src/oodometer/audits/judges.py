@@ -186,6 +186,15 @@ def combined(
     return value, min(max(lower, known), value), max(min(upper, known + unknown), value)
 
 
+def _unseen_spread(truth: Array) -> float:
+    """Squares that labels are given beside their own, as of one row more at either end of the scale: where few rows
+    differ at all, as versions of one system do, the labelled ones may not show it, and no spread is no certainty.
+    Grades that vary tell their spread themselves. Source: Bonett and Price (2012), of paired proportions.
+    """
+    of_verdicts = bool(np.isin(truth, (0, 0.5, 1)).all()) and bool((truth == 0.5).any())
+    return 0.5 if of_verdicts or len(np.unique(truth)) == 1 else 0.0
+
+
 @dataclass(frozen=True)
 class Counts:
     """Rows, labels and mean label of each cell, (cell,), and the share of a yes-or-no label's variance that is there,
@@ -208,7 +217,9 @@ class Counts:
         rest, whole = judged.truth - mean[at], float(labels @ (mean * (1 - mean)))
         freedom = len(at) - len(sizes)
         wide = (student_quantile(level, freedom) / normal_quantile(level)) ** 2
-        ratio = min(1.0, wide * float(rest @ rest) / whole) if whole > 0 and freedom > 0 else 1.0
+        unseen = _unseen_spread(judged.truth)
+        spread = wide * (float(rest @ rest) + unseen)
+        ratio = min(1.0, spread / (whole + unseen)) if whole > 0 and freedom > 0 else 1.0
         if (
             (judges := len(judged.names)) > 1 < len(sizes)
             and not judged.selected
