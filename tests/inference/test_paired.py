@@ -72,8 +72,8 @@ def test_clusters_by_loop() -> None:
     assert paired.degrees == pytest.approx(sum(sizes) ** 2 / sum(s * s for s in sizes) - 1)
     half = scipy.stats.t.ppf(0.975, paired.degrees) * made.error
     assert (
-        half < (made.upper - made.lower) / 2 < 1.6 * half
-    )  # two rows are made up, here of ten clusters
+        0.9 * half < (made.upper - made.lower) / 2 < 1.1 * half
+    )  # by flipping signs of ten clusters
     rng, drawn = np.random.default_rng(5), []
     for _ in range(2000):
         at = rng.integers(0, 10, 10)
@@ -143,3 +143,34 @@ def test_tasks_weigh_alike() -> None:
 def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ends_are_the_differences_that_the_test_does_not_reject(seed: int) -> None:
+    """Against the test itself, on scores moved by each difference, all 2^9 patterns of signs looked at."""
+    rng = np.random.default_rng(seed)
+    d = rng.normal(0.1, 0.2, 9)
+    scores = np.stack([np.clip(0.5 + d / 2, 0, 1), np.clip(0.5 - d / 2, 0, 1)])
+    made = Paired(scores).difference(0, 1, 0.9)
+    gaps = scores[0] - scores[1]
+    signs = np.array(list(product((-1, 1), repeat=9)))
+
+    def p_value(moved: float) -> float:
+        rest = gaps - moved
+        return float(np.mean(np.abs(signs @ rest) >= abs(rest.sum()) - 1e-9))
+
+    assert (p_value(0.0) > 0.1) == (made.lower <= 0 <= made.upper)
+    for end, way in ((made.lower, -1), (made.upper, 1)):
+        assert p_value(end - way * 1e-6) > 0.1
+        assert p_value(end + way * 1e-6) <= 0.1
+    assert made.lower <= scipy.stats.ttest_rel(*scores).confidence_interval(0.5).low
+
+
+@pytest.mark.parametrize("rows", [12, 20, 50])
+def test_interval_and_test_say_the_same(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    for _ in range(40):
+        a = rng.random(rows)
+        b = np.clip(a + rng.normal(0.06, 0.12, rows), 0, 1)
+        made = Paired(np.stack([b, a])).difference(0, 1, 0.95)
+        assert (made.p_value <= 0.05) == (made.lower > 0 or made.upper < 0)

@@ -137,6 +137,23 @@ class Paired:
         value, half = float(d.mean()), quantile * error
         ahead, behind = int((d > 0).sum()), int((d < 0).sum())
         p_value = self._p_value(i, j, ahead, behind)
+        if not self.binary and 2 * (ahead + behind) > self.rows:
+            # as they vary by themselves, their own spread is enough, and test and interval are one
+            alpha = 2 * float(stdtr(max(self.degrees, 1.0), -quantile))
+            ends = self._ends_of_test(i, j, alpha)
+            share = 1 - p_value / 2 if value > 0 else p_value / 2
+            visible = (quantile + normal_quantile(2 * POWER - 1)) * plain
+            return Difference(
+                value,
+                *ends,
+                plain,
+                p_value,
+                ahead,
+                behind,
+                self.rows - ahead - behind,
+                share=share,
+                smallest_visible=visible,
+            )
         low, high = min(middle - half, value), max(middle + half, value)
         if (
             p_value > 1 - level
@@ -171,6 +188,27 @@ class Paired:
         every = self._signs.shape[1] == 1 << len(own)
         return float(often / flipped.size if every else (often + 1) / (flipped.size + 1))
 
+    def _ends_of_test(self, i: int, j: int, alpha: float) -> tuple[float, float]:
+        """The differences that flipping the signs of whole clusters does not reject: a pattern of signs is as extreme
+        as what was seen for all differences between the means of the clusters that it flips and of the others.
+        Source: Hartigan (1969), typical values.
+        """
+        sums = self._grouped[0]
+        gaps = sums[i] - sums[j]
+        total, flipped = float(gaps.sum()), gaps @ self._signs
+        rows, rest = self._rows_flipped
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.stack([(total + flipped) / rows, (total - flipped) / rest])
+        lower, upper = means.min(axis=0), means.max(axis=0)
+        none = ~np.isfinite(lower + upper)  # or all of them
+        lower[none], upper[none] = -self.span, self.span
+        patterns = len(lower)
+        every = patterns == 1 << len(gaps)
+        at = int(alpha * patterns) if every else int(alpha * (patterns + 1)) - 1
+        at = min(max(at, 0), patterns - 1)
+        low, high = np.partition(lower, at)[at], np.partition(upper, patterns - 1 - at)[-1 - at]
+        return max(float(low), -self.span), min(float(high), self.span)
+
     @cached_property
     def _grouped(self) -> tuple[Array, Array]:
         """Sums of scores, (model, group), and rows of at most `_MOST_GROUPS` groups of whole clusters."""
@@ -186,6 +224,13 @@ class Paired:
         if groups <= _ALL_FLIPS:
             return 2.0 * ((np.arange(1 << groups) >> np.arange(groups)[:, None]) & 1) - 1
         return 2.0 * self._rng(2).integers(0, 2, size=(groups, _FLIPS)) - 1
+
+    @cached_property
+    def _rows_flipped(self) -> tuple[Array, Array]:
+        """Twice the rows of the groups that a pattern leaves as they are, and of those that it flips, (pattern,)."""
+        sizes = self._grouped[1]
+        flipped = sizes @ self._signs
+        return sizes.sum() + flipped, sizes.sum() - flipped
 
     @cached_property
     def replicates(self) -> Array:
