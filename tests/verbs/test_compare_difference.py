@@ -180,7 +180,9 @@ def test_rows_that_one_file_lacks_are_left_out_and_said() -> None:
         "id": [f"q{i}_epoch_{e}" for e in (1, 2) for i in range(60)],
         "correct": np.tile(other["correct"], 2),
     }
-    assert compare([one, repeated]).difference["rows"] == 60
+    twice = compare([one, repeated]).difference
+    assert (twice["rows"], twice["clusters"]) == (120, 60)
+    assert twice["value"] == pytest.approx(compare([one, other]).difference["value"])
 
 
 TWICE = {"id": ["q1", "q1", "q2"], "label": ["a", "b", "a"], "prediction": ["a", "a", "a"]}
@@ -297,3 +299,23 @@ def test_an_id_that_repeats_with_another_input_names_no_question() -> None:
         {**file, "epoch": [1] * 30 + [2] * 30} for file in files
     ]  # the same question in other words
     assert compare(numbered).difference["clusters"] == 30
+
+
+def test_answers_are_averaged_by_question_where_one_model_was_asked_more_often() -> None:
+    """Student's interval of the differences of the questions' means, by scipy."""
+    rng = np.random.default_rng(0)
+    easy = rng.beta(2, 2, 60)
+    often = rng.random((60, 5)) < easy[:, None] + 0.1
+    once = rng.random(60) < easy
+    ids = [f"q{i}" for i in range(60)]
+    a = {"id": np.repeat(ids, 5), "epoch": np.tile(np.arange(5), 60), "correct": often.ravel()}
+    b = {"id": np.array(ids), "epoch": np.zeros(60, dtype=int), "correct": once}
+    order = rng.permutation(60)
+    found = compare([a, {name: cells[order] for name, cells in b.items()}])
+    gaps = once - often.mean(axis=1)
+    interval = scipy.stats.t.interval(0.95, 59, gaps.mean(), scipy.stats.sem(gaps))
+    difference = found.difference or {}
+    assert difference["value"] == pytest.approx(gaps.mean())
+    assert (difference["lower"], difference["upper"]) == pytest.approx(interval, abs=0.006)
+    assert any("averaged by question" in line for line in found.warnings)
+    assert not any("left out" in line for line in found.warnings)

@@ -21,7 +21,7 @@ from ..classes import NewLabelError, is_null
 from ..diagnoses.column_drift import ColumnDrift
 from ..errors import InputError, NotApplicable, UsageError
 from ..headline.natural_differences import group_of, packaged_differences, pairs_on_target
-from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
+from ..inference.clusters import EPOCH, EPOCH_OF_ID, cluster_keys, named_repeats
 from ..inference.paired import Paired, holm
 from ..intervals import normal_quantile
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
@@ -76,6 +76,7 @@ RANKED = (
 _TAIL = 0.005  # of accuracy, the least that case 1 needs
 _MOST_TASKS = 200  # with a row of their own
 _MOST = 20  # sentences about pairs, the surest first
+_MOST_REPEATS = 64  # times that an answer is counted so that all questions weigh alike
 _HELD = (
     "accuracy",
     "auc_coverage",
@@ -225,7 +226,7 @@ def _read_domain(
         paired, why = False, "there are too many rows to keep them in order"
     elif all(row.ids is not None for row in rows):
         order = _in_one_order(sources, rows)
-        left_out = _left_out(titles, rows, len(order[0]))
+        left_out = _left_out(titles, rows, order)
         if left_out:
             common = [
                 _rows_of(source, row, at, str(key), options.cluster)
@@ -233,7 +234,11 @@ def _read_domain(
             ]
             domain, more = _read_domain(name, titles, common, options, execution)
             return domain, [*notes, left_out, *more]
+        uneven = any(len(np.unique(at)) < len(at) for at in order)
         rows = [row.in_order(at) for row, at in zip(rows, order, strict=True)]
+        if uneven:
+            rows, note = _in_clusters_of_questions(rows)
+            notes.append(note)
         notes += _check_same_questions(titles, sources, rows)
     else:
         paired, why = _same_labels(rows)
@@ -257,16 +262,17 @@ def _read_domain(
     return domain, notes
 
 
-def _left_out(titles: Sequence[str], rows: Sequence[Rows], common: int) -> str:
-    """What is to be said of rows that not all files have, "" where all have the same."""
+def _left_out(titles: Sequence[str], rows: Sequence[Rows], order: Sequence[Array]) -> str:
+    """What is to be said of rows that not all files have, "" where all have the same; ``order``: places in each."""
     sizes = [len(present(row.ids)) for row in rows]
-    if all(size == common for size in sizes):
+    used = [len(np.unique(at)) for at in order]
+    if sizes == used:
         return ""
     lacking = [
-        f"{size - common:,} of {size:,} of {title}"
-        for title, size in zip(titles, sizes, strict=True)
+        f"{size - there:,} of {size:,} of {title}"
+        for title, size, there in zip(titles, sizes, used, strict=True)
     ]
-    return f"{common:,} rows are in all files; left out: {', '.join(lacking)}"
+    return f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}"
 
 
 def _side_by_side(
@@ -427,9 +433,18 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
 
 
 def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array]:
-    """Positions, in each file, of the rows that all files have, in the order of the first; `InputError` for none."""
+    """Positions, in each file, of the rows that all files have, in the order of the first; `InputError` for none. Where
+    files answer a question a different number of times, those that answer it less often say it again.
+    """
     index: list[dict[str, int]] = [{name: at for at, name in enumerate(row.ids)} for row in rows]  # type: ignore[arg-type]
     common = [name for name in index[0] if all(name in other for other in index[1:])]
+    answers = [_by_question(at) for at in index]
+    questions = [name for name in answers[0] if all(name in other for other in answers[1:])]
+    times = [[len(of[name]) for of in answers] for name in questions]
+    if any(min(many) < max(many) for many in times):
+        alike = math.lcm(*{many for row in times for many in row})
+        each = alike if alike <= _MOST_REPEATS else max(map(max, times))
+        return [np.concatenate([np.resize(of[name], each) for name in questions]) for of in answers]
     if common:
         return [np.array([at[name] for name in common]) for at in index]
     other = next((k for k in range(1, len(rows)) if not index[0].keys() & index[k].keys()), 1)
@@ -454,6 +469,24 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
         column=KEY,
         remedy=remedy,
     )
+
+
+def _by_question(index: Mapping[str, int]) -> dict[str, list[int]]:
+    """The positions of the answers to each question."""
+    out: dict[str, list[int]] = {}
+    for name, at in index.items():
+        out.setdefault(EPOCH_OF_ID.sub("", name), []).append(at)
+    return out
+
+
+def _in_clusters_of_questions(rows: Sequence[Rows]) -> tuple[list[Rows], str]:
+    """Rows in which answers stand again, in clusters of their questions unless others are named; and what is said."""
+    codes = next((row.clusters for row in rows if row.clusters is not None), None)
+    if codes is None:
+        bases = [EPOCH_OF_ID.sub("", name) for name in present(rows[0].ids).tolist()]
+        codes = cluster_keys(bases)
+    text = "files answer a question a different number of times: answers are averaged by question"
+    return [replace(row, clusters=codes) for row in rows], text
 
 
 def _check_same_questions(
