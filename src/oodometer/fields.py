@@ -12,6 +12,7 @@ from .arrays import Array, Ragged, as_cells, as_numpy, refuse, softmax
 from .classes import ClassNames, is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
+from .plain import Json, Strings
 
 
 class Surveyed(NamedTuple):
@@ -471,9 +472,9 @@ Kind = Literal[
 ]
 Cell = Literal["number", "class", "truth", "text", "time", "any"]
 # (what was given, class names, what the checks learn on the way) -> the array that the record holds
-Check = Callable[[Any, ClassNames | None, dict[str, Any]], Any]
+Check = Callable[[Any, ClassNames | None, Json], Any]
 # (the arrays so far, what the checks learn on the way) -> the fields that follow from them
-Give = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+Give = Callable[[Json, Json], Json]
 _LISTS: dict[tuple[Cell, int], Kind] = {
     ("number", 2): "numbers",
     ("number", 3): "nested",
@@ -508,15 +509,15 @@ class Field:
     """
 
     cell: Cell
-    axes: tuple[str, ...] = ("sample",)
+    axes: Strings = ("sample",)
     prefix: str | None = None
     check: Check | None = None
     ragged: bool = False
     unknown: bool = False
     truths: bool = False
-    gives: tuple[str, ...] = ()
+    gives: Strings = ()
     give: Give | None = None
-    tells: tuple[str, ...] = ()
+    tells: Strings = ()
     positions: bool = False
     on_request: bool = False
     elsewhere: str | None = None
@@ -538,7 +539,7 @@ class Field:
             object.__setattr__(self, name, value)
 
 
-def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _probabilities(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     value = (
         value
         if isinstance(value, np.ndarray) and value.ndim == 2
@@ -549,11 +550,11 @@ def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any
     return seen.values
 
 
-def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _features(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     return check_finite(value, "features", "sample, feature", truths=True)
 
 
-def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _logits(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     array = check_finite(both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
         raise InputError(
@@ -562,7 +563,7 @@ def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> A
     return array
 
 
-def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _member_probabilities(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
         expected, remedy = (
@@ -578,7 +579,7 @@ def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[s
     return np.stack(parts) if parts else array.astype(np.float64)
 
 
-def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+def _choice(out: Json, learnt: Json) -> Json:
     """The candidate of the highest score, and the softmax probability of the one that is predicted.
 
     It comes before a confidence that was given, which may be that of a whole output: its length is not in the scores.

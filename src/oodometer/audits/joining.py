@@ -14,6 +14,7 @@ from ..arrays import Array
 from ..classes import ClassNames, said_of_classes
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..store import Axes, Source, as_source, source_beside
 from ..store.cells import plain
@@ -171,7 +172,7 @@ def _named_as_id(column: str) -> bool:
     return bool(_ID.fullmatch(words[-1]) or any(map(_WHO.fullmatch, words)))
 
 
-def _distinct(source: Source) -> dict[str, Any]:
+def _distinct(source: Source) -> Json:
     """Columns whose cells are ids, no two alike, as Arrow arrays of strings."""
     own = [name for name in source.own_columns if usual_field(name) in (None, *_TELLING)]
     own += [name for name in (*_TELLING, INDEX) if source.holds(name) and name not in own]
@@ -456,7 +457,7 @@ class Joined(NamedTuple):
     """A source with its truth, and what is to be said of the joining."""
 
     source: Source
-    warnings: tuple[str, ...]
+    warnings: Strings
 
 
 class Matched(NamedTuple):
@@ -465,7 +466,7 @@ class Matched(NamedTuple):
     record: Predictions
     numbers: Mapping[str, Array]
     row: Array | None
-    warnings: tuple[str, ...]
+    warnings: Strings
 
 
 def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -> Source:
@@ -492,7 +493,7 @@ def check_length(labels: int, rows: int, what: str, file: str | None, column: st
 
 def joined_truth(
     labels: Source, target: Source, key: str | None = None
-) -> tuple[Predictions, tuple[str, ...]]:
+) -> tuple[Predictions, Strings]:
     """`label` and `correct` of every target row, unknown where no label speaks of it; `matched_rows`."""
     record, _, row, warnings = matched_labels(labels, target, key)
     if row is None:

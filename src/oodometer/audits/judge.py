@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ..inference.betting import (
     sizes,
 )
 from ..intervals import clopper_pearson, normal_quantile
+from ..plain import Json, Strings
 from ..results import Estimate, Interval, Kind
 from ..results.alarms import Fall
 
@@ -134,7 +134,7 @@ class Judgement:
     label_only: Estimate
     intervals: tuple[Estimate, ...]
     effective_labels: float
-    warnings: tuple[str, ...]
+    warnings: Strings
 
     def conditional(self, assumes: str) -> Judgement:
         """The same intervals, whose promise holds under an assumption alone."""
@@ -318,7 +318,7 @@ class Believed:
     fell: Fall | None = None
     by_history: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         made = {} if self.interval is None else self.interval.to_dict()
         fell = None if self.fell is None else self.fell.to_dict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..inference.domain_classifier import (
 )
 from ..inference.row_sample import RowSample, content_sample
 from ..kernels import LOG_ODDS_BINS, log_odds_bin
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
@@ -220,7 +221,7 @@ class _DensityRatio(Estimator):
         """A copy that keeps the classes of the sampled reference rows."""
         return self._with(_labelled=rows_like(self._sample, own.known()))
 
-    def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...], dict[str, Any]]:
+    def _compared(self, state: Sums) -> tuple[DomainComparison, Strings, Json]:
         """Reference and target rows told apart, what is to be said of their overlap, and details."""
         comparison = compare_samples(self._sample, state["sample"])
         shown = ("effective_rows", "covered", "auc", "p_value", "learner")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..inference.row_sample import RowSample, sample_limit
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
@@ -283,7 +284,7 @@ def check_width(probabilities: Array, classes: int) -> None:
         raise NotApplicable(f"{both}; give both the same class names")
 
 
-def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
+def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> Strings:
     """What a user should know: of the reference, and that no class prior explains the target where that is so."""
     if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
@@ -382,7 +383,7 @@ class PriorEstimator(LabelCountEstimator):
             state["sample"] = RowSample.of(batch, fields, limit, self.seed)
         return state
 
-    def _prior(self, state: Sums) -> tuple[PriorFit, dict[str, Any]]:
+    def _prior(self, state: Sums) -> tuple[PriorFit, Json]:
         """The fitted prior, and details of it."""
         fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
         details = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.binned_map import bins_for
 from ..errors import NotApplicable
+from ..plain import Plain, Strings
 from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
 from .base import Estimator, Sums
@@ -118,7 +118,7 @@ class LabelCounts:
         return self.total < _FEW_ROWS_A_CLASS * int(np.count_nonzero(self.rows_by_label))
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Strings:
         """What a user should know of the reference before believing a class prior that was fitted with it."""
         notes = []
         absent = int(np.count_nonzero(self.rows_by_label == 0))
@@ -220,7 +220,7 @@ def _places(record: Predictions, score: Score | None, classes: int, width: int) 
 class LabelCountEstimator(Estimator):
     """What estimators share that need of the target its counts in the reference's cells; subclasses finish."""
 
-    needs: ClassVar[tuple[str, ...]] = ("class", "prediction|probabilities|members")
+    needs: ClassVar[Strings] = ("class", "prediction|probabilities|members")
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its cells too) needs, or None."""
@@ -440,10 +440,8 @@ class PriorFit:
     recall: Array
     priors: Array
     recalls: Array
-    details: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # how well the prior explains the target
-    notes: tuple[str, ...] = ()  # the same, for a reader
+    details: Plain = field(default_factory=dict)  # how well the prior explains the target
+    notes: Strings = ()  # the same, for a reader
 
     @property
     def accuracy(self) -> float:

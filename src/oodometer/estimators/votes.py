@@ -11,6 +11,7 @@ from ..arrays import Array, present
 from ..errors import InputError, NotApplicable, UsageError
 from ..inference.clusters import student_quantile
 from ..intervals import wilson
+from ..plain import Json, Plain
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent, plain
@@ -73,7 +74,7 @@ class CorrectedVotes(Estimator):
         ]
         names = reference.names.get("judge") or tuple(str(j + 1) for j in range(self._judges))
         wrong, good = int((~right).sum()), int(right.sum())
-        self._rates: list[dict[str, Any]] = [
+        self._rates: list[Json] = [
             {"judge": str(name), "sensitivity": hits / good, "false_alarms": alarms / wrong}
             for name, (alarms, hits) in zip(names, accepted, strict=True)
         ]
@@ -143,7 +144,7 @@ class CorrectedVotes(Estimator):
         if warnings:
             lower, upper = 0.0, 1.0
         rows = {"wrong": int(table[0].sum()), "right": int(table[1].sum())}
-        details: dict[str, Any] = {
+        details: Json = {
             "accepted": accepted,
             "judges": self._rates,
             "reference_rows": rows,
@@ -177,7 +178,7 @@ def said_of_rates(details: Any) -> str:
     )
 
 
-def _is_inverse(judge: Mapping[str, Any], rows: Mapping[str, int]) -> bool:
+def _is_inverse(judge: Plain, rows: Mapping[str, int]) -> bool:
     """Whether a judge accepts more of the wrong than of the right outputs, by three standard errors and more."""
     hits, alarms = judge["sensitivity"], judge["false_alarms"]
     variance = hits * (1 - hits) / rows["right"] + alarms * (1 - alarms) / rows["wrong"]
@@ -266,7 +267,7 @@ class VotingBounds(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         """Nothing but a look at how the judges did on labelled rows, where there are any."""
-        self._seen: dict[str, Any] | None = None
+        self._seen: Json | None = None
         if reference.votes is None:
             return
         # the floor of metrics has many files; a file without votes needs none of them
@@ -318,13 +319,13 @@ class VotingBounds(Estimator):
         reached = state["counts"][::-1].cumsum()[::-1]
         low, high = reached[agree] / rows, reached[judges - agree + 1] / rows
         lower, upper = wilson(low, rows, self.level)[0], wilson(high, rows, self.level)[1]
-        details: dict[str, Any] = {
+        details: Json = {
             "lower_bound": float(low),
             "upper_bound": float(high),
             "agree": agree,
         }
 
-        def exact(count: int) -> dict[str, Any]:
+        def exact(count: int) -> Json:
             return present(share(count, rows, self.level)).to_dict()
 
         each = [exact(int(count)) for count in state["accepted"]]

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ..arrays import Array
+from ..plain import Plain
 from ..results import Interval, percent
 
 
@@ -108,7 +109,7 @@ class NaturalDifferences:
     groups: Mapping[str, tuple[Array, Array]]
     sure: Mapping[str, float]
     decided: Mapping[str, tuple[int, float]]
-    about: Mapping[str, Any]
+    about: Plain
 
     def quantiles(self, signs: PairSigns) -> Array:
         """Quantiles at ``levels`` of the difference a - b, shape (level,)."""
@@ -149,7 +150,7 @@ class NaturalDifferences:
         return f"Decided from a probability of {percent(self.sure[group], 0)} on; {text}"
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, plain: Plain) -> Self:
         """Read what `benchmarks/natural/pairs.py` wrote."""
         groups = {}
         for name, group in plain["groups"].items():

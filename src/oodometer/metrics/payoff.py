@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import InputError, NotApplicable
+from ..plain import Json
 from ..predictions import Predictions
 from ..registry import register
 from .base import Measure, measure
@@ -128,13 +129,13 @@ def _json(text: str, file: str | None) -> Any:
         ) from None
 
 
-def _csv(text: str, file: str) -> dict[str, dict[str, Any]]:
+def _csv(text: str, file: str) -> dict[str, Json]:
     """A table whose header names the predicted classes, and whose first column the true ones."""
     rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
     if len(rows) < 2 or len(rows[0]) < 2:
         expected = "a header and a row for each class"
         raise InputError(expected, got=f"{len(rows)} rows", file=file, remedy=f"write {_SHAPE}")
-    out: dict[str, dict[str, Any]] = {}
+    out: dict[str, Json] = {}
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(rows[0]):
             remedy = "give each row one cell a class"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
+from ..plain import Json
 from ..predictions import Predictions as Predictions  # for the examples
 from ..registry import register
 from ..results import Curve
@@ -317,7 +318,7 @@ class CoverageAtRisk(RankMetric[Measure]):
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
         again = resample.resampled(groups, seed)
-        rows: list[dict[str, Any]] = []
+        rows: list[Json] = []
         for risk in sorted({*self.risks, self.risk}):
             last, first = _crossings(groups, risk)
             value = float(groups.answered[last]) / groups.rows if last >= 0 else 0.0
@@ -326,7 +327,7 @@ class CoverageAtRisk(RankMetric[Measure]):
             )
             if groups.rows < resample.FEW_ROWS:
                 lower, upper = 0.0, 1.0
-            row: dict[str, Any] = {
+            row: Json = {
                 "risk": risk,
                 "value": value,
                 "lower": max(lower, 0.0),
@@ -402,7 +403,7 @@ class RiskAtCoverage(RankMetric[Measure]):
         points = bins.at_coverages(wanted)
         risks = (points.wrong / points.answered)[0]
         low, high = resample.accuracy_band(bins, resample.resampled(groups, seed), wanted, level)
-        rows: list[dict[str, Any]] = []
+        rows: list[Json] = []
         for i, coverage in enumerate(wanted.tolist()):
             risk = float(risks[i])
             ends = {"lower": min(1 - float(high[i]), risk), "upper": max(1 - float(low[i]), risk)}

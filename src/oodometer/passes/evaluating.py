@@ -31,6 +31,7 @@ from ..metrics import Accuracy, Confidences, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.mean_score import on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
+from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS, Predictions
 from ..registry import (
     FAILURES,
@@ -86,7 +87,7 @@ class GroupedClusters:
     def __init__(
         self,
         clusters: Clusters,
-        groups: Sequence[Mapping[str, Any]],
+        groups: Sequence[Plain],
         plan: EvaluationPlan,
         rows: int,
     ) -> None:
@@ -246,7 +247,7 @@ class EvaluationPlan(Pass):
     metrics: tuple[Metric[Any, Any], ...]
     sliced: tuple[Metric[Any, Any], ...]
     by: str | None
-    fields: tuple[str, ...]
+    fields: Strings
     rows: int
     cluster: str | None = None
     grouped: bool = False
@@ -366,7 +367,7 @@ def _coarse(keys: Any) -> Any:
     return mix(keys) & np.uint64(_MOST_GROUPS - 1)
 
 
-def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str, Any]:
+def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> Json:
     makers = _makers(metrics)
     return {key: guarded(m.name, m, partial(m.summarize, batch)) for key, m in makers.items()}
 
@@ -445,7 +446,7 @@ def _applicable(
 
 def _fields_read(
     metrics: Sequence[Metric[Any, Any]], by: str | None, cluster: str | None
-) -> tuple[str, ...]:
+) -> Strings:
     """Names of the fields that a pass for these metrics reads."""
     read: set[str | None] = {"logits", "prediction", by, cluster}
     for needs in (Accuracy.needs, *(metric.needs for metric in metrics)):
@@ -546,7 +547,7 @@ def finish_evaluation(
     )
 
 
-def _clusters_of(source: Source, plan: EvaluationPlan, whole: Mapping[str, Any]) -> Clusters | None:
+def _clusters_of(source: Source, plan: EvaluationPlan, whole: Plain) -> Clusters | None:
     """The clusters of a plan that groups rows by them; `UsageError` for a named column with one value."""
     clusters: Clusters | None = whole.get("clusters") if plan.grouped else None
     if clusters is not None and clusters.count == 1 and not plan.by_id:
@@ -557,7 +558,7 @@ def _clusters_of(source: Source, plan: EvaluationPlan, whole: Mapping[str, Any])
     return clusters
 
 
-def _check_labels_are_classes(source: Source, whole: Mapping[str, Any]) -> None:
+def _check_labels_are_classes(source: Source, whole: Plain) -> None:
     """`check_numbers` of the confusion where there are no probabilities, which only classes have."""
     pairs = whole.get("confusion")
     if isinstance(pairs, Confusion) and not {"probabilities", "logits"} & set(source.fields):
@@ -565,7 +566,7 @@ def _check_labels_are_classes(source: Source, whole: Mapping[str, Any]) -> None:
 
 
 def _on_seen_scale(
-    source: Source, plan: EvaluationPlan, whole: Mapping[str, Any]
+    source: Source, plan: EvaluationPlan, whole: Plain
 ) -> tuple[EvaluationPlan, list[str]]:
     """The plan on the scale on which scores were seen, where none was given, and what is to be said of it."""
     graded: Any = whole.get("mean_score", whole.get("macro_mean"))
@@ -600,9 +601,9 @@ def _finished_slices(plan: EvaluationPlan, state: State, change: Any) -> tuple[S
 def _finished(
     plan: EvaluationPlan,
     metrics: Sequence[Metric[Any, Any]],
-    states: Mapping[str, Any],
+    states: Plain,
     change: Any,
-) -> tuple[dict[str, Any], list[Skipped]]:
+) -> tuple[Json, list[Skipped]]:
     """What each metric says of these states, after the ``change`` that clusters make of it; and why others do not."""
     out, skipped = {}, []
     for metric in metrics:
@@ -620,7 +621,7 @@ def _finished(
     return out, skipped
 
 
-def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval], truth: str) -> list[str]:
+def _warnings(whole: Plain, numbers: Mapping[str, Interval], truth: str) -> list[str]:
     warnings = []
     rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
     if unlabelled:

@@ -22,6 +22,7 @@ from ..estimators import Estimator, RiskCoverage, Sums
 from ..estimators.base import NOT_ARGMAX
 from ..fields import FIELDS
 from ..kernels import equal_bin, side_by_side, tally
+from ..plain import Json, Plain, Strings
 from ..predictions import Predictions
 from ..registry import (
     FAILURES,
@@ -49,7 +50,7 @@ SPARED = frozenset(
 )
 
 
-def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ...] | None:
+def needed_fields(plan: EstimationPlan, beginning: Predictions) -> Strings | None:
     """Names of the fields that a plan reads of a target that begins so; None for all, where a plugin may read any."""
     methods = [
         *plan.methods.values(),
@@ -169,7 +170,7 @@ def _check_order(interval: Estimate | Interval, bounds: tuple[float, float]) -> 
         )
 
 
-State = dict[Key, dict[str, Any]]
+State = dict[Key, Json]
 
 
 class Pass(ABC):
@@ -181,7 +182,7 @@ class Pass(ABC):
 
     @property
     @abstractmethod
-    def makers(self) -> Mapping[str, Any]:
+    def makers(self) -> Plain:
         """The methods that merge their own states."""
 
     @abstractmethod
@@ -255,7 +256,7 @@ class EstimationPlan(Pass):
     diagnostician: Diagnostician | None = None
     argmax: bool | None = None
     metrics: MetricPlan | None = None
-    fields: tuple[str, ...] | None = None
+    fields: Strings | None = None
 
     def lighter(self) -> EstimationPlan:
         """Values alone, without intervals of the metrics: what a trial needs."""
@@ -342,7 +343,7 @@ class EstimationPlan(Pass):
 
     def _summarize_all(
         self, batch: Predictions, calibrated: Predictions, noted: Mapping[str, int]
-    ) -> dict[str, Any]:
+    ) -> Json:
         """The states of all rows of a batch, by name."""
         states = {name: self._summarized(name, calibrated) for name in self.methods}
         states["truth"] = count_truth(batch)
@@ -383,7 +384,7 @@ class EstimationPlan(Pass):
 
     def _summarize_piece(
         self, batch: Predictions, calibrated: Predictions, index: Array, metrics: MetricPlan | None
-    ) -> dict[str, Any]:
+    ) -> Json:
         """The states of the rows of a slice or chunk, by name: of methods that are not heavy."""
         piece = calibrated.take(index)
         states = {

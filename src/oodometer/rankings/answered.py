@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..inference.clusters import cluster_keys
+from ..plain import Strings
 from ..predictions import Predictions
 
 CHOSEN = "chosen"
@@ -34,14 +35,14 @@ class Answered:
     (labelled row,), None where no rows do, by the ``cluster_column``.
     """
 
-    names: tuple[str, ...]
-    sources: tuple[str, ...]
+    names: Strings
+    sources: Strings
     records: tuple[Predictions, ...]
     labels: Array
-    ids: tuple[str, ...]
+    ids: Strings
     modality: str
     inputs: tuple[Any, ...] = ()
-    columns: tuple[str, ...] = ()
+    columns: Strings = ()
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     references: tuple[Predictions, ...] = ()

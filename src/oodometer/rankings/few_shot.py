@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, UsageError
+from ..plain import Strings
 from ..predictions import Predictions
 from ..results.values import Record
 
@@ -90,8 +91,8 @@ class Suite:
     probabilities : float64, shape (model, row, class); None where a model gives none.
     """
 
-    models: tuple[str, ...]
-    classes: tuple[str, ...]
+    models: Strings
+    classes: Strings
     predicted: Array
     truth: Array
     probabilities: Array | None = None
@@ -168,7 +169,7 @@ def _check_same_rows(records: Mapping[str, Predictions]) -> None:
             raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
 
 
-def _classes_of(records: Mapping[str, Predictions]) -> tuple[str, ...]:
+def _classes_of(records: Mapping[str, Predictions]) -> Strings:
     """The classes of several models, at least two.
 
     Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
@@ -263,8 +264,8 @@ class FewShot:
     rows, size, seed : of the population, of a draw, of the draws.
     """
 
-    methods: tuple[str, ...]
-    models: tuple[str, ...]
+    methods: Strings
+    models: Strings
     truth: Array
     pairs: tuple[tuple[int, int], ...]
     outcomes: Array

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from ..plain import Json, Plain, Strings
 from .values import INTERVAL, Interval, Record, counted, percent, plain
 
 FallVerdict = Literal["fell", "holds", "cannot say"]
@@ -107,7 +108,7 @@ class Failing:
     rule: AlarmRule
     bound: float
     reference: float
-    place: Mapping[str, Any]
+    place: Plain
     rows: int
     interval: Interval
     chance: float
@@ -116,9 +117,9 @@ class Failing:
     known_since: str | None = None
     by_labels: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {**plain(self.place), "rows": self.rows, "metric": self.rule.metric}
+        out: Json = {**plain(self.place), "rows": self.rows, "metric": self.rule.metric}
         out |= {
             "rule": self.rule.kind,
             "bound": plain(self.bound),
@@ -161,7 +162,7 @@ class Alarms:
     kind: str
     where: tuple[Failing, ...]
     by_chance: tuple[Failing, ...]
-    unjudged: tuple[str, ...] = ()
+    unjudged: Strings = ()
     asked: Asked | None = None
 
     @property
@@ -184,7 +185,7 @@ class Alarms:
     def __bool__(self) -> bool:
         return self.raised
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         alone, fails = self.asked is None, [item.to_dict() for item in self.where]
         if not alone:
@@ -192,7 +193,7 @@ class Alarms:
                 item | {"known_since": at.known_since}
                 for item, at in zip(fails, self.where, strict=True)
             ]
-        out: dict[str, Any] = {
+        out: Json = {
             "raised": self.raised,
             "when": self.when,
             "rule_when": WHEN[self.when],
@@ -209,14 +210,14 @@ class Alarms:
         }
 
     @classmethod
-    def from_dict(cls, result: Mapping[str, Any]) -> Alarms:
+    def from_dict(cls, result: Plain) -> Alarms:
         """The alarms that `to_dict` wrote."""
         rules = {
             (r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"])
             for r in result["rules"]
         }
 
-        def failing(item: Mapping[str, Any]) -> Failing:
+        def failing(item: Plain) -> Failing:
             place = {
                 name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item
             }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ..errors import UnknownNameError, near_names
+from ..plain import Json, Plain, Strings
 from ..registry import canonical
 from .values import INTERVAL as INTERVAL
 from .values import Interval, Record, decimals_of, percent, signed_points
@@ -57,7 +58,7 @@ class Grid:
     main: Sequence[int] | None = None
     bold: frozenset[tuple[int, int]] = frozenset()
     marked: frozenset[int] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: Strings = ()
     rest: str = ""
     across: str = "metric"
     kind: str = ""
@@ -150,15 +151,15 @@ class View:
     note: str = ""
     share: bool = True
     trust: str | None = None
-    sentences: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
+    sentences: Strings = ()
+    details: Strings = ()
     points: tuple[Point, ...] = ()
     line: float | None = None
     line_name: str = ""
     grids: tuple[Grid, ...] = ()
-    notes: tuple[str, ...] = ()
-    alarms: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    notes: Strings = ()
+    alarms: Strings = ()
+    warnings: Strings = ()
     seed: int | None = None
     gap: bool = False
 
@@ -258,15 +259,15 @@ class Table(NamedTuple):
     people read; () says all.
     """
 
-    columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    main: tuple[str, ...] = ()
+    columns: Strings
+    rows: list[Json]
+    main: Strings = ()
 
 
 Maker = Callable[[], Table]
 
 
-def ends(item: Any) -> dict[str, Any]:
+def ends(item: Any) -> Json:
     """The cells of a number with its interval, a record or a mapping; empty cells without one."""
     read = (
         item.get
@@ -276,7 +277,7 @@ def ends(item: Any) -> dict[str, Any]:
     return {name: read(name, None) for name in INTERVAL}
 
 
-Viewer = Callable[[Mapping[str, Any]], View]
+Viewer = Callable[[Plain], View]
 
 
 class Shown:

@@ -12,6 +12,7 @@ from ..classes import ClassNames
 from ..errors import InputError, near_names
 from ..fields import FIELDS
 from ..kernels import side_by_side
+from ..plain import Strings
 from ..predictions import Predictions
 from ..results.diagnosis import UserColumn
 from .columns import AXES, class_names, shown
@@ -42,7 +43,7 @@ class Axes:
     """
 
     classes: ClassNames | None = None
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: Mapping[str, Strings] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     listed: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     positions: bool = False
@@ -134,12 +135,12 @@ def listed_classes(
 
 def order_along(
     axis: str,
-    own: tuple[str, ...] | None,
+    own: Strings | None,
     size: int,
     wide: bool,
     wanted: Axes,
     file: str | None = None,
-) -> tuple[Order | None, tuple[str, ...] | None]:
+) -> tuple[Order | None, Strings | None]:
     """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names then. Where one
     side alone has names, position tells which is which only among lists and arrays: columns (``wide``) stand in any
     order.
@@ -170,9 +171,7 @@ def order_along(
     raise fault(expected, got=got, remedy=remedy)
 
 
-def _order_by_name(
-    own: tuple[str, ...], names: tuple[str, ...], front: str, file: str | None
-) -> Order:
+def _order_by_name(own: Strings, names: Strings, front: str, file: str | None) -> Order:
     """Positions in ``own`` of these names; `InputError` where both differ, with ``front`` before each."""
     where = {name: i for i, name in enumerate(own)}
     absent = [front + name for name in names if name not in where]
@@ -250,7 +249,7 @@ class Source(ABC):
 
     path: str | None
     name: str
-    columns: tuple[str, ...]
+    columns: Strings
     encoding: FeatureEncoding | None = None  # of the user's columns, where they are the features
     raw_text = False  # whether `raw` cells are written ones, as in CSV
     decimal_comma = False
@@ -259,7 +258,7 @@ class Source(ABC):
 
     @property
     @abstractmethod
-    def fields(self) -> tuple[str, ...]:
+    def fields(self) -> Strings:
         """Record fields that the source can give."""
 
     @property
@@ -282,7 +281,7 @@ class Source(ABC):
 
     @property
     @abstractmethod
-    def own_columns(self) -> tuple[str, ...]:
+    def own_columns(self) -> Strings:
         """Columns with one cell a row that are no field of a record: the user's own."""
 
     @abstractmethod

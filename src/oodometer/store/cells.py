@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..classes import (
 )
 from ..errors import InputError
 from ..fields import FIELDS, both_classes
+from ..plain import Json, Plain
 from .columns import Feed, Kind, Layout
 
 # How text files write "unknown"; in typed files only a null is unknown.
@@ -518,9 +519,9 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     return cells
 
 
-def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
+def table_of(arrays: Plain, layout: Layout) -> Any:
     """The columns that a layout uses as one table."""
-    columns: dict[str, Any] = {}
+    columns: Json = {}
     rows: tuple[str, int] | None = None
     for name, kind in layout.kinds(layout.feeds.values()).items():
         value = arrays[name]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
+from ..plain import Json
 from ..version import __version__
 from .artifact_cache import content_of, read_artifact, write_artifact
 from .places import is_remote, local_copy, look_at, open_remote, split_query
@@ -361,12 +362,12 @@ class KnownFiles:
         if path is not None and path.exists() and not path.is_file():
             raise UsageError(f"{path} is a folder, pipe or device; remove it")
         self._path, self._changed = path, False
-        self._before: dict[str, dict[str, Any]] = {}
+        self._before: dict[str, Json] = {}
         if path is not None:
             self._before = read_artifact(path, f"files {__version__}", warn=False) or {}
-        self._now: dict[str, dict[str, Any]] = {}
+        self._now: dict[str, Json] = {}
 
-    def _facts(self, path: str, stamp: Stamp | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _facts(self, path: str, stamp: Stamp | None) -> tuple[Json, Json]:
         """What is known of a file with this content: what was used or found by now, and before.
 
         ``mark`` tells the content from another of the same name, size and time: a hash where the file is small, made

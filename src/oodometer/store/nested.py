@@ -18,6 +18,7 @@ from ..arrays import Array
 from ..classes import one_form
 from ..errors import InputError
 from ..fields import FIELDS
+from ..plain import Json, Plain, Strings
 from .base import name_order
 from .cells import arrow_of, coded_cells, first_true, number_cells, numbers_of, plain
 from .columns import WIDE, usual_field
@@ -63,12 +64,12 @@ class Unfolded:
 
     column: str
     form: Form
-    gives: tuple[str, ...]
-    classes: tuple[str, ...] = ()
+    gives: Strings
+    classes: Strings = ()
     text: bool = False
     named_by: str = ""
 
-    def columns_of(self, cells: Any) -> dict[str, Any]:
+    def columns_of(self, cells: Any) -> Json:
         """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
         try:
             return self._columns(plain(cells, coded=False))
@@ -81,7 +82,7 @@ class Unfolded:
                 "answers as in the first rows", got=got, column=self.column, remedy=remedy
             ) from None
 
-    def _columns(self, cells: Any) -> dict[str, Any]:
+    def _columns(self, cells: Any) -> Json:
         if self.form == "percents":
             return {self.column: _of_percents(cells, self.column)}
         cells = _parsed(cells, self.column) if self.text else cells
@@ -365,7 +366,7 @@ def odd_cell(value: Any, name: str) -> bool:
     return isinstance(value, (list, dict))
 
 
-def odd_columns(schema: Any) -> tuple[str, ...]:
+def odd_columns(schema: Any) -> Strings:
     """Columns of a schema that may hold such cells; of texts those whose name is one of answers."""
     out = []
     for one in schema:
@@ -486,7 +487,7 @@ def _answers_of(value: Any) -> list[tuple[str, float]] | None:
     return [(class_text(name), float(score)) for name, score in pairs] if names else None
 
 
-def _of_object(value: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _of_object(value: Plain) -> list[tuple[Any, Any]]:
     """Pairs of one object: a class and its score, lists of both, or a score under the name of each class."""
     label, score, many = keys_of(value)
     if not label:
@@ -528,7 +529,7 @@ def _of_answers(
     return None
 
 
-def _are_alike(orders: Sequence[tuple[str, ...]]) -> bool:
+def _are_alike(orders: Sequence[Strings]) -> bool:
     """Whether every row has the same classes, each once."""
     first = sorted(orders[0])
     return len({*first}) == len(first) > 1 and all(sorted(order) == first for order in {*orders})
@@ -552,13 +553,13 @@ def renamings_of(unfolded: Unfolded) -> dict[str, str]:
 class Unfolding(NamedTuple):
     """The columns of a file with those that nested answers give in their place, and the renamings with theirs."""
 
-    columns: tuple[str, ...]
+    columns: Strings
     mapping: Mapping[str, str]
     unfolded: tuple[Unfolded, ...] = ()
 
 
 def unfold(
-    reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str] = ()
+    reader: Any, columns: Strings, mapping: Mapping[str, str], kept: Collection[str] = ()
 ) -> Unfolding:
     """Find the columns of nested answers by the first rows; ``kept`` are asked for as they are, too. Raises
     `InputError` where two columns hold the answers, or one that is named so holds something else.
@@ -624,7 +625,7 @@ def _lists(cells: Any) -> list[Any]:
     return seen.values if seen is not None and all(map(_is_list, seen.values)) else []
 
 
-def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
+def _refuse_unread(head: Plain, others: Sequence[str]) -> None:
     """Raise `InputError` where a column that is named as answers are holds none that is known, and no other does."""
     unread: dict[str, tuple[int, Any]] = {}
     for name, cells in head.items():
@@ -644,7 +645,7 @@ def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
             )
 
 
-def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
+def _head(reader: Any, names: Sequence[str]) -> Json:
     """The first rows of columns; none where they cannot be read, which is told by whoever wants them."""
     kinds = dict.fromkeys(names, "text" if reader.text else "raw")
     try:
@@ -694,7 +695,7 @@ def _is_share(one: Unfolded) -> bool:
 
 def _applied(
     chosen: Sequence[Unfolded],
-    columns: tuple[str, ...],
+    columns: Strings,
     mapping: Mapping[str, str],
     kept: Collection[str],
 ) -> Unfolding:
@@ -732,7 +733,7 @@ def _with_names(batch: Any, one: Unfolded) -> Any:
 
 def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded]) -> Any:
     """A record batch with the columns of these names, those of nested answers among them."""
-    given: dict[str, Any] = {}
+    given: Json = {}
     wanted = list(names)
     for one in unfolded:
         if not {*one.gives}.isdisjoint(wanted):

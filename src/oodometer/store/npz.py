@@ -19,6 +19,7 @@ from ..arrays import Array, as_numpy
 from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from ..fields import FIELDS
+from ..plain import Strings
 from .base import rows_of_a_part
 from .cells import check_axes, column_of, sample_axis
 from .columns import AXES, Kind, Layout, offsets_of
@@ -50,10 +51,10 @@ class NpzReader(Reader):
     """Rows ``first`` to ``first + rows`` of the arrays in an NPZ file."""
 
     file: str
-    columns: tuple[str, ...]
+    columns: Strings
     members: Mapping[str, Member]
     classes: ClassNames | None = None
-    stated_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stated_names: Mapping[str, Strings] = field(default_factory=dict)
     rows: int | None = None
     first: int = 0
     offsets: Mapping[str, str] = field(

@@ -13,6 +13,7 @@ import pyarrow.types as pt
 
 from ..classes import ClassNames, one_form
 from ..errors import OodometerError
+from ..plain import Strings
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import Stamp, check_unpacked, translated
@@ -36,12 +37,12 @@ class ParquetReader(Reader):
     """Row groups ``start`` to ``stop`` of a Parquet file."""
 
     file: str
-    columns: tuple[str, ...]
+    columns: Strings
     rows: int
     groups: tuple[int, ...]  # rows of each row group of this piece
     start: int = 0
     classes: ClassNames | None = None
-    odd: tuple[str, ...] = ()
+    odd: Strings = ()
     form = "parquet"
 
     @staticmethod

@@ -42,6 +42,7 @@ from ..passes.evaluating import (
 from ..passes.folding import Execution
 from ..passes.reference import read_reference
 from ..passes.slicing import WHOLE
+from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS
 from ..registry import create, find
 from ..results import Interval, percent
@@ -128,13 +129,13 @@ class Domain:
 
     name: str
     subject: str
-    models: tuple[str, ...]
+    models: Strings
     evaluations: tuple[Evaluation, ...]
     curves: tuple[RankBins, ...]
     why: str
-    options: Mapping[str, Any]
+    options: Plain
     rows: Paired | None = None
-    tasks: tuple[tuple[str, ...], Array] | None = None
+    tasks: tuple[Strings, Array] | None = None
     named: tuple[Array | None, ...] = ()
 
     @property
@@ -154,13 +155,11 @@ class Domain:
         }
         return drawn if self.curves or self.rows is None else {self.subject: self.rows.replicates}
 
-    def difference(
-        self, i: int, j: int, level: float, quantile: float | None = None
-    ) -> dict[str, Any]:
+    def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> Json:
         """What is compared, of model i ("b") minus j ("a"): on the same rows as `Paired` has it, else the arms of both
         intervals add as squares (Newcombe 1998).
         """
-        out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
+        out: Json = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
         if self.rows is None:
             own, other = (self.evaluations[k].metrics[self.subject] for k in (i, j))
             value = own.value - other.value
@@ -299,7 +298,7 @@ def _side_by_side(
     return side, notes
 
 
-def _tasks(rows: Sequence[Rows]) -> tuple[tuple[str, ...], Array] | None:
+def _tasks(rows: Sequence[Rows]) -> tuple[Strings, Array] | None:
     """Names of the groups that all files have alike, and the place of each row's among them."""
     first = rows[0].groups
     if first is None or any(row.groups is None or (row.groups != first).any() for row in rows):
@@ -517,10 +516,10 @@ def ranked(
     sign: int = 1,
     best: Array | None = None,
     same: Array | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """Rows of a ranking, best first; models of equal value share a rank."""
     ranks = _ranks(sign * np.array([[interval.value for interval in intervals]]))[0]
-    out: list[dict[str, Any]] = []
+    out: list[Json] = []
     for i in np.argsort(ranks, kind="stable"):
         number = {
             name: getattr(intervals[i], name)
@@ -539,7 +538,7 @@ def ranked(
     return out
 
 
-def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
+def rankings_of(domain: Domain) -> dict[str, list[Json]]:
     """Rows of each ranking, with the shares of replicates in which a model is best, and has the same rank."""
     out = {}
     for name in filter(domain.has, RANKED):
@@ -560,7 +559,7 @@ def _ranks(values: Array) -> Array:
     return out
 
 
-def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
+def pairs_of(domain: Domain, level: float) -> list[Json]:
     """Each two models and metric: difference a - b with its interval, and the share of replicates with a better."""
     out = []
     names = dict.fromkeys((domain.subject, *domain.draws))
@@ -594,7 +593,7 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
     return out
 
 
-def difference_of(domain: Domain, level: float) -> dict[str, Any]:
+def difference_of(domain: Domain, level: float) -> Json:
     """The difference that comes first: of the best model and the next, whose interval holds together with those of all
     pairs; of two, the second and the first. ``macro``: its mean over tasks, where there are some.
     """
@@ -618,7 +617,7 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
     return {**about, "level": level, **out}
 
 
-def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[str, Any]]:
+def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
     """The difference that comes first by task, with p-values that hold together (Holm 1979)."""
     if domain.rows is None or domain.tasks is None:
         return []
@@ -643,7 +642,7 @@ def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[
     return out
 
 
-def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[list[str]]]:
+def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
     """Of three models or more on the same rows: each one's difference to the best, with intervals that hold together
     for all pairs of models, and groups that cannot be told apart, the best first.
     """
@@ -673,7 +672,7 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
     return out, groups
 
 
-def disagreements(domain: Domain) -> list[dict[str, Any]]:
+def disagreements(domain: Domain) -> list[Json]:
     """Each two metrics whose rankings part: Kendall's tau-b, the pairs, and the share of replicates."""
     out = []
     names = [name for name in _HELD if name in domain.draws]
@@ -709,9 +708,9 @@ def parting(domain: Domain, one: str, other: str, a: int, b: int) -> float:
     return float((prefers_a & prefers_b).mean())
 
 
-def findings_of(domain: Domain) -> list[dict[str, Any]]:
+def findings_of(domain: Domain) -> list[Json]:
     """All findings on a domain: pairs of models first, what is undecided, then the cases of each model."""
-    findings: list[dict[str, Any]] = []
+    findings: list[Json] = []
     area = domain.values("auc_coverage") if "auc_coverage" in domain.draws else np.zeros(0)
     ahead = [(a, b) for a, b in permutations(range(len(area)), 2) if area[a] > area[b]]
     for a, b in ahead:
@@ -733,9 +732,7 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     ]
 
 
-def _pair(
-    domain: Domain, name: str, a: int, b: int, share: float, more: Mapping[str, Any]
-) -> dict[str, Any]:
+def _pair(domain: Domain, name: str, a: int, b: int, share: float, more: Plain) -> Json:
     area = domain.values("auc_coverage")
     about = {
         "name": name,
@@ -746,7 +743,7 @@ def _pair(
     return {**about, "auc_coverage": [float(area[a]), float(area[b])], **more}
 
 
-def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]]:
+def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
     """AUC prefers a, the metric prefers b, in the sample and in most replicates."""
     if metric not in domain.draws:
         return []
@@ -783,7 +780,7 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
     return [_pair(domain, f"auc_against_{metric}", a, b, share, more)]
 
 
-def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[Json]:
     """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
     area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
     apart = [
@@ -839,7 +836,7 @@ def _precise(number: float, other: float) -> tuple[str, str]:
     return f"{number:.{digits}f}", f"{other:.{digits}f}"
 
 
-def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
+def _tail(domain: Domain, a: int, b: int) -> list[Json]:
     """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
     early = []
     for evaluation in (domain.evaluations[a], domain.evaluations[b]):
@@ -901,7 +898,7 @@ class CompareJob(CompareOptions):
         return check_options((self.tolerance,), self.weights, self.grid, self.steps)
 
     @property
-    def disca(self) -> dict[str, Any]:
+    def disca(self) -> Json:
         """Options of DiSCA."""
         weights = self.shares()
         return {
@@ -912,14 +909,14 @@ class CompareJob(CompareOptions):
         }
 
     @property
-    def curve(self) -> dict[str, Any]:
+    def curve(self) -> Json:
         """Options of the metrics that are read off a curve, of the sample or of a replicate."""
         return {**self.disca, "risk": _RISK, "coverage": _COVERAGE}
 
     def metrics(self) -> list[Metric[Any, Any]]:
         """The metrics of every model, in the order asked for."""
         required = tuple(self.require)
-        how: dict[str, dict[str, Any]] = {name: {} for name in _PLAIN} | {"disca": self.disca}
+        how: dict[str, Json] = {name: {} for name in _PLAIN} | {"disca": self.disca}
         how |= {"coverage_at_risk": {"risk": _RISK}, "risk_at_coverage": {"coverage": _COVERAGE}}
         how |= {
             "accuracy_coverage": {"steps": self.steps},
@@ -931,7 +928,7 @@ class CompareJob(CompareOptions):
         )
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         """What the result tells of them."""
         out = {**self.curve, "require": list(self.require), "threshold": self.threshold}
         out["features"] = (
@@ -1046,7 +1043,7 @@ def _compared(
         warnings += _said_of_sizes(domain)
     for domain in domains:
         warnings += _said_of(domain)
-    curves: list[dict[str, Any]] = []
+    curves: list[Json] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
         curves.append(curve)
@@ -1055,10 +1052,10 @@ def _compared(
     records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
     rankings["in_domain"] |= _rankings_of_records(titles, records)
-    paired: dict[str, dict[str, Any]] = {
+    paired: dict[str, Json] = {
         domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains
     }
-    on_target: list[dict[str, Any]] = []
+    on_target: list[Json] = []
     if curves:
         on_target, paired["target"] = _paired_on_target(domains[0], targets, curves, options)
         rankings["target"] = _rankings_on_target(titles, curves)
@@ -1085,7 +1082,7 @@ def _compared(
 
 def _rankings_of_records(
     titles: Sequence[str], records: Sequence[ModelRecord]
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[Json]]:
     """Rankings by DiDMA and NiDMA, where every model has them."""
     out = {}
     for name in ("didma", "nidma"):
@@ -1095,9 +1092,7 @@ def _rankings_of_records(
     return out
 
 
-def _rankings_on_target(
-    titles: Sequence[str], curves: Sequence[Mapping[str, Any]]
-) -> dict[str, list[dict[str, Any]]]:
+def _rankings_on_target(titles: Sequence[str], curves: Sequence[Plain]) -> dict[str, list[Json]]:
     """Rankings by what is estimated on the targets of all models."""
     return {
         key: ranked(titles, [curve[key] for curve in curves])
@@ -1136,14 +1131,14 @@ def _said_of(domain: Domain) -> list[str]:
 def _paired_on_target(
     domain: Domain,
     targets: Sequence[Source],
-    curves: Sequence[Mapping[str, Any]],
+    curves: Sequence[Plain],
     options: CompareJob,
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[Json], Json]:
     """Each two models on the targets where no labels decide, and whether and why they were compared row by row."""
-    pairs, why = list[dict[str, Any]](), "the labels of the targets decide"
+    pairs, why = list[Json](), "the labels of the targets decide"
     if any(curve["by_labels"] is None for curve in curves):
         pairs, why = _pairs_on_target(domain, targets, options)
-    about: dict[str, Any] = {"paired": bool(pairs), "why": why}
+    about: Json = {"paired": bool(pairs), "why": why}
     if pairs:
         prior = packaged_differences()
         kinds = {row["group"] for row in pairs if not row["undecided"]}
@@ -1239,7 +1234,7 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
 
 
 def _records(
-    domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob
+    domains: Sequence[Domain], curves: Sequence[Plain], options: CompareJob
 ) -> list[ModelRecord]:
     inside, outside = domains[0], domains[1] if len(domains) > 1 else None
     scores, out = options.computation_scores(), []
@@ -1304,7 +1299,7 @@ def _moved_columns(
 
 def _label_free(
     home: Source, target: Source, options: CompareJob, execution: Execution
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+) -> tuple[Json, Strings]:
     """The headline of `estimate` for a model on its target, its accuracy-coverage curve, and its warnings."""
     from .estimate import estimated  # which no other part needs
     from .estimate_job import EstimateJob
@@ -1323,7 +1318,7 @@ def _label_free(
             f"{target.name or 'the target'}: nothing can be estimated: {error}"
         ) from None
     head, curve = estimation.headline, estimation.risk_coverage
-    out: dict[str, Any] = {
+    out: Json = {
         "name": target.name,
         "rows": estimation.target["rows"],
         "accuracy": head.interval,
@@ -1344,7 +1339,7 @@ def _label_free(
 
 def _pairs_on_target(
     domain: Domain, targets: Sequence[Source], options: CompareJob
-) -> tuple[list[dict[str, Any]], str]:
+) -> tuple[list[Json], str]:
     """Each two models on the target, as `pairs_of` tells them, by natural differences; or none, and why."""
     if domain.rows is None:
         return [], f"in domain the rows are not the same: {domain.why}"
@@ -1396,8 +1391,8 @@ def _named_on(target: Source) -> tuple[Array | None, str]:
 
 
 def _findings_on_targets(
-    titles: Sequence[str], curves: Sequence[dict[str, Any]], pairs: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+    titles: Sequence[str], curves: Sequence[Json], pairs: Sequence[Plain]
+) -> list[Json]:
     """A sentence for each two models by natural differences, else for neighbours by whether intervals overlap."""
     out = []
     all_labelled = all(model["by_labels"] is not None for model in curves)
@@ -1429,7 +1424,7 @@ def _findings_on_targets(
     return out
 
 
-def _beaten(pairs: Mapping[tuple[int, int], Mapping[str, Any]], models: int) -> list[float]:
+def _beaten(pairs: Mapping[tuple[int, int], Plain], models: int) -> list[float]:
     """How many others each model likely beats."""
     values = [0.0] * models
     for (a, b), row in pairs.items():
@@ -1446,7 +1441,7 @@ def _by_intervals(better: Interval, worse: Interval, remedy: str) -> str:
     return f"{say}, but their intervals overlap: undecided; {remedy}"
 
 
-def _by_difference(pair: Mapping[str, Any], in_order: bool, remedy: str) -> str:
+def _by_difference(pair: Plain, in_order: bool, remedy: str) -> str:
     """By how much, and how surely, one of two models is ahead; ``in_order``: it is the first of the pair."""
     sign = 1 if in_order else -1
     value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))

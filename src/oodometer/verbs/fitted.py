@@ -24,6 +24,7 @@ from ..options import declared, placed
 from ..passes.plan import EstimationPlan, quick_methods
 from ..passes.reference import Reference, ReferenceSource, Verdicts, most
 from ..persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
+from ..plain import Json, Plain
 from ..predictions import Predictions
 from ..registry import is_foreign
 from ..results import Skipped
@@ -39,7 +40,7 @@ FITTED = tuple(placed(Learnt, "fit", "read"))
 LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 
 _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
-_DEFAULTS: dict[str, Any] = {name: field.default for name, field, _ in declared(Learnt)}
+_DEFAULTS: Json = {name: field.default for name, field, _ in declared(Learnt)}
 Asked = TypeVar("Asked", bound=EstimateOptions)
 _NONE = type(None)
 _KINDS: dict[
@@ -87,11 +88,11 @@ class Fitted:
     learnt_rows: int
     unmade: Sequence[Skipped] = ()
     clusters: Side = field(default_factory=Side)
-    figures: Mapping[str, Any] | None = None
+    figures: Plain | None = None
     axes: Axes | None = None
     mapping: Mapping[str, str] | None = None
     threshold: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Plain = field(default_factory=dict)
     encoding: FeatureEncoding | None = None
     prior: NaturalShifts | None = None
     past: Sequence[PastPeriod] = ()
@@ -116,9 +117,9 @@ class Fitted:
             changes["prior"] = self.prior
         return _changed(options, changes)
 
-    def _usual_ones(self, options: EstimateOptions) -> dict[str, Any]:
+    def _usual_ones(self, options: EstimateOptions) -> Json:
         """The values of the fit for options that were left as they usually are; `UsageError` for others that differ."""
-        changes: dict[str, Any] = {}
+        changes: Json = {}
         for name in FITTED:
             if name in _OPENED or name not in self.options:
                 continue
@@ -236,7 +237,7 @@ class Fitted:
         trials = None if self.trials is None else replace(self.trials, reused=0)
         pieces |= {"counts": counts, "options": dict(self.options), "trials": trials}
         pieces |= {"slices": _plain_slices(reference), "past": list(self.past)}
-        about: dict[str, Any] = {
+        about: Json = {
             "reference": self.name,
             "rows": reference.rows,
             "kept_rows": len(record),
@@ -298,7 +299,7 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _changed(options: Asked, changes: Mapping[str, Any]) -> Asked:
+def _changed(options: Asked, changes: Plain) -> Asked:
     """The options with other values."""
     try:
         return replace(options, **changes)

@@ -20,13 +20,14 @@ from ..arrays import Array
 from ..audits.joining import looking_like_keys
 from ..classes import NEARLY_ALL
 from ..errors import MissingColumnsError, OodometerError
+from ..plain import Strings
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
 from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, positive_of, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
-_DECISION_OF: tuple[str, ...] = (
+_DECISION_OF: Strings = (
     *(
         "predicted_{}",
         "prediction_{}",
@@ -85,9 +86,9 @@ class Guess:
     doubt: str = ""
     contested: bool = False
     remedy: str = ""
-    notes: tuple[str, ...] = ()
+    notes: Strings = ()
     more: Mapping[str, str] = field(default_factory=dict)
-    features: tuple[str, ...] = ()
+    features: Strings = ()
 
     @property
     def is_output(self) -> bool:
@@ -345,7 +346,7 @@ class _Reader:
             more[keys[0]] = "id"
         return more
 
-    def _inputs(self, keys: Sequence[str]) -> tuple[str, ...]:
+    def _inputs(self, keys: Sequence[str]) -> Strings:
         """Columns that say something of a row and are nothing else, as far as every file has them."""
         rest = [c for c in self.own if self.usual[c] is None and c not in {*keys, *self.renamings}]
         rest = [c for c in rest if self.column[c].varies or self.column[c].classes]
@@ -417,7 +418,7 @@ class _Reader:
                 or f"{free[0]}, which goes with {what} as a label does, but so may an input"
             )
 
-    def _scores(self) -> tuple[str, ...]:
+    def _scores(self) -> Strings:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
         decision, label = self.of("prediction"), self.of("label")
         if logits := self._logits():
@@ -695,7 +696,7 @@ class _Reader:
 
     def _unread(
         self, seen: Sequence[str], unnamed: Sequence[str], decision: ColumnEvidence | None
-    ) -> tuple[str, ...]:
+    ) -> Strings:
         """A line on columns that may be scores and are not read, with what to do."""
         tells: dict[str, str] = {}
         for c in (c for c in (*seen, *unnamed) if decision is not None and self.column[c].is_share):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
 from ..classes import is_null, verdict_number
 from ..errors import InputError, MissingColumnsError, UsageError
+from ..plain import Json, Plain, Strings
 from ..results import Estimate, percent
 from ..results.values import counted
 from ..store import Source, as_source
@@ -185,7 +186,7 @@ class Read:
     scale: tuple[float, float] | None
     label: str
     notes: list[str]
-    compared: tuple[str, ...] = ()
+    compared: Strings = ()
 
 
 def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
@@ -459,10 +460,10 @@ class _Corrected:
 
     counts: Counts
     intervals: tuple[Estimate, ...] = ()
-    not_given: tuple[str, ...] = ()
+    not_given: Strings = ()
     effective_labels: float | None = None
-    widths: tuple[Mapping[str, Any], ...] = ()
-    warnings: tuple[str, ...] = ()
+    widths: tuple[Plain, ...] = ()
+    warnings: Strings = ()
 
     @property
     def estimate(self) -> Estimate | None:
@@ -576,16 +577,14 @@ def judges_columns(judged: Judged) -> list[str]:
     return [name.partition("[")[0] for name in judged.names]
 
 
-def _groups(
-    read: Read, by: str, level: float, scale: tuple[float, float]
-) -> Iterator[dict[str, Any]]:
+def _groups(read: Read, by: str, level: float, scale: tuple[float, float]) -> Iterator[Json]:
     """The corrected rate of each value of a column, largest first."""
     name, _ = column_of(read.source, by, "by")
     cells = np.array(list(map(str, _cells(read.source, name))))
     values, at, times = np.unique(cells[read.at], return_inverse=True, return_counts=True)
     for i in np.argsort(-times, kind="stable")[:_MOST_GROUPS]:
         part = read.judged.part(at == i)
-        out: dict[str, Any] = {
+        out: Json = {
             "group": str(values[i]),
             "rows": int(times[i]),
             "labels": len(part.row),

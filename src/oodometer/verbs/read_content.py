@@ -20,6 +20,7 @@ from ..classes import TRUTH, verdict_number
 from ..errors import InputError, NotApplicable, UsageError
 from ..inference.clusters import CLUSTER, Clusters, cluster_keys, clustered_share
 from ..inference.means import mean_of_means
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import create
 from ..results import Interval
@@ -142,14 +143,14 @@ class About:
     log: str
     format: str
     model: str = ""
-    warnings: tuple[str, ...] = ()
-    judges: tuple[str, ...] = ()
+    warnings: Strings = ()
+    judges: Strings = ()
     human: str | None = None
-    metrics: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    metrics: Strings = ()
+    notes: Strings = ()
     skipped: int = 0
     examples: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: Strings = ()
 
 
 @dataclass
@@ -211,7 +212,7 @@ class Content:
         human = self.about.human
         return self.known_rows or (self.columns[human].known if human else 0)
 
-    def number(self) -> tuple[Interval | None, tuple[str, ...]]:
+    def number(self) -> tuple[Interval | None, Strings]:
         """The accuracy or mean score of all rows, not of several models, and a warning where ids repeat."""
         if self.record is None or not self.truth or self.of_models:
             return None, ()
@@ -246,7 +247,7 @@ class Content:
         return Interval(*mean_of_means(ends), 0.95, "asymptotic")
 
     @cached_property
-    def ids(self) -> dict[str, Any] | None:
+    def ids(self) -> Json | None:
         """The column of ids, how many there are, and how often a model was asked about the most frequent one."""
         key = next((name for name, ours in self.taken.items() if ours == "id"), "")
         if key not in self.columns:
@@ -256,7 +257,7 @@ class Content:
         return {"column": key, "distinct": cells.distinct, "most": -(-cells.most // models)}
 
     @cached_property
-    def clusters(self) -> tuple[str, ...]:
+    def clusters(self) -> Strings:
         """Columns whose values repeat and which are nothing else; those with a name that says so alone, if any."""
         names = [name for name, ours in self.taken.items() if ours == "group" and not self.groups]
         names += [name for name in self.columns if name not in self.taken]
@@ -288,7 +289,7 @@ class Content:
         )
 
 
-def known_number(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
+def known_number(record: Predictions) -> tuple[Interval | None, Strings]:
     """The accuracy, or the mean score, of rows whose truth is known, and a warning where rows of one id make its
     interval one of clusters.
     """

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...plain import Json, Plain, inside
 from ..numbers import finite, percent, percent_range, short
 from .looks import (
     BAND,
@@ -32,11 +33,11 @@ from .looks import (
     narrow,
 )
 
-Result = Mapping[str, Any]
+Result = Plain
 """A result as written in JSON."""
-Rows = list[dict[str, Any]]
+Rows = list[Json]
 
-WORDS: dict[str, Any] = tomllib.loads(
+WORDS: Json = tomllib.loads(
     Path(__file__).parents[1].joinpath("templates/words.toml").read_text("utf-8")
 )
 """The words of the pages that stand in no template: how to read each chart, kinds of interval, trust, shifts."""
@@ -103,7 +104,7 @@ def axis(
 ) -> Spec:
     """A quantitative axis; ``more`` is of Vega-Lite's axis. Of ticks those outside a logarithmic scale are left out."""
     ends = {} if domain is None else {"domain": list(domain)}
-    if domain is not None and (scale or {}).get("type") == "log":
+    if domain is not None and inside(scale, "type") == "log":
         more["values"] = [value for value in more["values"] if domain[0] <= value <= domain[1]]
     scale = {**ends, "nice": False, "zero": False, **(scale or {})}
     return {"type": "quantitative", "scale": scale, "axis": {"title": title, **more}}
@@ -410,9 +411,7 @@ def ends(interval: Result) -> tuple[Any, Any]:
     return low, high
 
 
-def entry(
-    name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more: Any
-) -> dict[str, Any]:
+def entry(name: str, interval: Plain, *, color: str = QUIET, **more: Any) -> Json:
     """One row of `categories`; ``more`` is shown when the pointer rests on it, its names as they are read."""
     low, high = ends(interval)
     tip = {"": name, "value": percent(interval.get("value"))}

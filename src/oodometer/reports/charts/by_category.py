@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...plain import Json, inside
 from ...results.backtest import answered_families, by_family
 from ...results.backtest import family_name as called
 from ...results.evaluation import agreement, panel
@@ -143,7 +144,7 @@ def error_map(result: Result) -> Figure | None:
     return plot.figure("error-map", title, caption("error-map", "read"), height=height)
 
 
-def styles(result: Result) -> list[dict[str, Any]]:
+def styles(result: Result) -> list[Json]:
     """Colour, shape and dash of each leading method, for the lines and for the key above them."""
     others = iter(
         [(ACCENT, "circle", (1, 0)), (REFERENCE, "square", (1, 0)), (TRUTH, "triangle-up", (1, 0))]
@@ -226,7 +227,7 @@ def is_headline(estimate: Result, headline: Result) -> bool:
     return all(estimate.get(key) == headline.get(key) for key in ("method", "value"))
 
 
-def with_headline(result: Result) -> list[dict[str, Any]]:
+def with_headline(result: Result) -> list[Json]:
     """Estimates from the highest to the lowest; before them the headline where it is made from several of them."""
     estimates = [item for estimate in result.get("estimates") or [] if (item := best(estimate))]
     estimates.sort(key=lambda item: -float(item["value"]))
@@ -254,7 +255,7 @@ def methods(result: Result) -> Figure | None:
         rows.append(
             entry(name, item, color=ACCENT if shown else QUIET, assumes=item.get("assumes") or "")
         )
-    accuracy, title = (result.get("reference") or {}).get("accuracy"), "What each method says"
+    accuracy, title = inside(result, "reference", "accuracy"), "What each method says"
     if headline:
         gap, (low, high) = difference(headline["value"], accuracy, "the reference"), ends(headline)
         title = f"Estimated accuracy is {percent(headline['value'])}" + (
@@ -270,7 +271,7 @@ def methods(result: Result) -> Figure | None:
         least=percent(min(values, default=None)),
         most=percent(max(values, default=None)),
     )
-    truth = best((result.get("target") or {}).get("accuracy")).get("value")
+    truth = best(inside(result, "target", "accuracy")).get("value")
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
     return categories(
         "methods", title, text, rows, axis_title="accuracy on the target", lines=lines
@@ -280,7 +281,7 @@ def methods(result: Result) -> Figure | None:
 # ------------------------------------------------------------------------------------------ audits
 
 
-def chosen_first(result: Result) -> list[dict[str, Any]]:
+def chosen_first(result: Result) -> list[Json]:
     """The intervals from labels, the one that the page prints before the others."""
     intervals = [item for each in result.get("intervals") or [] if (item := best(each))]
     return sorted(intervals, key=lambda item: item.get("method") != result.get("method"))
@@ -315,7 +316,7 @@ def audited(result: Result) -> Figure | None:
         caption("audited", "read", claim and "claim"),
         rows,
         axis_title=rate,
-        lines=[("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)],
+        lines=[("reference", inside(result, "reference", "accuracy"), REFERENCE)],
         shaded=(claim.get("lower"), claim.get("upper")),
     )
 
@@ -323,11 +324,11 @@ def audited(result: Result) -> Figure | None:
 # ------------------------------------------------------------------------------------------ files, classes, slices
 
 
-def _accuracy(item: Result) -> dict[str, Any]:
-    return best((item.get("metrics") or {}).get("accuracy"))
+def _accuracy(item: Result) -> Json:
+    return best(inside(item, "metrics", "accuracy"))
 
 
-def best_files_first(result: Result) -> list[dict[str, Any]]:
+def best_files_first(result: Result) -> list[Json]:
     """Files from the highest accuracy to the lowest; those without one come last."""
     files = (dict(file) for file in result.get("files") or [])
     return sorted(files, key=lambda item: -float(_accuracy(item).get("value", -1)))
@@ -353,9 +354,7 @@ def files(result: Result) -> Figure | None:
     return categories("files", title, caption("files", "read"), rows, axis_title="accuracy")
 
 
-def _weakest(
-    some: list[dict[str, Any]], names: list[str], key: str, whole: Any
-) -> list[dict[str, Any]]:
+def _weakest(some: list[Json], names: list[str], key: str, whole: Any) -> list[Json]:
     """An entry for each part, in colour where its whole interval lies below the number of all rows."""
     rows = []
     for name, item in zip(names, some, strict=True):
@@ -366,7 +365,7 @@ def _weakest(
     return rows
 
 
-def worst_classes(result: Result) -> tuple[str | None, list[dict[str, Any]]]:
+def worst_classes(result: Result) -> tuple[str | None, list[Json]]:
     """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
         every = ((item, item.get(name)) for item in result.get("per_class") or [])
@@ -417,7 +416,7 @@ def slices(result: Result) -> Figure | None:
         "slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result)
     )
     lines = [
-        ("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE),
+        ("reference", inside(result, "reference", "accuracy"), REFERENCE),
         ("all rows", of, ACCENT),
     ]
     rows = _weakest(some, unique(item.get("value") for item in some), "headline", of)
@@ -439,8 +438,8 @@ def votes(result: Result) -> Figure | None:
         alone = [(name, item) for name, item in jury["alone"] if item][:_MOST_JUDGES]
         called = unique(f"judge {name} alone" for name, _ in alone)
         rows += [entry(name, item) for name, (_, item) in zip(called, alone, strict=True)]
-    evaluated = (result.get("votes") or {}).get("bounds")
-    reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
+    evaluated = inside(result, "votes", "bounds")
+    reference = None if evaluated else inside(result, "reference", "accuracy")
     return categories(
         "votes",
         _judge_title(jury) if one else _judges_title(jury),
@@ -507,7 +506,7 @@ def _judges_caption(seen: Result) -> str:
 # ------------------------------------------------------------------------------------------ models on a few labels
 
 
-def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any]]:
+def ranked_models(result: Result, most: int = _MOST_FILES) -> list[Json]:
     """Rows of the ranking with a name each that is short and unique, as ``short``."""
     rows = result.get("ranking") or []
     names = unique(str(row.get("model")) for row in rows)
@@ -516,9 +515,7 @@ def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any
 
 def shots(result: Result) -> Figure | None:
     """The accuracy of each model on the labelled rows with its exact interval, in the order of the ranking."""
-    models = (
-        (row, best((row.get("evidence") or {}).get("accuracy"))) for row in ranked_models(result)
-    )
+    models = ((row, best(inside(row, "evidence", "accuracy"))) for row in ranked_models(result))
     shown = [(row, item) for row, item in models if item]
     if not shown:
         return None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ...plain import Json, inside
 from ...results.comparison import amount, leader
 from ...results.view import interval_of
 from ..numbers import best, capital, finite, given, number, percent, short, threshold
@@ -59,14 +60,14 @@ def domains(result: Result) -> list[str]:
     ]
 
 
-def part(model: Result, domain: str) -> dict[str, Any]:
+def part(model: Result, domain: str) -> Json:
     """What was found for a model in a domain; empty where it was not judged there."""
     return dict(model.get(domain) or {})
 
 
-def score(model: Result, domain: str, metric: str) -> dict[str, Any]:
+def score(model: Result, domain: str, metric: str) -> Json:
     """A metric of a model with its interval; empty where there is none."""
-    return best((part(model, domain).get("metrics") or {}).get(metric))
+    return best(inside(part(model, domain), "metrics", metric))
 
 
 def rankings(result: Result, domain: str = "in_domain") -> dict[str, list[dict[str, Any]]]:
@@ -103,7 +104,7 @@ def colors(result: Result) -> dict[str, str]:
     return {name: bright.get(name, QUIET) for name in ordered}
 
 
-def drawn(result: Result) -> list[dict[str, Any]]:
+def drawn(result: Result) -> list[Json]:
     """Models that charts show, the best first: those in colour, and others as far as there is room."""
     tones = colors(result)
     bright = [name for name, tone in tones.items() if tone != QUIET]
@@ -115,7 +116,7 @@ def drawn(result: Result) -> list[dict[str, Any]]:
     return [by_name[name] for name in tones if name in shown]
 
 
-def _each(result: Result) -> list[tuple[dict[str, Any], str, str]]:
+def _each(result: Result) -> list[tuple[Json, str, str]]:
     """The models that charts show, each with its short name and its colour."""
     called, tones = names(result), colors(result)
     return [
@@ -175,7 +176,7 @@ def _differences(
     return categories(name, title, text, rows, axis_title=unit, lines=lines, across=across)
 
 
-def _difference_row(title: str, item: Result, gap: Result) -> dict[str, Any]:
+def _difference_row(title: str, item: Result, gap: Result) -> Json:
     """A difference as a row of the chart, bright where it is more than chance."""
     value, low, high = (amount(gap, item[end], signed=True) for end in ("value", "lower", "upper"))
     color = ACCENT if item["lower"] > 0 or item["upper"] < 0 else QUIET
@@ -233,7 +234,7 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     return out
 
 
-def _curve_of(model: Result, domain: str) -> dict[str, Any]:
+def _curve_of(model: Result, domain: str) -> Json:
     """The accuracy-coverage curve of a model; of the target the estimated one."""
     return dict(
         part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {}
@@ -406,7 +407,7 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         for m in result.get("models") or []
     )
     lowest = [(b, name) for b, name in every if b is not None]
-    tolerance = finite((result.get("settings") or {}).get("tolerance"))
+    tolerance = finite(inside(result, "settings", "tolerance"))
     title = f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
     if lowest and tolerance is not None:
         b, first = min(lowest, key=lambda pair: pair[0])
@@ -456,13 +457,13 @@ def first_mistakes(result: Result) -> Figure | None:
     return plot.figure("first-mistakes", title, text, height=height, spoken=False)
 
 
-def _first_mistake(model: Result, name: str, domain: str) -> dict[str, Any] | None:
+def _first_mistake(model: Result, name: str, domain: str) -> Json | None:
     """The confidence at which a model first errs in a domain, with its interval; None where it is not known."""
     disca = score(model, domain, "disca")
     value = finite(disca.get("a"))
     if value is None:
         return None
-    ends = (disca.get("intervals") or {}).get("a") or [value, value]
+    ends = inside(disca, "intervals", "a") or [value, value]
     # A confidence is at most 1, whatever the bootstrap's arithmetic says.
     low, high = (
         None if (end := finite(item)) is None else min(max(end, 0.0), 1.0) for item in ends[:2]
@@ -620,7 +621,7 @@ _PLACE = ("metric", "slot", "value", "firm", "text", "stable", "best")
 
 
 def _places_of(
-    by_metric: dict[str, list[dict[str, Any]]], metrics: Sequence[str], shown: Sequence[str]
+    by_metric: dict[str, list[Json]], metrics: Sequence[str], shown: Sequence[str]
 ) -> dict[str, dict[str, list[Any]]]:
     """The places of the models that are shown, as columns, by model."""
     by_model: dict[str, dict[str, list[Any]]] = {}

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ...errors import InputError
 from ...fields import FIELDS
 from ...intervals import wilson_from_variance
+from ...plain import Json, Plain, Strings
 from ..files import check_row, most_row, opened, translated
 
 _WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
@@ -76,13 +77,13 @@ class Answers:
     task: str
     model: str | None = None
     ids: list[str] = field(default_factory=list)
-    columns: dict[str, Any] = field(default_factory=dict)
+    columns: Json = field(default_factory=dict)
     more: dict[str, list[float]] = field(default_factory=dict)
     shared: dict[str, list[str]] = field(default_factory=dict)
     metric: str = ""
     filter: str = ""
     label_decides: bool = False
-    classes: tuple[str, ...] | None = None
+    classes: Strings | None = None
     skipped: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -482,7 +483,7 @@ class JsonStream:
                 return
 
 
-def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_rows(file: str) -> Iterator[tuple[int, Json]]:
     """Objects with their row, from 1; blank lines are passed over. Raises `InputError` naming the row that is none."""
     with translated(file, "JSONL"), opened(file) as stream:
         head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
@@ -533,7 +534,7 @@ def read_json(file: str) -> Any:
         return value
 
 
-def _object(value: Any, file: str, row: int) -> dict[str, Any]:
+def _object(value: Any, file: str, row: int) -> Json:
     if not isinstance(value, dict):
         remedy = "check what wrote the log"
         raise InputError(
@@ -542,6 +543,6 @@ def _object(value: Any, file: str, row: int) -> dict[str, Any]:
     return value
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Plain:
     """A mapping as it is, anything else as an empty one."""
     return value if isinstance(value, Mapping) else {}

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ...errors import InputError, OodometerError
 from ...fields import FIELDS
+from ...plain import Json, Plain
 from ..files import translated
 from .base import Answers, LogOptions, json_rows, mapping, read_json
 
@@ -89,7 +90,7 @@ class _Row(NamedTuple):
 
     row: int
     id: str
-    scores: Mapping[str, Any]
+    scores: Plain
     output: str | None = None
     input: str | None = None
     epoch: int = 1
@@ -214,7 +215,7 @@ def read_helm(file: str, options: LogOptions) -> Answers:
         str(one.get("id")): mapping(one.get("input")).get("text")
         for one in beside("instances.json")
     }
-    scores: dict[tuple[str, int], dict[str, Any]] = {}
+    scores: dict[tuple[str, int], Json] = {}
     splits, perturbed = dict[str, str](), 0
     for row, entry in enumerate(read_json(file), 1):
         if "instance_id" not in mapping(entry) or not isinstance(entry.get("stats"), list):
@@ -242,7 +243,7 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     return graded(out, rows, options, (_MAIN.get(scenario, "exact_match"), "quasi_exact_match"))
 
 
-def _helm_run(run: str, scenario: str, spec: Mapping[str, Any]) -> tuple[str, str | None]:
+def _helm_run(run: str, scenario: str, spec: Plain) -> tuple[str, str | None]:
     """The task and the model of a run by its name, ``scenario:name=value,...``."""
     named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
     model = mapping(spec.get("adapter_spec")).get("model") or named.get("model")
@@ -255,7 +256,7 @@ def _helm_run(run: str, scenario: str, spec: Mapping[str, Any]) -> tuple[str, st
     return task, str(model).replace("/", "_") if model else None
 
 
-def _trial(entry: Mapping[str, Any]) -> tuple[str, int]:
+def _trial(entry: Plain) -> tuple[str, int]:
     return str(entry.get("instance_id")), int(entry.get("train_trial_index") or 0)
 
 
@@ -291,7 +292,7 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
     return out
 
 
-def _detail_cells(file: str) -> Iterator[dict[str, Any]]:
+def _detail_cells(file: str) -> Iterator[Json]:
     """What is read of each row of lighteval's details, by one set of names."""
     import pyarrow.parquet as pq
 
@@ -316,7 +317,7 @@ def _detail_cells(file: str) -> Iterator[dict[str, Any]]:
         yield cells
 
 
-def _detail(cells: Mapping[str, Any], file: str, row: int) -> tuple[_Row, Sequence[Any]]:
+def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
     """One row of lighteval's details, and the texts of its options."""
     if not isinstance(cells["metrics"], Mapping):
         raise _refused("scores by metric", cells["metrics"], file, row, "metrics")
@@ -391,7 +392,7 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     return out
 
 
-def _verdicts(name: str, entry: Mapping[str, Any], verdict: str, row: int) -> list[_Row]:
+def _verdicts(name: str, entry: Plain, verdict: str, row: int) -> list[_Row]:
     """The rows of an answer of OpenCompass that was judged, once or several times."""
     values, said = _listed(entry[verdict]), _said(entry)
     if not isinstance(said, list) or not len(said) == len(values) > 1:
@@ -403,7 +404,7 @@ def _verdicts(name: str, entry: Mapping[str, Any], verdict: str, row: int) -> li
     ]
 
 
-def _prediction(name: str, entry: Mapping[str, Any], row: int) -> _Row:
+def _prediction(name: str, entry: Plain, row: int) -> _Row:
     """An answer of OpenCompass that nobody judged, held against the truth."""
     said = _said(entry)
     text = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
@@ -427,11 +428,11 @@ def _prediction(name: str, entry: Mapping[str, Any], row: int) -> _Row:
     )
 
 
-def _said(entry: Mapping[str, Any]) -> Any:
+def _said(entry: Plain) -> Any:
     return next((entry[key] for key in _SAID if entry.get(key) is not None), "")
 
 
-def _asked(entry: Mapping[str, Any]) -> Any:
+def _asked(entry: Plain) -> Any:
     """The prompt of OpenCompass, of messages their texts."""
     asked = entry.get("prompt", entry.get("origin_prompt"))
     if not isinstance(asked, list):
@@ -512,7 +513,7 @@ def read_simple_evals(file: str, options: LogOptions) -> Answers:
     return out
 
 
-def _examples(whole: Mapping[str, Any], file: str) -> list[Mapping[str, Any]]:
+def _examples(whole: Plain, file: str) -> list[Plain]:
     """What simple-evals says of each example, or its score as the page has it."""
     given = mapping(whole.get("metadata")).get("example_level_metadata") or []
     examples = [*map(mapping, given)]
