@@ -138,7 +138,7 @@ class Found(Protocol):
 
 
 @checked()
-def write_report(result: Plain | Found, path: str | os.PathLike[str]) -> None:
+def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
     """Write the page of a result to ``path``, .html or .pdf; the file is there whole or not at all.
 
     ``result`` is that of a verb, or the mapping that it writes in JSON; its ``command`` names the page. Raises
