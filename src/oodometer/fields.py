@@ -215,10 +215,8 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
         sums = row_sums(array)
     negative = (array < -_NEGATIVE_TOLERANCE).any(axis=1)
     row = int(np.argmax(~(np.abs(sums - 1) <= _OFF) | negative))
-    expected, got = (
-        f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
-        f"a row that sums to {sums[row]:.6g}",
-    )
+    expected = f"probabilities that sum to 1 (±{SUM_TOLERANCE})"
+    got = f"a row that sums to {sums[row]:.6g}"
     logits = (
         "if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits"
     )
@@ -566,10 +564,8 @@ def _logits(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
 def _member_probabilities(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
-        expected, remedy = (
-            "an array with axes (model, sample, class)",
-            "stack one (sample, class) array for each model",
-        )
+        expected = "an array with axes (model, sample, class)"
+        remedy = "stack one (sample, class) array for each model"
         raise InputError(
             expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy
         )
@@ -682,10 +678,8 @@ def refuse_classes_beside_positions(
         expected = f"no field of classes beside `{ordered}`"
         raise InputError(expected, got=f"`{mixed}`", file=file, column=mixed, remedy=remedy)
     if classes is not None:
-        remedy, got = (
-            "labels are positions among candidates: leave classes=[...] out",
-            map(str, classes[:6]),
-        )
+        remedy = "labels are positions among candidates: leave classes=[...] out"
+        got = map(str, classes[:6])
         raise InputError(
             f"no class names beside `{ordered}`",
             got=", ".join(got),

@@ -37,10 +37,8 @@ def hypergeometric(
     from scipy.stats import hypergeom
 
     tail, least, most = (1 - level) / 2, successes, population - (trials - successes)
-    above, below = (
-        partial(hypergeom.sf, successes - 1, population),
-        partial(hypergeom.cdf, successes, population),
-    )
+    above = partial(hypergeom.sf, successes - 1, population)
+    below = partial(hypergeom.cdf, successes, population)
     lower = least + bisect_left(range(least, most), True, key=lambda m: above(m, trials) > tail)
     beyond = least + bisect_left(
         range(least, most + 1), True, key=lambda m: below(m, trials) <= tail
@@ -153,12 +151,10 @@ def judge(
     `confidence_pays`, else labels alone, above 20,000 labels PPI++. Suggested: betting with and without predictions.
     The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
-    labels, rows, hits, gaps = (
-        len(sampled),
-        len(score),
-        int(sampled.correct.sum()),
-        len(sampled.gaps),
-    )
+    labels = len(sampled)
+    rows = len(score)
+    hits = int(sampled.correct.sum())
+    gaps = len(sampled.gaps)
     inside, made = rows - gaps, dict[str, Estimate]()
 
     def add(

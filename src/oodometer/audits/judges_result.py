@@ -352,10 +352,8 @@ def _standing(judge: Plain, result: Plain, scale: _Scale) -> list[str]:
 
 def _biases(looks: Sequence[Plain], since: str = "") -> list[str]:
     """What the judges are biased by, or how they changed ``since`` an earlier run, as far as it stands."""
-    many, columns = (
-        counted(len(looks), "look"),
-        list(dict.fromkeys(look["column"] for look in looks)),
-    )
+    many = counted(len(looks), "look")
+    columns = list(dict.fromkeys(look["column"] for look in looks))
     stands = [look for look in looks if look["corrected"] < _STANDS]
     if not stands:
         least = min((look["corrected"] for look in looks), default=1.0)

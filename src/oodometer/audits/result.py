@@ -352,11 +352,9 @@ def _decisions(result: Plain) -> list[str]:
 
 def _labels(result: Plain, rows: int) -> list[str]:
     """How many labels there are, how many are right, and as how many random ones they count."""
-    labels, correct, as_many = (
-        result["labels"],
-        result.get("correct"),
-        result.get("effective_labels"),
-    )
+    labels = result["labels"]
+    correct = result.get("correct")
+    as_many = result.get("effective_labels")
     if result.get("not_random"):
         right = "" if correct is None else f" the model got {correct:,} right"
         return [f"Of {counted(labels, 'labelled row')} of {rows:,}{right}"]

@@ -170,11 +170,9 @@ def command(
 
         rare = frozenset(name for name, _, about in offered if about.rare)
         parameters = [*(_parameter(*field) for field in offered), *([_HELP_ALL] if rare else [])]
-        run.__name__, run.__doc__, run.__module__ = (
-            function.__name__,
-            function.__doc__,
-            function.__module__,
-        )
+        run.__name__ = function.__name__
+        run.__doc__ = function.__doc__
+        run.__module__ = function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
         shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
@@ -205,10 +203,8 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     plain = False if kind is bool else plain
     typed: Any
     if about.positional:
-        typed, plain = (
-            typer.Argument(help=about.help, metavar=about.metavar or name.upper()),
-            inspect.Parameter.empty,
-        )
+        typed = typer.Argument(help=about.help, metavar=about.metavar or name.upper())
+        plain = inspect.Parameter.empty
         if field.default is not MISSING:
             plain = None
     else:

@@ -146,10 +146,8 @@ def print_table(
 ) -> None:
     """A table on standard output that fits the screen, 80 columns where it is none."""
     if not quiet():
-        columns, rows = (
-            [visible(name) for name in columns],
-            [[visible(cell) for cell in row] for row in rows],
-        )
+        columns = [visible(name) for name in columns]
+        rows = [[visible(cell) for cell in row] for row in rows]
         lines = terminal.table_lines(
             columns, rows, terminal.width(), colour=terminal.colours(sys.stdout)
         )

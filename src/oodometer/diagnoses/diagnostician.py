@@ -363,11 +363,9 @@ def _anything_changed(findings: Iterable[Finding]) -> bool:
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     """The kind of shift that the findings amount to, and why."""
-    overlap, label, alarm = (
-        findings.get("overlap"),
-        findings.get("label shift"),
-        findings.get("confidence alarm"),
-    )
+    overlap = findings.get("overlap")
+    label = findings.get("label shift")
+    alarm = findings.get("confidence alarm")
     if not findings:
         return "unknown", "there is nothing in these files that a test could look at"
     explained = (

@@ -305,11 +305,9 @@ def count_classes(batch: Predictions) -> Sums:
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         labelled = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        classes, label, predicted = (
-            labelled.num_classes,
-            present(labelled.label),
-            labelled.predicted,
-        )
+        classes = labelled.num_classes
+        label = present(labelled.label)
+        predicted = labelled.predicted
         out: dict[str, Array] = _counted(labelled, "known_top", "known_others", "known_mass")
         out.pop("known_mass", None)
         pairs = np.bincount(
@@ -783,12 +781,10 @@ class ClassMetric:
         return of.ratio(np.where(used, per_class, 0.0).sum(axis=-1), used.sum(axis=-1))
 
     def _loss(self, expected: ExpectedClasses) -> Array:
-        cells, own, positives, negatives = (
-            expected.cells,
-            expected.own,
-            expected.positives,
-            expected.negatives,
-        )
+        cells = expected.cells
+        own = expected.own
+        positives = expected.positives
+        negatives = expected.negatives
         if cells is None or own is None or positives is None or negatives is None:
             raise NotApplicable(f"`{self.base}` needs `probabilities`")
         rows = np.asarray(expected.margins.support.sum(axis=-1))

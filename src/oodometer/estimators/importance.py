@@ -111,10 +111,8 @@ class Mandoline(Estimator):
         for name, values in self._values.items():
             counts = state["counts"][start : start + len(values) + 1]
             start += len(counts)
-            unseen[name], never = (
-                float(counts[-1]) / rows,
-                f"of the target has a {name} that the reference never had",
-            )
+            unseen[name] = float(counts[-1]) / rows
+            never = f"of the target has a {name} that the reference never had"
             if unseen[name] > _MOST_UNSEEN:
                 raise NotApplicable(f"{percent(unseen[name], 0)} {never}")
             if unseen[name]:
@@ -128,10 +126,8 @@ class Mandoline(Estimator):
         if mismatch > _LARGEST_MISMATCH:
             off = f"one is off by {percent(mismatch)} of the rows"
             warnings.append(f"no weights of the reference give the target's slices: {off}")
-        hits, misses = (
-            self._cell_hits.astype(np.intp),
-            (self._cell_rows - self._cell_hits).astype(np.intp),
-        )
+        hits = self._cell_hits.astype(np.intp)
+        misses = (self._cell_rows - self._cell_hits).astype(np.intp)
         weights = np.concatenate([np.repeat(weight, hits), np.repeat(weight, misses)])
         verdicts = np.repeat([1, 0], [hits.sum(), misses.sum()])
         effective = effective_rows(weights)

@@ -34,10 +34,8 @@ from .target_prior import (
 )
 
 _MOST_CONDITION, _HIGH_CONDITION = 1e3, 30.0
-_SINGULAR, _NO_INVERSE = (
-    "the reference's confusion matrix cannot be inverted",
-    "`label-shift` needs no inverse",
-)
+_SINGULAR = "the reference's confusion matrix cannot be inverted"
+_NO_INVERSE = "`label-shift` needs no inverse"
 
 
 class InvertedConfusion(NamedTuple):
@@ -571,10 +569,8 @@ class LEAP(ContingencyEstimator):
         predicted = self._label_counts.by_prediction(state["counts"])
         if not predicted.any():
             raise NotApplicable("the target has no predicted class that the reference knows")
-        simple, smooth = (
-            scaled_table(self._rows, prior),
-            scaled_table(self._rows, prior, pseudo_rows=1.0),
-        )
+        simple = scaled_table(self._rows, prior)
+        smooth = scaled_table(self._rows, prior, pseudo_rows=1.0)
         table, miss = balance(smooth, predicted / predicted.sum(), prior)
         doubt = float(np.trace(table) - np.trace(simple))
         return table, {"margin_error": miss, "correction": doubt}, doubt

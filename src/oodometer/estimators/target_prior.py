@@ -60,10 +60,8 @@ class LabelCounts:
         known = not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes)
         if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
-            name, table = (
-                f"label counts:{self.score.name}:{self.classes}:{self._digest}",
-                self.table[:-1],
-            )
+            name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
+            table = self.table[:-1]
             # exact below 2^53
             return record.derived(
                 name, lambda: np.bincount(table, fine, len(self)).astype(np.int64)
@@ -484,11 +482,9 @@ def tilt_test(label_counts: LabelCounts, counts: Array) -> float | None:
     if label_counts.classes != 2 or there.sum() <= 2 or not counts[there].any():
         return None
     by_label = label_counts.rows_by_cell_and_label[there] + 0.5
-    odds, rows, seen = (
-        np.log(by_label[:, 1] / by_label[:, 0]),
-        rows[there],
-        counts[there].astype(np.float64),
-    )
+    odds = np.log(by_label[:, 1] / by_label[:, 0])
+    rows = rows[there]
+    seen = counts[there].astype(np.float64)
     goal, low, high = float(seen @ odds / seen.sum()), -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):
         slope = (low + high) / 2

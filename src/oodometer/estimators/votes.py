@@ -83,10 +83,8 @@ class CorrectedVotes(Estimator):
         """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
         votes = present(batch.votes)
         if len(votes) != self._judges:
-            got, remedy = (
-                f"those of {len(votes)}",
-                "give the same judges in both files, in the same order",
-            )
+            got = f"those of {len(votes)}"
+            remedy = "give the same judges in both files, in the same order"
             raise InputError(
                 f"votes of the reference's {self._judges} judges",
                 got=got,
@@ -106,10 +104,8 @@ class CorrectedVotes(Estimator):
             cells
         ):
             number = np.array([pattern.bit_count() for pattern in range(len(cells))])
-            table, cells = (
-                np.stack([np.bincount(number, row) for row in table]),
-                np.bincount(number, cells),
-            )
+            table = np.stack([np.bincount(number, row) for row in table])
+            cells = np.bincount(number, cells)
         size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
         shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
         # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most

@@ -123,10 +123,8 @@ class NaturalDifferences:
     def difference(self, signs: PairSigns, level: float) -> tuple[Interval, float]:
         """The median of the difference a - b with its central interval, and how likely a is the better one."""
         known, p = self.quantiles(signs), np.array([0.5, (1 - level) / 2, (1 + level) / 2])
-        below, ends = (
-            np.array([0.0, *self.levels, 1.0]),
-            np.array([-signs.share, *known, signs.share]) + 0.0,
-        )
+        below = np.array([0.0, *self.levels, 1.0])
+        ends = np.array([-signs.share, *known, signs.share]) + 0.0
         value, lower, upper = map(float, np.interp(p, below, ends))
         # quantiles that the ends made equal would leave the inverse without a meaning
         chance = (

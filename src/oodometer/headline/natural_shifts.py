@@ -534,10 +534,8 @@ def contradicted(natural: Headline, label: Assumed, diagnosis: Diagnosis | None)
     """The headline without trust where a shift is seen, nothing refutes that the class shares alone moved, and the
     answer under that assumption lies outside of the band of 90 %: of such public cases fewer ended inside it.
     """
-    nine, seen = (
-        natural.bands.get("nine_in_ten"),
-        diagnosis is not None and diagnosis.kind != "none",
-    )
+    nine = natural.bands.get("nine_in_ten")
+    seen = diagnosis is not None and diagnosis.kind != "none"
     if (
         not seen
         or nine is None

@@ -81,11 +81,9 @@ def _told(
         signs, truth, rows = said.get("signs"), said.get("truth"), said.get("rows")
     else:
         said, target = result, result["target"]
-        signs, truth, rows = (
-            inside(result, "diagnosis", "signs"),
-            target.get("accuracy"),
-            target.get("rows"),
-        )
+        signs = inside(result, "diagnosis", "signs")
+        truth = target.get("accuracy")
+        rows = target.get("rows")
     reference = result["reference"]
     if not truth or not rows or "fell_without_labels" not in said or not reference.get("accuracy"):
         return None

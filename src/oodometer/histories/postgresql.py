@@ -122,10 +122,8 @@ class PostgresStore(Store):
         code = error.sqlstate or ""
         expected, remedy = "a store of past runs (PostgreSQL)", "give another database or store"
         if code == "55P03":
-            got, expected = (
-                f"locked by another program for {base.WAIT:g} s",
-                "a store that can be written",
-            )
+            got = f"locked by another program for {base.WAIT:g} s"
+            expected = "a store that can be written"
             remedy = base.WAIT_FOR_IT
         elif code == "42501":
             expected = "permission to keep runs"

@@ -116,10 +116,8 @@ def compared_confidences(
     quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
     best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
     for i, row in enumerate(rows):
-        value, half = (
-            row["auroc"].value - rows[best]["auroc"].value,
-            quantile * float(apart[i, best]),
-        )
+        value = row["auroc"].value - rows[best]["auroc"].value
+        half = quantile * float(apart[i, best])
         ends = max(value - half, -1.0), min(value + half, 1.0)
         row["difference"] = None if i == best else Interval(value, *ends, level, "asymptotic")
         row["tied"] = i == best or ends[1] >= 0

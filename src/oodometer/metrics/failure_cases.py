@@ -88,10 +88,8 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
         many = cells.sizes.astype(np.int64)
         risk = np.clip(1 - falling_accuracy(cells.correct, many), 0, 1)
         wrong = generator(seed, "falling").binomial(many, risk, size=(REPLICATES, len(many)))
-        answered, errors = (
-            np.broadcast_to(cells.answered, wrong.shape),
-            np.cumsum(wrong, axis=1).astype(np.float64),
-        )
+        answered = np.broadcast_to(cells.answered, wrong.shape)
+        errors = np.cumsum(wrong, axis=1).astype(np.float64)
         falling = RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
         chance = falling.at_coverages(COVERAGES).accuracy
         sizes = (case_sizes(seen), case_sizes(again), case_sizes(chance))

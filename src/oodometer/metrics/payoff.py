@@ -109,10 +109,8 @@ def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
         for guess, cell in row.items():
             is_number = isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
             if not is_number or not math.isfinite(cell):
-                expected, remedy = (
-                    f"a number for truth {truth!r} and prediction {guess!r}",
-                    "costs are numbers below 0",
-                )
+                expected = f"a number for truth {truth!r} and prediction {guess!r}"
+                remedy = "costs are numbers below 0"
                 raise InputError(
                     expected, got=repr(cell)[:60], file=file, column="payoff", remedy=remedy
                 )

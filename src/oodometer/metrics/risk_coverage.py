@@ -338,10 +338,8 @@ class CoverageAtRisk(RankMetric[Measure]):
                 row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0}
             )
         own = next(row for row in rows if row["risk"] == self.risk)
-        ends, extras = (
-            (own["lower"], own["upper"]),
-            {name: own[name] for name in ("risk", "first", "threshold")},
-        )
+        ends = (own["lower"], own["upper"])
+        extras = {name: own[name] for name in ("risk", "first", "threshold")}
         return measure(own["value"], ends, level, "empirical", **extras, by_risk=rows)
 
 
@@ -577,10 +575,8 @@ def _e_aurc(bins: resample.RankBins) -> Array:
 
 
 def _augrc(bins: resample.RankBins) -> Array:
-    size, wrong = (
-        np.diff(bins.answered, prepend=0.0, axis=1),
-        np.diff(bins.wrong, prepend=0.0, axis=1),
-    )
+    size = np.diff(bins.answered, prepend=0.0, axis=1)
+    wrong = np.diff(bins.wrong, prepend=0.0, axis=1)
     return np.asarray(
         ((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2
     )

@@ -297,10 +297,8 @@ def _row(
         line = []
         for some, width, to_the_right, style in zip(folded, widths, right, styles, strict=True):
             text = some[k] if k < len(some) else ""
-            blank, shown = (
-                " " * (width - _cells(text)),
-                f"{style}{text}{_PLAIN}" if style and text else text,
-            )
+            blank = " " * (width - _cells(text))
+            shown = f"{style}{text}{_PLAIN}" if style and text else text
             line.append(blank + shown if to_the_right else shown + blank)
         out.append(_GAP.join(line).rstrip())
     return out

@@ -102,10 +102,8 @@ class GroupedClusters:
         for name, maker in _makers(self.plan.resampled).items():
             join = partial(merged, maker.name, maker, maker.merge)
             each = [group[name] for group in self.groups]
-            ahead, behind = (
-                list(accumulate(each[:-1], join)),
-                list(accumulate(each[:0:-1], join))[::-1],
-            )
+            ahead = list(accumulate(each[:-1], join))
+            behind = list(accumulate(each[:0:-1], join))[::-1]
             out[name] = [
                 behind[0],
                 *(join(a, b) for a, b in zip(ahead, behind[1:], strict=False)),

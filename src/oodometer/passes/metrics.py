@@ -230,10 +230,8 @@ class MetricPlan:
             return metric.bounds[::-1]
         support, labelled = float(margins.support[at]), float(self.support[at])
         if metric.base == "specificity":
-            support, labelled = (
-                float(margins.support.sum()) - support,
-                float(sum(self.support)) - labelled,
-            )
+            support = float(margins.support.sum()) - support
+            labelled = float(sum(self.support)) - labelled
         n = min(support, labelled)
         if metric.base in ("precision", "f1"):
             n = (
@@ -319,10 +317,8 @@ def measured_metrics(
     """
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
-    drawn, expected = (
-        drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])),
-        known_classes(counts),
-    )
+    drawn = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707]))
+    expected = known_classes(counts)
     out = {}
     for metric in metrics:
         if metric.is_loss:

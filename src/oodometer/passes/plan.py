@@ -122,10 +122,8 @@ def decisions_said(record: Predictions, whose: str) -> list[str]:
     text = decided_warning(rows_decided(record) / record.rows, f"the {whose}'s")
     if record.num_classes == 2:
         p, yes = record.probabilities[:, 1], record.prediction == 1
-        low, high = (
-            (float(p[~yes].max()) if not yes.all() else 0.0),
-            (float(p[yes].min()) if yes.any() else 1.0),
-        )
+        low = float(p[~yes].max()) if not yes.all() else 0.0
+        high = float(p[yes].min()) if yes.any() else 1.0
         name = (record.classes or (0, 1))[1]
         if low < high:
             text += f"; a threshold of {low:.3g} to {high:.3g} on the probability of class {name} explains it"

@@ -95,10 +95,8 @@ class Answered:
     def check(self) -> None:
         """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no row at all."""
         if len(self.classes) < 2:
-            got, remedy = (
-                f"{len(self.classes)} ({shown(self.classes)})",
-                "name all classes with --classes a,b",
-            )
+            got = f"{len(self.classes)} ({shown(self.classes)})"
+            remedy = "name all classes with --classes a,b"
             raise InputError(
                 "models of at least two classes", got=got, remedy=remedy, file=self.sources[0]
             )

@@ -149,10 +149,8 @@ def after_audit(result: Result) -> Step:
         return after_compare(result)
     half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
     if drawn := len(result.get("suggested") or []):
-        width, text = (
-            curves.expected(result, labels + drawn),
-            NEXT["drawn"].format(rows=rows_text(drawn)),
-        )
+        width = curves.expected(result, labels + drawn)
+        text = NEXT["drawn"].format(rows=rows_text(drawn))
         return {
             "text": text
             + (f" With all the interval would be about {points(width)} wide." if width else "")
@@ -171,10 +169,8 @@ def after_audit(result: Result) -> Step:
 
 def after_compare(result: Result) -> Step:
     """Which model to use, or how many rows would decide between the two if their difference stays as it is."""
-    gap, of = (
-        interval_of({"kind": "asymptotic", **(result.get("difference") or {})}),
-        result.get("difference") or {},
-    )
+    gap = interval_of({"kind": "asymptotic", **(result.get("difference") or {})})
+    of = result.get("difference") or {}
     if gap is None:
         return {}
     if gap.lower > 0 or gap.upper < 0:
@@ -680,11 +676,9 @@ def _line(
     factors: Sequence[str],
 ) -> Json:
     """One model's line: for each part the pieces of its text in order, words with their shade."""
-    positions, values, measured = (
-        example.get("places") or [],
-        result.get("values") or [],
-        result.get("factors") or {},
-    )
+    positions = example.get("places") or []
+    values = result.get("values") or []
+    measured = result.get("factors") or {}
     marked = [set(measured.get(factor, {}).get("words") or []) for factor in factors]
     parts = []
     for number_of, text in enumerate(example.get("parts") or []):
@@ -747,11 +741,9 @@ def history(result: Result) -> tuple[Drawn, Json]:
     """The newest estimates of each job along time, how they changed, and the tables."""
     jobs, drawn, pages = result.get("jobs") or [], list[Any](), list[Any]()
     for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
-        large, small, view = (
-            over_time.newest(job, index),
-            over_time.changes(job, index),
-            job_view(job),
-        )
+        large = over_time.newest(job, index)
+        small = over_time.changes(job, index)
+        view = job_view(job)
         drawn += [large, *small]
         grids = []
         for grid in view.grids:

@@ -269,10 +269,8 @@ class Alarms:
             len({item.place["name"] for item in some})
             for some in (counts, [item for item in self.where if item.known_since is not None])
         )
-        parts, new = (
-            counted(self.judged, self.kind),
-            "new " if self.asked == "new" and self.where else "",
-        )
+        parts = counted(self.judged, self.kind)
+        new = "new " if self.asked == "new" and self.where else ""
         text = f"Alarm raised by {failing} of {parts}" if counts else f"No {new}alarm in {parts}"
         if self.kind == "target":
             text = "Alarm raised" if counts else f"No {new}alarm"

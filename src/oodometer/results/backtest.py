@@ -112,10 +112,8 @@ class Backtest(Shown):
 
     def frames(self) -> dict[str, Maker]:
         """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""
-        errors, about = (
-            ("error", "bias", "coverage", "width", "cases"),
-            ("family", "severity", "repeat", "rows"),
-        )
+        errors = ("error", "bias", "coverage", "width", "cases")
+        about = ("family", "severity", "repeat", "rows")
         columns = (*about, "method", "value", "lower", "upper", "level", "truth", "error")
 
         def trials() -> Table:

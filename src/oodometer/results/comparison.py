@@ -42,10 +42,8 @@ _MOST_TOLD = 3  # models in a sentence
 _MOST_TASKS = 12  # that are shown at first
 _MOST_PAIRS = 6  # of models that are shown at first
 _PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
-_RANKINGS, _TARGET = (
-    {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"},
-    "rankings_target",
-)
+_RANKINGS = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}
+_TARGET = "rankings_target"
 
 
 @dataclass(frozen=True)
@@ -360,11 +358,9 @@ def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
     every, share, rows = result.get("to_best") or [], _in_shares(gap), []
     if not every:
         return []
-    best, how, level = (
-        every[0]["best"],
-        "%" if share else ".3f",
-        percent(result.get("level") or 0.95, None),
-    )
+    best = every[0]["best"]
+    how = "%" if share else ".3f"
+    level = percent(result.get("level") or 0.95, None)
     values = {row["model"]: cell(row["value"], how) for row in result["rankings"][gap["metric"]]}
     for row in every:
         ends = (row["difference"][name] for name in ("value", "lower", "upper"))
@@ -513,10 +509,8 @@ def _pairs_grid(result: Plain) -> list[Grid]:
     if not rows:
         return []
     heads = ["better", "than", "points", "lower", "upper", "probability", "order"]
-    about, sure = (
-        inside(result, "paired", "target") or {},
-        sum(row[-1] == "decided" for row in rows),
-    )
+    about = inside(result, "paired", "target") or {}
+    sure = sum(row[-1] == "decided" for row in rows)
     notes = (f"{sure} of {counted(len(rows), 'pair')} decided", *(about.get("decided") or ()))
     notes += () if sure == len(rows) else ("A few labels decide the others (`oodometer rank`)",)
     notes += (f"Assumes: {about['assumes']}",) if about.get("assumes") else ()
@@ -589,10 +583,8 @@ def _against_grid(result: Plain) -> list[Grid]:
             often = cell(None if chance is None else chance if first else 1 - chance, "%0")
             numbers = (f"{x:+.4f}" for x in _turned(gap, not first))
             rows.append([str(pair["b" if first else "a"]), pair["metric"], *numbers, often])
-    title, heads = (
-        f"how surely {name} is better",
-        ["than", "metric", "difference", "lower", "upper", "better in"],
-    )
+    title = f"how surely {name} is better"
+    heads = ["than", "metric", "difference", "lower", "upper", "better in"]
     return [Grid(title, heads, rows, noun="", detail=True)] if rows else []
 
 

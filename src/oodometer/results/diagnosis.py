@@ -223,10 +223,8 @@ def diagnosis_view(result: Plain) -> View:
     methods = [
         [look["name"], ", ".join(look["supports"]), ", ".join(look["refutes"])] for look in verdicts
     ]
-    title, heads = (
-        "Methods whose assumption a test supports or refutes",
-        ["test", "supports", "refutes"],
-    )
+    title = "Methods whose assumption a test supports or refutes"
+    heads = ["test", "supports", "refutes"]
     tests = Grid(
         "What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong
     )
@@ -269,10 +267,8 @@ def columns_grid(result: Plain) -> tuple[Grid, ...]:
         for o in changes
     ]
     matter = [i for i, change in enumerate(changes) if change["matters"]]
-    heads, bold = (
-        ["column", "what changed", "distance", "p", "explains"],
-        frozenset((i, 0) for i in matter),
-    )
+    heads = ["column", "what changed", "distance", "p", "explains"]
+    bold = frozenset((i, 0) for i in matter)
     return (
         (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)
         if changes

@@ -708,11 +708,9 @@ def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
 
 def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> Json:
     """Cells of a metric of the whole or of a part: number, fall, truth."""
-    head, truth, fell = (
-        metric.headline,
-        ends(metric.truth),
-        item.fell if name == "accuracy" else None,
-    )
+    head = metric.headline
+    truth = ends(metric.truth)
+    fell = item.fell if name == "accuracy" else None
     fall = zip(_FALL, (getattr(fell, key, None) for key in ("verdict", "p", "alarm")), strict=True)
     out = {"metric": name, **ends(head), "method": head.method, "trust": head.trust, **dict(fall)}
     return out | {

@@ -100,10 +100,8 @@ class Grid:
         bold = frozenset(
             (i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold
         )
-        columns, rows = (
-            [self.columns[j] for j in across],
-            [[self.rows[i][j] for j in across] for i in lines],
-        )
+        columns = [self.columns[j] for j in across]
+        rows = [[self.rows[i][j] for j in across] for i in lines]
         return Grid(self.title, columns, rows, self.noun, bold=bold, notes=(*self.notes, self.rest))
 
     @classmethod
@@ -370,10 +368,8 @@ class Named(Mapping[str, Entry]):
         )
 
     def __getitem__(self, name: str) -> Entry:
-        entries, why = (
-            self.entries(),
-            {skip.method: skip.why for skip in getattr(self, "skipped", ())},
-        )
+        entries = self.entries()
+        why = {skip.method: skip.why for skip in getattr(self, "skipped", ())}
         name = (
             canonical(self._kind, str(name), [*entries, *why])
             if self._kind and name not in entries

@@ -164,10 +164,8 @@ def order_along(
         return None, own
     named = names or own or ()
     got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
-    expected, remedy = (
-        f"{field} that are named in every file or in none",
-        f"write columns {front}<name> in every file",
-    )
+    expected = f"{field} that are named in every file or in none"
+    remedy = f"write columns {front}<name> in every file"
     raise fault(expected, got=got, remedy=remedy)
 
 
@@ -327,10 +325,8 @@ def no_column(column: str, columns: Sequence[str], file: str | None) -> InputErr
     remedy = (
         f"did you mean {near[0]}? or " if near else ""
     ) + "add it, or leave it out of --features"
-    expected, got = (
-        "the column, which is one of the features",
-        f"no such column; its columns are {shown(columns)}",
-    )
+    expected = "the column, which is one of the features"
+    got = f"no such column; its columns are {shown(columns)}"
     return InputError(expected, got=got, file=file, column=column, remedy=remedy)
 
 

@@ -232,10 +232,8 @@ def dictionary(
         codes = np.where(np.isin(codes, unknown), -1, codes)
     for position, value in enumerate(values):
         if isinstance(value, float) and (codes == position).any():
-            expected, remedy = (
-                "a class (an integer or a string)",
-                "give class numbers or names, not scores",
-            )
+            expected = "a class (an integer or a string)"
+            remedy = "give class numbers or names, not scores"
             row = first_true(codes == position) // per_row + 1
             raise InputError(expected, got=f"{value:g}", column=column, remedy=remedy, row=row)
     return Coded(codes, values)

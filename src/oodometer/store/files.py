@@ -36,10 +36,8 @@ def check_row(length: int, file: str, line: int | None = None) -> None:
     """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
     most = most_row()
     if length > most:
-        expected, got = (
-            f"rows of at most {most >> 20} MB",
-            "a longer one" + (f" (line {line})" if line else ""),
-        )
+        expected = f"rows of at most {most >> 20} MB"
+        got = "a longer one" + (f" (line {line})" if line else "")
         raise InputError(
             expected,
             got=got,
@@ -332,10 +330,8 @@ def explained(error: Exception, file: str | None, form: str) -> InputError:
         return InputError(
             "memory to read it", got=f"out of memory ({text[:120]})", remedy=remedy, file=file
         )
-    expected, got = (
-        f"a whole and readable {form} file",
-        text if len(text) <= 200 else text[:197] + "...",
-    )
+    expected = f"a whole and readable {form} file"
+    got = text if len(text) <= 200 else text[:197] + "..."
     return InputError(
         expected, got=got, remedy="it may be cut off or damaged: write it again", file=file
     )

@@ -232,10 +232,8 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
         if isinstance(values, str) or not hasattr(values, "__len__")
     ]
     if bare or not data:
-        got, remedy = (
-            f"{bare[0]} without rows" if bare else "none",
-            "give each column one entry a row",
-        )
+        got = f"{bare[0]} without rows" if bare else "none"
+        remedy = "give each column one entry a row"
         raise InputError("columns: lists or arrays", got=got, remedy=remedy)
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) != 1:

@@ -122,10 +122,8 @@ class Unfolded:
         if (counts != 1).any():
             where, k = map(int, np.unravel_index(first_true((counts != 1).ravel()), counts.shape))
             if counts[where, k]:
-                got, remedy = (
-                    f"{self.classes[k]} {counts[where, k]} times",
-                    "give every class once a row",
-                )
+                got = f"{self.classes[k]} {counts[where, k]} times"
+                remedy = "give every class once a row"
                 raise InputError(
                     "each class once", got=got, row=where + 1, column=self.column, remedy=remedy
                 )
@@ -239,10 +237,8 @@ def _of_percents(cells: Any, column: str) -> Any:
             out.append(None)
             continue
         if not _PERCENT.fullmatch(str(text)):
-            expected, remedy = (
-                "percents such as 73.1%, as in row 1",
-                "write every cell of the column in one way",
-            )
+            expected = "percents such as 73.1%, as in row 1"
+            remedy = "write every cell of the column in one way"
             raise InputError(
                 expected, got=repr(text)[:_SHOWN], row=row, column=column, remedy=remedy
             )

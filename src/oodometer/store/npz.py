@@ -124,10 +124,8 @@ class NpzReader(Reader):
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
-                expected, remedy = (
-                    f"{rows[1]} samples, as in {rows[0]}",
-                    "align the arrays by sample",
-                )
+                expected = f"{rows[1]} samples, as in {rows[0]}"
+                remedy = "align the arrays by sample"
                 raise InputError(
                     expected, got=f"{length}", file=self.file, column=name, remedy=remedy
                 )
@@ -269,10 +267,8 @@ def _check_sum(path: str, member: Member) -> None:
                 while file.read(_PIECE):
                     pass
         except (zipfile.BadZipFile, EOFError):
-            got, remedy = (
-                "bytes with another checksum",
-                "the file is damaged: copy or write it again",
-            )
+            got = "bytes with another checksum"
+            remedy = "the file is damaged: copy or write it again"
             fault = InputError(
                 "the array as it was written", got=got, file=path, column=member.name, remedy=remedy
             )

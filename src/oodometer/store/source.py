@@ -592,10 +592,8 @@ class ReaderSource(Source):
         if not any(numbers):
             return tuple(sorted(classes))
         other = classes[numbers.index(not numbers[0])]
-        expected, got = (
-            "classes of one type, all integers or all strings",
-            f"{classes[0]!r} and {other!r}",
-        )
+        expected = "classes of one type, all integers or all strings"
+        got = f"{classes[0]!r} and {other!r}"
         column, file, row = at[other]
         raise InputError(
             expected, got=got, column=column, file=file, row=row, remedy="make them one type"
@@ -682,10 +680,8 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
         from .record_table import as_table
 
         table = as_table(source.read())
-        layout, kinds = (
-            Layout.parse(table.column_names, file=source.path),
-            dict.fromkeys(table.column_names, "any"),
-        )
+        layout = Layout.parse(table.column_names, file=source.path)
+        kinds = dict.fromkeys(table.column_names, "any")
         pieces = [Piece(MemoryReader(table))]
     for piece in pieces:
         before = before if piece.before is None else piece.before

@@ -677,19 +677,15 @@ def disagreements(domain: Domain) -> list[Json]:
     out = []
     names = [name for name in _HELD if name in domain.draws]
     for metric, other in combinations(names, 2):
-        first, second = (
-            domain.better(metric) * domain.values(metric),
-            domain.better(other) * domain.values(other),
-        )
+        first = domain.better(metric) * domain.values(metric)
+        second = domain.better(other) * domain.values(other)
         parted = []
         for i, j in combinations(range(len(domain.models)), 2):
             if (first[i] - first[j]) * (second[i] - second[j]) >= 0:
                 continue
             a, b = (i, j) if first[i] > first[j] else (j, i)
-            share, preferred = (
-                parting(domain, metric, other, a, b),
-                {metric: domain.models[a], other: domain.models[b]},
-            )
+            share = parting(domain, metric, other, a, b)
+            preferred = {metric: domain.models[a], other: domain.models[b]}
             parted.append({"preferred": preferred, "share": share, "undecided": share < SURE})
         if not parted:
             continue
@@ -750,12 +746,10 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
     values, share = domain.values(metric), parting(domain, "auc_coverage", metric, a, b)
     if not values[b] > values[a] or share < SURE:
         return []
-    one, other, area, names = (
-        domain.evaluations[a],
-        domain.evaluations[b],
-        domain.values("auc_coverage"),
-        domain.models,
-    )
+    one = domain.evaluations[a]
+    other = domain.evaluations[b]
+    area = domain.values("auc_coverage")
+    names = domain.models
     say = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
     doubt = ""
     if metric == "disca":
@@ -1115,10 +1109,8 @@ def _said_of_sizes(domain: Domain) -> list[str]:
 
 def _said_of(domain: Domain) -> list[str]:
     """The warnings of the evaluations of a domain: those of all models once, then those of each."""
-    where, every = (
-        domain.name.replace("_", " "),
-        [evaluation.warnings for evaluation in domain.evaluations],
-    )
+    where = domain.name.replace("_", " ")
+    every = [evaluation.warnings for evaluation in domain.evaluations]
     common = {line for line in every[0] if all(line in lines for lines in every)}
     of_each = [
         (title, line) for title, lines in zip(domain.models, every, strict=True) for line in lines
@@ -1241,10 +1233,8 @@ def _records(
     for i, name in enumerate(inside.models):
         disaster = spoken = None
         away = None if outside is None else outside.evaluations[i]
-        score, other = (
-            inside.evaluations[i].metrics.get("disca"),
-            None if away is None else away.metrics.get("disca"),
-        )
+        score = inside.evaluations[i].metrics.get("disca")
+        other = None if away is None else away.metrics.get("disca")
         if scores is not None and score is not None:
             ends = [
                 didma(x, scores[i], options.didma_weights)

@@ -192,12 +192,10 @@ def _target_warnings(fitted: Fitted, opened: _Opened, whole: Plain) -> list[str]
 
 def _design(fitted: Fitted, opened: _Opened, rows: int) -> tuple[Design | None, Sequence[str]]:
     """Clusters of both sides, None where no rows depend on each other, and what is to be said of a missing column."""
-    options, target, own, reference = (
-        opened.options,
-        opened.target,
-        fitted.clusters,
-        fitted.reference,
-    )
+    options = opened.options
+    target = opened.target
+    own = fitted.clusters
+    reference = fitted.reference
     away = Side()
     if options.cluster is not None or target.holds(KEY):
         statistics = fitted.plan.shift_statistics

@@ -168,12 +168,10 @@ class Fitted:
 
     def cut_to(self, options: EstimateOptions) -> Fitted:
         """What was learnt, cut to the methods that are asked for."""
-        plan, trials, skipped, warnings = (
-            self.plan,
-            self.trials,
-            list(self.skipped),
-            list(self.warnings),
-        )
+        plan = self.plan
+        trials = self.trials
+        skipped = list(self.skipped)
+        warnings = list(self.warnings)
         wanted = options.methods
         if wanted is not None and wanted != self.options.get("methods"):
             plan = replace(
@@ -414,11 +412,9 @@ class FittedSource(ReferenceSource):
         is_path = isinstance(data, (str, PathLike))
         self.fitted: Fitted = Fitted.read_file(data) if is_path else data.__fitted_reference__()
         super().__init__(self.fitted.reference)
-        self.path, self.name, self.encoding = (
-            self.fitted.file,
-            self.fitted.name,
-            self.fitted.encoding,
-        )
+        self.path = self.fitted.file
+        self.name = self.fitted.name
+        self.encoding = self.fitted.encoding
 
     @property
     def axes(self) -> Axes:

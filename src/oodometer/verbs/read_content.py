@@ -298,10 +298,8 @@ def known_number(record: Predictions) -> tuple[Interval | None, Strings]:
     if not rows:
         return None, ()
     keys = np.arange(rows, dtype=np.uint64) if ids is None else cluster_keys(ids)
-    sums, name = (
-        Clusters.of(keys, known.outcomes),
-        "accuracy" if known.can_be_judged else "mean_score",
-    )
+    sums = Clusters.of(keys, known.outcomes)
+    name = "accuracy" if known.can_be_judged else "mean_score"
     columns = {**known.columns, CLUSTER: keys} if sums.repeated else known.columns
     with suppress(NotApplicable):
         number = create("metric", name).compute(replace(known, columns=columns))

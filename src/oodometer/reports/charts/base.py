@@ -82,10 +82,8 @@ def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[fl
     numbers = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
     low, high = min(numbers), max(numbers)
     span, middle = max(high - low, 0.02), (low + high) / 2
-    low, high = (
-        min(low, middle - span / 2) - _ROOM * span,
-        max(high, middle + span / 2) + _ROOM * span,
-    )
+    low = min(low, middle - span / 2) - _ROOM * span
+    high = max(high, middle + span / 2) + _ROOM * span
     step = next((size for size in _STEPS if (high - low) / size <= most), _STEPS[-1])
     low, high = math.floor(low / step * 2) * step / 2, math.ceil(high / step * 2) * step / 2
     first, last = math.ceil(round(max(low, 0) / step, 6)), math.floor(round(min(high, 1) / step, 6))
@@ -132,10 +130,8 @@ def coverage_axis(title: str) -> Spec:
 
 def steps(labels: Sequence[str], title: str) -> Spec:
     """An axis of places 0, 1, 2 and on, each with its label."""
-    positions, text = (
-        list(range(len(labels))),
-        f"{json.dumps([label[:12] for label in labels])}[datum.value]",
-    )
+    positions = list(range(len(labels)))
+    text = f"{json.dumps([label[:12] for label in labels])}[datum.value]"
     return axis(
         [-0.15, max(len(labels) - 1, 1) + 0.15],
         title=title,

@@ -289,11 +289,9 @@ def chosen_first(result: Result) -> list[Json]:
 
 def audited(result: Result) -> Figure | None:
     """Every interval that the labels allow, over the band of the label-free estimate."""
-    intervals, claim, estimate = (
-        chosen_first(result),
-        best(result.get("headline")),
-        best(result.get("estimate")),
-    )
+    intervals = chosen_first(result)
+    claim = best(result.get("headline"))
+    estimate = best(result.get("estimate"))
     if not intervals or result.get("scale"):  # a mean grade is no share
         return None
     rows = []
@@ -339,10 +337,8 @@ def files(result: Result) -> Figure | None:
     shown = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
     if not shown:
         return None
-    names, tones = (
-        unique(basename(item.get("name")) for item in shown),
-        [ACCENT, *[QUIET] * len(shown)],
-    )
+    names = unique(basename(item.get("name")) for item in shown)
+    tones = [ACCENT, *[QUIET] * len(shown)]
     rows = [
         entry(name, _accuracy(item), color=tone, rows=number(item.get("rows")))
         for name, item, tone in zip(names, shown, tones, strict=False)
@@ -400,10 +396,8 @@ def slices(result: Result) -> Figure | None:
     having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
     if not having:
         return None
-    every, whole = (
-        sorted(having, key=lambda item: float(item["headline"]["value"])),
-        best(result.get("headline")),
-    )
+    every = sorted(having, key=lambda item: float(item["headline"]["value"]))
+    whole = best(result.get("headline"))
     some, worst, of = every[:_MOST], every[0]["headline"]["value"], whole.get("value")
     gap = difference(worst, of, "all rows together")
     about = "" if result.get("command") == "evaluate" else "about "

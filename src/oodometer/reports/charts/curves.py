@@ -394,11 +394,9 @@ def width_steps(result: Result) -> list[Json]:
 def today(result: Result) -> Json | None:
     """Number of labels and width of this audit's interval."""
     interval = best(result.get("estimate"))
-    low, high, labels = (
-        finite(interval.get("lower")),
-        finite(interval.get("upper")),
-        finite(result.get("labels")),
-    )
+    low = finite(interval.get("lower"))
+    high = finite(interval.get("upper"))
+    labels = finite(result.get("labels"))
     if low is None or high is None or not labels:
         return None
     return {"labels": int(labels), "width": high - low}
@@ -622,11 +620,9 @@ def vote_subsets(result: Result) -> Figure | None:
 
 def vote_trade_off(result: Result) -> Figure | None:
     """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
-    sizes, most, judges = (
-        _sizes(result)[:-1],
-        len(_TONES),
-        inside(result, "votes", "judges"),
-    )
+    sizes = _sizes(result)[:-1]
+    most = len(_TONES)
+    judges = inside(result, "votes", "judges")
     picked = (
         sizes
         if len(sizes) <= most

@@ -204,10 +204,8 @@ _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
 def thin(x: Sequence[Any]) -> list[int]:
     """Numbers of the points to draw: all the early ones, fewer of the others, always the last."""
     values = [i for i, value in enumerate(x) if finite(value) is not None]
-    early, late = (
-        [i for i in values if x[i] <= _FIRST + 1e-9],
-        [i for i in values if x[i] > _FIRST + 1e-9],
-    )
+    early = [i for i in values if x[i] <= _FIRST + 1e-9]
+    late = [i for i in values if x[i] > _FIRST + 1e-9]
     out = early[:: -(-len(early) // _MOST_EARLY) or 1]
     step = -(-len(late) // _MOST_LATE) or 1
     return out + (late[(len(late) - 1) % step :: step] if late else [])
@@ -608,10 +606,8 @@ def places(result: Result, domain: str) -> Figure | None:
     scale = {"domain": [most + 0.5, -0.5], "nice": False}
     plot = Plot(across, {"type": "quantitative", "scale": scale, "axis": None})
     _draw_places(plot, rows, titles)
-    title, sentence = (
-        _places_title(result, domain),
-        _read("places", result, "read", firm=percent(_FIRM, 0)),
-    )
+    title = _places_title(result, domain)
+    sentence = _read("places", result, "read", firm=percent(_FIRM, 0))
     name, height = f"places-{domain.replace('_', '-')}", 34 * len(shown)
     return plot.figure(name, title, sentence, height=height, spoken=False)
 

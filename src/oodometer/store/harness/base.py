@@ -149,10 +149,8 @@ class Answers:
         elif off and named:
             self.warnings.append(f"{self.task}: {differ}")
         elif off:
-            option, expected = (
-                shlex.quote(f"{self.task}={self.metric}"),
-                f"{source} to say what the log says",
-            )
+            option = shlex.quote(f"{self.task}={self.metric}")
+            expected = f"{source} to say what the log says"
             remedy = f"find out which one was changed; `--metric {option}` takes the log"
             raise InputError(expected, got=differ, remedy=remedy, file=self.file)
 
@@ -284,10 +282,8 @@ class Metric:
                 if other.name != self.name and other.is_number
             ]
             another = f", or name another: {others[0]}" if others else ""
-            got, remedy = (
-                repr(self.raw[at])[:60],
-                f"find out what the scorer meant, or score the log again{another}",
-            )
+            got = repr(self.raw[at])[:60]
+            remedy = f"find out what the scorer meant, or score the log again{another}"
             if not self.known and isinstance(self.raw[at], (list, dict)):
                 remedy = f"the harness works {self.name} out over all rows at once, and no row has one{another}"
             raise InputError(

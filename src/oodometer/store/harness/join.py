@@ -402,10 +402,8 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
         and options.several
         and all(answers.filter != options.filter for answers in read)
     ):
-        got, remedy = (
-            f"{options.filter!r}, which none has",
-            "name that of a task: `--metric task=metric:filter`",
-        )
+        got = f"{options.filter!r}, which none has"
+        remedy = "name that of a task: `--metric task=metric:filter`"
         raise InputError(
             "a filter of these logs", got=got, file=read[0].file, remedy=f"{remedy}; {names}"
         )

@@ -215,10 +215,8 @@ def _kind(answers: Sequence[Any], file: str, row: int) -> str:
         raise InputError(
             expected, got=got, file=file, row=row, column="filtered_resps", remedy=remedy
         )
-    expected, remedy = (
-        "one answer that was written, or a log-likelihood for each option",
-        "read the other tasks alone",
-    )
+    expected = "one answer that was written, or a log-likelihood for each option"
+    remedy = "read the other tasks alone"
     raise NoMetric(expected, got=repr(answers)[:60], file=file, row=row, remedy=remedy)
 
 

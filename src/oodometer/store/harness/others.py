@@ -590,10 +590,8 @@ def read_chat(file: str, options: LogOptions) -> Answers:
         talk = entry.get("messages")
         if not isinstance(talk, list) or not all("role" in mapping(message) for message in talk):
             raise _refused("a list of messages with role and content", talk, file, row, "messages")
-        name, turns = (
-            str(entry.get("id", row - 1)),
-            [i for i, message in enumerate(talk) if replies([message])],
-        )
+        name = str(entry.get("id", row - 1))
+        turns = [i for i, message in enumerate(talk) if replies([message])]
         for number, i in enumerate(turns, 1):
             before = "\n\n".join(
                 f"{message['role']}: {message.get('content')}" for message in talk[:i]

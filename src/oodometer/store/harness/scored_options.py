@@ -226,10 +226,8 @@ class ScoredOptions:
                 # the blank before an option is not counted, where the harness put it there
                 both = sizes.values - np.repeat(self.blanks, plain.lengths), sizes.values
                 return [Ragged(plain.values / own, plain.offsets) for own in both if own.all()]
-        row, remedy = (
-            self.rows[int(np.argmax(lacks))],
-            "take the plain log-likelihoods: --metric acc",
-        )
+        row = self.rows[int(np.argmax(lacks))]
+        remedy = "take the plain log-likelihoods: --metric acc"
         raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
 
 
