@@ -318,8 +318,13 @@ class Believed:
         """Return a plain mapping, ready for JSON."""
         made = {} if self.interval is None else self.interval.to_dict()
         fell = None if self.fell is None else self.fell.to_dict()
-        rest = {"assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
-        return {**made, **rest, "fell": fell} | ({"by_history": True} if self.by_history else {})
+        return {
+            **made,
+            "assumes": self.assumes,
+            "effective_labels": self.effective_labels,
+            "why": self.why,
+            "fell": fell,
+        } | ({"by_history": True} if self.by_history else {})
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:

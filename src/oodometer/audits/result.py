@@ -199,12 +199,10 @@ class Audit(Shown):
             "command": "audit",
             "version": __version__,
             **named("argv level seed reference"),
-        }
-        out |= {
             "target": {**plain(self.target), "rows": self.rows},
             **named("labels correct weighted"),
+            "estimate": None if chosen is None else chosen.interval.to_dict(),
         }
-        out |= {"estimate": None if chosen is None else chosen.interval.to_dict()}
         out |= {name: getattr(chosen, name, None) for name in ("method", "assumes")}
         out |= {"label_only": None if alone is None else alone.interval.to_dict()}
         out |= named("effective_labels believed headline fell alarms needed_labels decisions")
@@ -412,7 +410,13 @@ def _intervals_table(audit: Audit) -> Table:
             "method": "natural shifts and labels",
             "assumes": believed.assumes,
         }
-        worth = {"labels": audit.labels, "effective_labels": believed.effective_labels}
-        rows.append({**about, **ends(believed.interval), **worth})
+        rows.append(
+            {
+                **about,
+                **ends(believed.interval),
+                "labels": audit.labels,
+                "effective_labels": believed.effective_labels,
+            }
+        )
     rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))
     return Table(("number", "method", *INTERVAL, "labels", "effective_labels", "assumes"), rows)

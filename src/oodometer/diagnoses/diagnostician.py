@@ -423,8 +423,13 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     trusted = moved and not apart and by_features
     supports, refutes = (asking_for("P(y | x)") if holds else () for holds in (trusted, apart))
     strength: Strength = "strong" if moved else "none"
-    details: Json = {"effective_rows": comparison.effective_rows, "reference_rows": rows}
-    details |= {"covered": comparison.covered, "by": seen, "learner": comparison.learner}
+    details: Json = {
+        "effective_rows": comparison.effective_rows,
+        "reference_rows": rows,
+        "covered": comparison.covered,
+        "by": seen,
+        "learner": comparison.learner,
+    }
     return Finding(
         "overlap",
         says,

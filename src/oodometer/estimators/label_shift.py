@@ -384,12 +384,12 @@ class PriorEstimator(LabelCountEstimator):
     def _prior(self, state: Sums) -> tuple[PriorFit, Json]:
         """The fitted prior, and details of it."""
         fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
-        details = {
+        return fit, {
             "prior": fit.prior,
             "prior_by": self._choice,
             "reference_prior": self._label_counts.prior,
+            **fit.details,
         }
-        return fit, {**details, **fit.details}
 
 
 def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:

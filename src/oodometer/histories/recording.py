@@ -214,8 +214,8 @@ def _parts(estimation: Estimation) -> Iterator[Json]:
                     "rows": part.rows,
                     "metric": metric,
                     **_headline(headline),
+                    "interval_kind": headline.interval.kind,
                 }
-                row |= {"interval_kind": headline.interval.kind}
                 names = {"truth": "value", "truth_lower": "lower", "truth_upper": "upper"}
                 row |= {
                     ours: None if true is None else _number(getattr(true, end))
@@ -267,8 +267,6 @@ def _verdicts(estimation: Estimation, since: Mapping[Verdict, str], at: str) -> 
                     "kind": alarms.kind,
                     "part": part_key(part_about),
                     "name": visible(str(part_about["name"])),
-                }
-                row |= {
                     "metric": rule.metric,
                     "rule": rule.kind,
                     "amount": rule.amount,
@@ -285,8 +283,6 @@ def _verdict(failing: Failing, verdict: str) -> dict[str, Cell]:
         "kind": kind,
         "part": part_key(part),
         "name": visible(str(part["name"])),
-    }
-    row |= {
         "metric": rule.metric,
         "rule": rule.kind,
         "amount": rule.amount,

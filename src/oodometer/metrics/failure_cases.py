@@ -140,10 +140,18 @@ def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[J
             if is_seen
             else f"accuracy does not rise {where} by more than chance explains"
         )
-        row = {"name": name, "case": 6 if name == "strong" else case, "seen": is_seen}
-        row |= {"share": float((again[name] > bound).mean()), "rise": value, "beyond": bound}
-        row |= {"from_coverage": float(x[bottom]), "to_coverage": float(x[top])}
-        row |= {"from_accuracy": float(part[bottom]), "to_accuracy": float(part[top])}
+        row = {
+            "name": name,
+            "case": 6 if name == "strong" else case,
+            "seen": is_seen,
+            "share": float((again[name] > bound).mean()),
+            "rise": value,
+            "beyond": bound,
+            "from_coverage": float(x[bottom]),
+            "to_coverage": float(x[top]),
+            "from_accuracy": float(part[bottom]),
+            "to_accuracy": float(part[top]),
+        }
         out.append(row | {"sentence": say})
     return out
 
@@ -155,8 +163,14 @@ def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> Json:
     say = "accuracy does not rise more often than chance explains"
     if is_seen:
         say = f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
-    row: Json = {"name": "often", "case": 5, "seen": is_seen}
-    row |= {"share": float((again["often"] > bound).mean()), "rises": value, "beyond": bound}
+    row: Json = {
+        "name": "often",
+        "case": 5,
+        "seen": is_seen,
+        "share": float((again["often"] > bound).mean()),
+        "rises": value,
+        "beyond": bound,
+    }
     return row | {"at_coverages": COVERAGES[steps + 1].tolist(), "sentence": say}
 
 

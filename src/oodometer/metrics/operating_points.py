@@ -181,8 +181,9 @@ def _points(
             "level": level,
             "kind": "exact",
             "tests": len(at),
+            "set_aside": set_aside,
+            "observed": seen,
         }
-        point |= {"set_aside": set_aside, "observed": seen}
         if not len(passed):
             point |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
             if n < (least := fewest_rows(accuracy, 1 - level)):

@@ -404,12 +404,12 @@ class RiskAtCoverage(RankMetric[Measure]):
         rows: list[Json] = []
         for i, coverage in enumerate(wanted.tolist()):
             risk = float(risks[i])
-            ends = {"lower": min(1 - float(high[i]), risk), "upper": max(1 - float(low[i]), risk)}
             rows.append(
                 {
                     "coverage": coverage,
                     "value": risk,
-                    **ends,
+                    "lower": min(1 - float(high[i]), risk),
+                    "upper": max(1 - float(low[i]), risk),
                     "threshold": float(points.confidence[0, i]),
                 }
             )

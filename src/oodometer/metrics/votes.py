@@ -159,10 +159,13 @@ def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[Jso
     every, all_right, all_wrong = (
         np.full(len(accepted), n) for n in (of_verdict.sum(), of_verdict[1], of_verdict[0])
     )
-    pairs = {"accepted": (wrong + right, every)}
-    pairs |= {"correct_recall": (right, all_right), "correct_precision": (right, wrong + right)}
-    pairs |= {"incorrect_recall": (rejected[:, 0], all_wrong)}
-    pairs |= {"incorrect_precision": (rejected[:, 0], rejected.sum(axis=1))}
+    pairs = {
+        "accepted": (wrong + right, every),
+        "correct_recall": (right, all_right),
+        "correct_precision": (right, wrong + right),
+        "incorrect_recall": (rejected[:, 0], all_wrong),
+        "incorrect_precision": (rejected[:, 0], rejected.sum(axis=1)),
+    }
     columns: dict[str, Sequence[Interval | None]] = {}
     for name, (hits, trials) in pairs.items():
         lower, upper = clopper_pearson_many(hits, trials, level)

@@ -475,13 +475,15 @@ class _Share:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
             numbers = [keys for keys, _ in parts if keys is not None]
             parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
-        counts = {
+        return {
+            "kept": parts,
             "rows": rows,
             "correct": correct,
             "unlabelled": unlabelled,
             "verdicts": added(verdicts),
+            "limit": limit,
+            "bound": bound,
         }
-        return {"kept": parts, **counts, "limit": limit, "bound": bound}
 
     def merge(self, a: Json, b: Json) -> Json:
         """Two states as one."""

@@ -166,8 +166,11 @@ class TimeChunks:
         """
         begin, end = self.begins(number), self.begins(number + 1)
         unit = "D" if self._days and not self.zone else "s"
-        place: Json = {"name": self.name(number), "start": self._shown(begin, unit)}
-        place |= {"end": self._shown(end, unit)}
+        place: Json = {
+            "name": self.name(number),
+            "start": self._shown(begin, unit),
+            "end": self._shown(end, unit),
+        }
         place |= {"timezone": self.zone} if self.zone else {}
         if (
             latest is not None

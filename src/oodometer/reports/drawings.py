@@ -59,9 +59,13 @@ def lines(
     each point.
     """
     color = {"field": by, "type": "nominal", "sort": None, "scale": {"scheme": "tableau10"}}
-    encoding: Json = {"x": x, "y": y, "color": color if few else {**color, "title": None}}
-    encoding |= {"order": {"field": "order", "type": "quantitative", **(order or {})}}
-    encoding |= {"tooltip": _tooltip(by, *more, x["field"], y["field"])}
+    encoding: Json = {
+        "x": x,
+        "y": y,
+        "color": color if few else {**color, "title": None},
+        "order": {"field": "order", "type": "quantitative", **(order or {})},
+        "tooltip": _tooltip(by, *more, x["field"], y["field"]),
+    }
     point = {"filled": True, "size": 50 if few else 14}
     return {"mark": {"type": "line", "point": point, "strokeWidth": 1.6}, "encoding": encoding}
 
@@ -194,8 +198,10 @@ class Drawing:
             {**({"title": panel.title} if panel.title else {}), **size, **panel.spec}
             for panel in self.panels
         ]
-        out: Json = {"$schema": SCHEMA}
-        out |= {"title": {"text": self.title, "subtitle": self.caption, "anchor": "start"}}
+        out: Json = {
+            "$schema": SCHEMA,
+            "title": {"text": self.title, "subtitle": self.caption, "anchor": "start"},
+        }
         return out | {
             "description": f"{self.title}. {self.caption}",
             "columns": self.columns,
@@ -207,12 +213,21 @@ class Drawing:
         title = f"{panel.title}: {self.title}" if panel.title else self.title
         # On a phone a legend of three columns would be cut off.
         columns = {"expr": "containerSize()[0] < 420 ? 2 : 3"}
-        legend = {"orient": "bottom", "labelColor": MUTED, "titleColor": MUTED, "columns": columns}
-        frame: Json = {"$schema": SCHEMA, "width": "container", "height": self.height}
-        frame |= {
-            "config": {**CONFIG, "legend": {**legend, "labelLimit": 150}, "mark": {"aria": False}}
-        }
-        frame |= {
+        frame: Json = {
+            "$schema": SCHEMA,
+            "width": "container",
+            "height": self.height,
+            "config": {
+                **CONFIG,
+                "legend": {
+                    "orient": "bottom",
+                    "labelColor": MUTED,
+                    "titleColor": MUTED,
+                    "columns": columns,
+                    "labelLimit": 150,
+                },
+                "mark": {"aria": False},
+            },
             "autosize": {"type": "fit-x", "contains": "padding"},
             "description": f"{title}. {self.caption}",
         }

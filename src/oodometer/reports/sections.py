@@ -551,8 +551,12 @@ def badges(result: Result) -> list[dict[str, str]]:
 def cards(result: Result) -> list[Json]:
     """The best model by each of four metrics: its value, and how often it is the best in replicates."""
     risk = finite(inside(result, "settings", "risk"))
-    titles = {"accuracy": "Most accurate on all rows", "mean_score": "Highest mean score"}
-    titles |= {"auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
+    titles = {
+        "accuracy": "Most accurate on all rows",
+        "mean_score": "Highest mean score",
+        "auc_coverage": "Best by AUC",
+        "disca": "Best by DiSCA",
+    }
     titles["coverage_at_risk"] = "Answers most" + (
         "" if risk is None else f" with {given(risk)} wrong"
     )
@@ -560,13 +564,14 @@ def cards(result: Result) -> list[Json]:
     for metric, title in titles.items():
         if rows := by_metric.get(metric):
             ties = sum(row.get("rank") == 1 for row in rows) - 1
-            about = {
-                "model": called.get(str(rows[0].get("model")), ""),
-                "row": best(rows[0]),
-                "ties": ties,
-            }
             out.append(
-                {"title": title, **about, "share": metric in ("accuracy", "coverage_at_risk")}
+                {
+                    "title": title,
+                    "model": called.get(str(rows[0].get("model")), ""),
+                    "row": best(rows[0]),
+                    "ties": ties,
+                    "share": metric in ("accuracy", "coverage_at_risk"),
+                }
             )
     return out
 
@@ -704,9 +709,9 @@ def _line(
         "target": target,
         "probability": result.get("probability"),
         "parts": parts,
-    }
-    out |= {
-        "separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)
+        "separator": None
+        if separator is None or len(parts) < 2
+        else _word("│", separator, largest),
     }
     return out | {"right": target == example.get("label")}
 
@@ -725,9 +730,12 @@ def _word(text: str, value: float, largest: float) -> Json:
 
 def rank(result: Result) -> tuple[Drawn, Json]:
     """Chances and accuracies of the models, and the words that they look at."""
-    more = {"examples": drawn_examples(result), "factors": drawn_factors(result)}
-    more |= {"examples_left": max(len(result.get("examples") or []) - MOST_EXAMPLES, 0)}
-    more |= {"attribution": result.get("attribution") or {}}
+    more = {
+        "examples": drawn_examples(result),
+        "factors": drawn_factors(result),
+        "examples_left": max(len(result.get("examples") or []) - MOST_EXAMPLES, 0),
+        "attribution": result.get("attribution") or {},
+    }
     return [by_category.best_chances(result), by_category.shots(result)], more
 
 

@@ -119,14 +119,18 @@ class Failing:
 
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        out: Json = {**plain(self.place), "rows": self.rows, "metric": self.rule.metric}
-        out |= {
+        out: Json = {
+            **plain(self.place),
+            "rows": self.rows,
+            "metric": self.rule.metric,
             "rule": self.rule.kind,
             "bound": plain(self.bound),
             "reference": plain(self.reference),
+            **self.interval.to_dict(),
+            "upper_below": self.interval.upper < self.bound,
+            "p": plain(self.chance),
+            "changed": plain(self.changed),
         }
-        out |= {**self.interval.to_dict(), "upper_below": self.interval.upper < self.bound}
-        out |= {"p": plain(self.chance), "changed": plain(self.changed)}
         return out | {"truth": plain(self.truth), "by_labels": self.by_labels}
 
     def sentence(self) -> str:
@@ -197,11 +201,10 @@ class Alarms:
             "raised": self.raised,
             "when": self.when,
             "rule_when": WHEN[self.when],
+            "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules],
+            "judged": self.judged,
+            "of": self.kind,
         }
-        out |= {
-            "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]
-        }
-        out |= {"judged": self.judged, "of": self.kind}
         out |= {} if alone else {"asked": self.asked, "new": len(self.new)}
         return out | {
             "where": fails,

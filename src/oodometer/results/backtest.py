@@ -120,14 +120,17 @@ class Backtest(Shown):
             rows = []
             for trial in self.trials:
                 for method, (value, lower, upper) in trial.estimates.items():
-                    answer = {
-                        "method": method,
-                        "value": value,
-                        "lower": lower,
-                        "upper": upper,
-                        "level": self.level,
-                    }
-                    rows.append({**vars(trial), **answer, "error": value - trial.truth})
+                    rows.append(
+                        {
+                            **vars(trial),
+                            "method": method,
+                            "value": value,
+                            "lower": lower,
+                            "upper": upper,
+                            "level": self.level,
+                            "error": value - trial.truth,
+                        }
+                    )
             return Table(columns, rows)
 
         return {
@@ -192,14 +195,11 @@ class Backtest(Shown):
             "version": __version__,
             "argv": self.argv,
             "level": self.level,
-        }
-        out |= {
             "seed": self.seed,
             "reference": plain(self.reference),
             "families": list(self.families),
-        }
-        out |= {"trials": len(self.trials), "reused": self.reused}
-        out |= {
+            "trials": len(self.trials),
+            "reused": self.reused,
             "overall": [r.to_dict() for r in self.overall()],
             "rows": [r.to_dict() for r in self.rows],
         }

@@ -193,10 +193,13 @@ class Diagnosis(Shown, Record, Named[Finding]):
         )
         findings = []
         for item in self.findings:
-            methods = {"supports": ", ".join(item.supports), "refutes": ", ".join(item.refutes)}
             findings.append(
                 {name: getattr(item, name) for name in first[1:6]}
-                | {"finding": item.name, **methods}
+                | {
+                    "finding": item.name,
+                    "supports": ", ".join(item.supports),
+                    "refutes": ", ".join(item.refutes),
+                }
             )
         then = ("column", "type", "distance", "psi", "p_value", "moved", *INTERVAL, "says")
         columns = [

@@ -756,12 +756,14 @@ def _headline_table(result: Estimation) -> Table:
     """One row for each metric, of the whole target, beside the reference's."""
     rows = []
     for name, item in metrics_of(result).items():
-        beside = {
-            "rows": result.target.get("rows"),
-            "reference": item.reference,
-            "assumes": item.headline.assumes,
-        }
-        rows.append({**beside, **_metric_cells(result, name, item)})
+        rows.append(
+            {
+                "rows": result.target.get("rows"),
+                "reference": item.reference,
+                "assumes": item.headline.assumes,
+                **_metric_cells(result, name, item),
+            }
+        )
     main = (
         *_several(result),
         *_ENDS,
@@ -793,6 +795,13 @@ def _assumptions_table(result: Estimation) -> Table:
     """One row for each thing that one may believe of the shift."""
     rows = []
     for name, item in result.assumptions.items():
-        why = {"method": item.method, "refuted_by": item.refuted, "why": item.why}
-        rows.append({"if": name, **ends(item.interval), **why})
+        rows.append(
+            {
+                "if": name,
+                **ends(item.interval),
+                "method": item.method,
+                "refuted_by": item.refuted,
+                "why": item.why,
+            }
+        )
     return Table(("if", *INTERVAL, "method", "refuted_by", "why"), rows)

@@ -100,15 +100,13 @@ class Evaluation(Shown, Named[Interval]):
             "version": __version__,
             "argv": self.argv,
             "name": self.name,
-        }
-        out |= {
             "rows": self.rows,
             "unlabelled": self.unlabelled,
             "level": self.level,
             "seed": self.seed,
-        }
-        out |= {"metrics": plain(self.metrics), "per_class": [], **plain(self.tables)}
-        out |= {
+            "metrics": plain(self.metrics),
+            "per_class": [],
+            **plain(self.tables),
             "skipped": [{"metric": s.method, "why": s.why} for s in self.skipped],
             "warnings": list(self.warnings),
         }

@@ -209,16 +209,12 @@ class FewShotRanking(Shown, Record):
         ]
         suggested = [{"id": name, "text": text_of(plain(text))} for name, text in self.suggested]
         rows: Json = {
-            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)
-        }
-        rows |= {
+            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models),
             "pairs": (
                 ("a", "b", "p_a_better", "differ", "only_a", "only_b"),
                 list(map(vars, self.pairs)),
-            )
-        }
-        rows |= {
-            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)
+            ),
+            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence),
         }
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *row) for name, row in rows.items()}
@@ -263,13 +259,16 @@ class FewShotRanking(Shown, Record):
                 values[match.name] = plain(
                     match.intervals.get(item.model) or match.values.get(item.model)
                 )
-            row = {
-                "model": item.model,
-                "p_best": plain(item.p_best),
-                "rank": item.rank,
-                "source": item.source,
-            }
-            rows.append({**row, "truncated": item.truncated, "evidence": values})
+            rows.append(
+                {
+                    "model": item.model,
+                    "p_best": plain(item.p_best),
+                    "rank": item.rank,
+                    "source": item.source,
+                    "truncated": item.truncated,
+                    "evidence": values,
+                }
+            )
         out = super().to_dict() | {
             "labels": self.labelled,
             "likeliest": self.likeliest.model,

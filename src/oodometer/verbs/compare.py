@@ -588,8 +588,14 @@ def pairs_of(domain: Domain, level: float) -> list[Json]:
             "level": level,
             "kind": kind,
         }
-        sure = {"p_a_better": share, "undecided": max(share, 1 - share) < SURE}
-        out.append({**about, "difference": apart_by, **sure})
+        out.append(
+            {
+                **about,
+                "difference": apart_by,
+                "p_a_better": share,
+                "undecided": max(share, 1 - share) < SURE,
+            }
+        )
     return out
 
 
@@ -656,8 +662,15 @@ def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
         gap = gaps[order[0], j]
         ends = Interval(-gap.value, -gap.upper, -gap.lower, level, "asymptotic").to_dict()
         behind = [domain.models[i] for i in order[: order.index(j)] if gaps[i, j].lower > 0]
-        row = {"model": domain.models[j], "best": domain.models[order[0]], "difference": ends}
-        out.append({**row, "p_adjusted": domain.rows.adjusted(order[0], j), "behind": behind})
+        out.append(
+            {
+                "model": domain.models[j],
+                "best": domain.models[order[0]],
+                "difference": ends,
+                "p_adjusted": domain.rows.adjusted(order[0], j),
+                "behind": behind,
+            }
+        )
     groups: list[list[str]] = []
     stop = 0  # of the last run of the order in which no two are told apart
     for start in range(len(order)):
@@ -730,13 +743,14 @@ def findings_of(domain: Domain) -> list[Json]:
 
 def _pair(domain: Domain, name: str, a: int, b: int, share: float, more: Plain) -> Json:
     area = domain.values("auc_coverage")
-    about = {
+    return {
         "name": name,
         "domain": domain.name,
         "models": [domain.models[a], domain.models[b]],
         "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])],
+        **more,
     }
-    return {**about, "auc_coverage": [float(area[a]), float(area[b])], **more}
 
 
 def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
@@ -1312,8 +1326,10 @@ def _label_free(
         "name": target.name,
         "rows": estimation.target["rows"],
         "accuracy": head.interval,
+        "trust": head.trust,
+        "why": head.why,
+        "assumes": head.assumes,
     }
-    out |= {"trust": head.trust, "why": head.why, "assumes": head.assumes}
     out["shift"] = None if estimation.diagnosis is None else estimation.diagnosis.kind
     out |= {"truth": estimation.target.get("accuracy"), "by_labels": None}
     if estimation.is_known:
@@ -1359,10 +1375,18 @@ def _pairs_on_target(
     for i, j, signs in pairs_on_target(domain.rows.scores.astype(np.int8), own, away):
         difference, chance = prior.difference(signs, options.level)
         group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
-        about = {"domain": "target", "metric": "accuracy", **names}
-        sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
-        seen = {"parted": signs.share, "group": group}
-        out.append({**about, "difference": difference.to_dict(), **sure, **seen})
+        out.append(
+            {
+                "domain": "target",
+                "metric": "accuracy",
+                **names,
+                "difference": difference.to_dict(),
+                "p_a_better": chance,
+                "undecided": max(chance, 1 - chance) < prior.sure[group],
+                "parted": signs.share,
+                "group": group,
+            }
+        )
     return out, "the ids are the same" if by_id else "the files are read row by row"
 
 
@@ -1408,9 +1432,18 @@ def _findings_on_targets(
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[model]} deserves no trust"
-        about = {"name": "target_order", "domain": "target", "models": [titles[a], titles[b]]}
-        verdict = {"contested": False, "undecided": not apart, "share": None, "sentence": say}
-        out.append({**about, "accuracy": [better.value, worse.value], **verdict})
+        out.append(
+            {
+                "name": "target_order",
+                "domain": "target",
+                "models": [titles[a], titles[b]],
+                "accuracy": [better.value, worse.value],
+                "contested": False,
+                "undecided": not apart,
+                "share": None,
+                "sentence": say,
+            }
+        )
     return out
 
 

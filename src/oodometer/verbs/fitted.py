@@ -239,8 +239,6 @@ class Fitted:
             "reference": self.name,
             "rows": reference.rows,
             "kept_rows": len(record),
-        }
-        about |= {
             "classes": None if record.classes is None else list(record.classes),
             "methods": list(plan.methods),
         }

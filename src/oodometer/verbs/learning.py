@@ -252,7 +252,12 @@ def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
     )
     full = np.flatnonzero(rows)
     ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
-    diagram = {"confidence": sums[full] / rows[full], "accuracy": hits[full] / rows[full]}
-    diagram |= {"lower": ends[:, 0], "upper": ends[:, 1], "rows": rows[full]}
+    diagram = {
+        "confidence": sums[full] / rows[full],
+        "accuracy": hits[full] / rows[full],
+        "lower": ends[:, 0],
+        "upper": ends[:, 1],
+        "rows": rows[full],
+    }
     wide = counts.reshape(HISTOGRAM_BINS, -1).sum(axis=1)
     return {"reliability": diagram, "shares": wide / wide.sum(), "score": plan.confidence.name}

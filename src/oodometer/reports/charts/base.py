@@ -145,17 +145,17 @@ def names_axis(
     limit: tuple[int, int] = (118, 230), order: Sequence[str] | None = None, **more: Any
 ) -> Spec:
     """The vertical axis of categories, in their order in the data or in the one given; ``limit`` in pixels."""
-    look = {
-        "title": None,
-        "grid": False,
-        "labelLimit": narrow(*limit),
-        "labelColor": INK,
-        "labelFontSize": 13,
-    }
     return {
         "type": "nominal",
         "sort": None if order is None else list(order),
-        "axis": {**look, **more},
+        "axis": {
+            "title": None,
+            "grid": False,
+            "labelLimit": narrow(*limit),
+            "labelColor": INK,
+            "labelFontSize": 13,
+            **more,
+        },
     }
 
 
@@ -340,17 +340,14 @@ class Plot:
             "width": "container",
             "height": height,
             "description": words or title,
-        }
-        spec |= {
             "autosize": {"type": "fit-x", "contains": "padding"},
             "datasets": dict(tables.values()),
-        }
-        spec |= {
             "layer": [
                 {**layer, "data": {"name": tables[id(layer["data"])][0]}} for layer in self.layers
-            ]
+            ],
+            "config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}},
+            **more,
         }
-        spec |= {"config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}}, **more}
         return Figure(name, title, caption, spec)
 
 
@@ -410,9 +407,10 @@ def ends(interval: Result) -> tuple[Any, Any]:
 def entry(name: str, interval: Plain, *, color: str = QUIET, **more: Any) -> Json:
     """One row of `categories`; ``more`` is shown when the pointer rests on it, its names as they are read."""
     low, high = ends(interval)
-    tip = {"": name, "value": percent(interval.get("value"))}
-    tip |= {"interval": percent_range(interval.get("lower"), interval.get("upper"))}
-    tip |= {
+    tip = {
+        "": name,
+        "value": percent(interval.get("value")),
+        "interval": percent_range(interval.get("lower"), interval.get("upper")),
         "kind": str(interval.get("kind") or ""),
         **{key: str(text) for key, text in more.items()},
     }

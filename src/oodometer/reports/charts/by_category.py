@@ -537,14 +537,11 @@ def best_chances(result: Result) -> Figure | None:
     first = max(every, key=lambda row: finite(row.get("p_best")) or 0.0, default={})
     for row in every[:_MOST_FILES]:
         if (chance := finite(row.get("p_best"))) is not None:
-            bar = {
-                "name": row["short"],
-                "value": chance,
-                "color": ACCENT if row is first else QUIET,
-            }
             rows.append(
                 {
-                    **bar,
+                    "name": row["short"],
+                    "value": chance,
+                    "color": ACCENT if row is first else QUIET,
                     "label": percent(chance, 0),
                     "tip": {"": row["short"], "P(best)": percent(chance)},
                 }

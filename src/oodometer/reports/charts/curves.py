@@ -224,8 +224,11 @@ def confidence(result: Result) -> Figure | None:
     bins = []
     for low, high, item, other in zip(edges, edges[1:], *shares_of, strict=False):
         if finite(item) is not None and finite(other) is not None:
-            tip = {"confidence": f"{percent(low, 0)} to {percent(high, 0)}"}
-            tip |= {"reference": percent(item), "target": percent(other)}
+            tip = {
+                "confidence": f"{percent(low, 0)} to {percent(high, 0)}",
+                "reference": percent(item),
+                "target": percent(other),
+            }
             bins.append({"low": low, "high": high, "reference": item, "target": other, "tip": tip})
     if not bins:
         return None
@@ -250,9 +253,17 @@ def confidence(result: Result) -> Figure | None:
         heights = [{"x": row["low"], "y": row[name]} for row in bins] + [
             {"x": last, "y": bins[-1][name]}
         ]
-        look = {"color": BAND[color], "fillOpacity": 1, "interpolate": "step-after"}
         plot.draw(
-            "area", heights, {**look, "line": {"color": color, "strokeWidth": 2}}, x="x", y="y"
+            "area",
+            heights,
+            {
+                "color": BAND[color],
+                "fillOpacity": 1,
+                "interpolate": "step-after",
+                "line": {"color": color, "strokeWidth": 2},
+            },
+            x="x",
+            y="y",
         )
     for index, (name, color) in enumerate(sides):
         text = [{"label": f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"}]
@@ -657,8 +668,8 @@ def vote_trade_off(result: Result) -> Figure | None:
             tip = {
                 "": f"{agreement(agree, judges)}, {number(many)} rows",
                 "bounds held": percent(share["value"], 0),
+                "interval": percent_range(share.get("lower"), share.get("upper"), 0),
             }
-            tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
             rows.append(
                 {"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}}
             )

@@ -216,8 +216,13 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     curve = curve or {}
     x, y = curve.get("x") or [], curve.get("y") or []
     chosen = [i for i in thin(x[: len(y)]) if finite(y[i]) is not None]
-    columns = {"x": x, "y": y, "t": curve.get("thresholds") or [None] * len(x)}
-    columns |= {"lower": curve.get("lower") or y, "upper": curve.get("upper") or y}
+    columns = {
+        "x": x,
+        "y": y,
+        "t": curve.get("thresholds") or [None] * len(x),
+        "lower": curve.get("lower") or y,
+        "upper": curve.get("upper") or y,
+    }
     out: dict[str, list[Any]] = {}
     for key, values in columns.items() if chosen else ():
         digits = 6 if key == "t" else 5  # confidences may be near 1
@@ -300,9 +305,13 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     percents = "format(datum.{} * 100, '.1f') + '\N{NO-BREAK SPACE}%'".format
     low = percents("lower").partition(" + ")[0]
     fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
-    tip = {"": "datum.label", "answered": percents("x"), "accuracy": percents("y")}
-    tip |= {"interval": f"{low} + '\N{EN DASH}' + {percents('upper')}"}
-    tip |= {"confidence down to": f"isValid(datum.t) ? ({fine}) : '\N{EN DASH}'"}
+    tip = {
+        "": "datum.label",
+        "answered": percents("x"),
+        "accuracy": percents("y"),
+        "interval": f"{low} + '\N{EN DASH}' + {percents('upper')}",
+        "confidence down to": f"isValid(datum.t) ? ({fine}) : '\N{EN DASH}'",
+    }
     _lines(plot, rows, _tip(tip), height)
     name, title = f"curves-{domain.replace('_', '-')}", _curves_title(result, domain)
     text = f"{_curves_caption(result, domain)} {caption('curves', 'pointer')}"
@@ -396,8 +405,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         "": "datum.label",
         "accuracy to keep": "format(-datum.x, '.2f')",
         "confidence b": "format(datum.y, '.4f')",
+        "falls below it": "datum.never ? 'never' : 'yes'",
     }
-    tip |= {"falls below it": "datum.never ? 'never' : 'yes'"}
     plot, height = Plot(across, up), max(340, 17 * len(rows))
     _lines(plot, rows, _tip(tip), height, hollow="never")
     every = (
