@@ -552,7 +552,7 @@ _CACHE_JOINS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _joined_cache(caches: Sequence[Plain]) -> Json:
+def _joined_cache(caches: Sequence[Mapping[str, Any]]) -> Json:
     """What is known of all parts; what was noted of some."""
     cache = {
         key: join([cache[key] for cache in caches])

@@ -240,12 +240,10 @@ def given_target(
     """
     columns, classes = columns_of(data), classes or ()
     names = None if columns is None else _own_names(columns, classes)
-    if names is not None and hasattr(data, "set_axis"):
-        return data.set_axis(names, axis=1)  # with its index
-    if names is not None:
-        return {
-            name: as_cells(data[theirs]) for name, theirs in zip(names, columns or (), strict=True)
-        }
+    if columns is not None and names is not None:
+        if hasattr(data, "set_axis"):
+            return data.set_axis(names, axis=1)  # with its index
+        return {name: as_cells(data[own]) for name, own in zip(names, columns, strict=True)}
     if not is_bare(data) or getattr(data, "name", None) in FIELDS:
         return data
     cells, index = _vector(data), index_of({"target": data})

@@ -58,16 +58,21 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
         )
     for source, name in ((labels, theirs), (target, ours)):
         if not source.holds(name):
-            near, like = near_names(name, source.columns), looking_like_keys(source)
-            hint = f"its columns are {', '.join(source.columns[:12])}"
-            if near and near[0] not in like:
-                hint = f"did you mean {near[0]}? {hint}"
-            elif like:
-                meant = f"{name}={like[0]}" if source is labels else f"{like[0]}={name}"
-                hint += f"; where the files call it differently, --key {meant}"
-            text = f"{source.name}: there is no column {name} to join by; {hint}"
-            raise UnknownColumnError(name, text, near[0] if near else None)
+            raise _no_key(source, name, of_labels=source is labels)
     return Key(ours, theirs)
+
+
+def _no_key(source: Source, name: str, *, of_labels: bool) -> UnknownColumnError:
+    """The error for a file without the column to join by."""
+    near, like = near_names(name, source.columns), looking_like_keys(source)
+    hint = f"its columns are {', '.join(source.columns[:12])}"
+    if near and near[0] not in like:
+        hint = f"did you mean {near[0]}? {hint}"
+    elif like:
+        meant = f"{name}={like[0]}" if of_labels else f"{like[0]}={name}"
+        hint += f"; where the files call it differently, --key {meant}"
+    text = f"{source.name}: there is no column {name} to join by; {hint}"
+    return UnknownColumnError(name, text, near[0] if near else None)
 
 
 def target_key(key: str | None, target: Source) -> str | None:
@@ -518,6 +523,18 @@ def joined_truth(
     return replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), warnings
 
 
+def _as_numbers(cells: Array, column: str, file: str | None) -> Array:
+    """A column of a file of labels as numbers, NaN where it is null."""
+    if cells.dtype.kind == "O":  # some spreadsheets write a decimal comma
+        texts = (cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells)
+        cells = np.array([np.nan if cell in (None, "") else cell for cell in texts], dtype=object)
+    try:
+        return cells.astype(np.float64)
+    except (TypeError, ValueError):
+        got, remedy = "something else", "write plain numbers"
+        raise InputError("numbers", got=got, remedy=remedy, file=file, column=column) from None
+
+
 def matched_labels(
     labels: Source,
     target: Source,
@@ -529,23 +546,11 @@ def matched_labels(
     """The labels of a source, with ``columns`` of numbers, and the target row of each (of ``rows``, else counted)."""
     record = labels.read(["label", "correct"])
     check_new_classes(record, labels.path)
-    numbers: dict[str, Array] = {}
-    for name in (name for name in columns if name in record.columns):  # NaN where it is null
-        cells = record.columns[name]
-        if cells.dtype.kind == "O":  # some spreadsheets write a decimal comma
-            texts = [
-                cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells.tolist()
-            ]
-            cells = np.array(
-                [np.nan if cell is None or cell == "" else cell for cell in texts], dtype=object
-            )
-        try:
-            numbers[name] = cells.astype(np.float64)
-        except (TypeError, ValueError):
-            got, remedy = "something else", "write plain numbers"
-            raise InputError(
-                "numbers", got=got, remedy=remedy, file=labels.path, column=name
-            ) from None
+    numbers = {
+        name: _as_numbers(record.columns[name], name, labels.path)
+        for name in columns
+        if name in record.columns
+    }
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
     row = matched_rows(labels, target, rows, numbers.get("row"), key)

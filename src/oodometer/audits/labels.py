@@ -56,11 +56,7 @@ def unlike(
     n, m = predicted.sum(axis=1).astype(float)
     expected = predicted.sum(axis=0) * n / max(n + m, 1)
     rare = expected < _LEAST
-    cells = (
-        np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)])
-        if rare.any()
-        else predicted
-    )
+    cells = np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)])
     cells = cells[:, cells.sum(axis=0) > 0].astype(float)
     if n >= _LEAST_LABELS and m and cells.shape[1] > 1:
         from scipy.special import chdtrc

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..plain import Json, Plain, Strings, inside
 from ..results import Estimate, Interval, percent, plain
-from ..results.alarms import Alarms, Fall
+from ..results.alarms import Alarms, Fall, alarm_lines
 from ..results.estimation import Headline
 from ..results.values import Record, counted
 from ..results.view import (
@@ -241,7 +241,7 @@ def audit_view(result: Plain) -> View:
     free, rows = interval_of(head), inside(result, "target", "rows") or 0
     drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
     notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
-    alarms = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
+    alarms = alarm_lines(result)
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
         text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "

@@ -190,23 +190,18 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     """The parameter that typer reads."""
     text = str(field.type)
     many = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
-    kind: Any = next(
-        (kind_ for word, kind_ in (("float", float), ("int", int), ("bool", bool)) if word in text),
-        str,
-    )
-    kind = str if about.parse is not None else kind
-    plain = (
-        None
-        if field.default is MISSING or isinstance(field.default, (tuple, list))
-        else field.default
-    )
+    kind: Any = str
+    if about.parse is None:
+        kinds = {"float": float, "int": int, "bool": bool}
+        kind = next((kinds[word] for word in kinds if word in text), str)
+    plain = field.default
+    if plain is MISSING or isinstance(plain, (tuple, list)):
+        plain = None
     plain = False if kind is bool else plain
     typed: Any
     if about.positional:
         typed = typer.Argument(help=about.help, metavar=about.metavar or name.upper())
-        plain = inspect.Parameter.empty
-        if field.default is not MISSING:
-            plain = None
+        plain = inspect.Parameter.empty if field.default is MISSING else None
     else:
         usual = {float: "NUMBER", int: "N", str: "NAME"}.get(kind)
         typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar or usual)

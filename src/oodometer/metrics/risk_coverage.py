@@ -338,9 +338,16 @@ class CoverageAtRisk(RankMetric[Measure]):
                 row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0}
             )
         own = next(row for row in rows if row["risk"] == self.risk)
-        ends = (own["lower"], own["upper"])
-        extras = {name: own[name] for name in ("risk", "first", "threshold")}
-        return measure(own["value"], ends, level, "empirical", **extras, by_risk=rows)
+        return measure(
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            "empirical",
+            risk=own["risk"],
+            first=own["first"],
+            threshold=own["threshold"],
+            by_risk=rows,
+        )
 
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

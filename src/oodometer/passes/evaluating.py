@@ -501,13 +501,12 @@ def finish_evaluation(
     clusters = _clusters_of(source, plan, whole)
     _check_labels_are_classes(source, whole)
     plan, notes = _on_seen_scale(source, plan, whole)
-    spread = None
+    of_clusters = of_slice = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
         spread = GroupedClusters(clusters, groups, plan, whole["rows"])
-    made, unable = _finished(
-        plan, plan.metrics, whole, None if spread is None else spread.of_clusters
-    )
+        of_clusters, of_slice = spread.of_clusters, spread.of_slice
+    made, unable = _finished(plan, plan.metrics, whole, of_clusters)
     skipped = [*skipped, *unable]
     if not made:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
@@ -538,7 +537,7 @@ def finish_evaluation(
         metrics=numbers,
         curves=curves,
         tables=tables,
-        slices=_finished_slices(plan, state, None if spread is None else spread.of_slice),
+        slices=_finished_slices(plan, state, of_slice),
         unlabelled=whole["read"] - whole["rows"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),

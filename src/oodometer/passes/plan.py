@@ -52,25 +52,24 @@ SPARED = frozenset(
 
 def needed_fields(plan: EstimationPlan, beginning: Predictions) -> Strings | None:
     """Names of the fields that a plan reads of a target that begins so; None for all, where a plugin may read any."""
-    methods = [
-        *plan.methods.values(),
-        *(() if plan.metrics is None else plan.metrics.methods.values()),
-    ]
+    methods = [*plan.methods.values()]
+    methods += [] if plan.metrics is None else plan.metrics.methods.values()
     if any(map(is_foreign, methods)):
         return None
-    named = {name for method in methods for need in _needs(method) for name in need.split("|")}
-    named |= {name for method in methods for name in method.traits.also_reads}
-    named |= set() if plan.diagnostician is None else set(plan.diagnostician.also_reads)
+    named = set[str]()
+    for method in methods:
+        named |= {name for need in _needs(method) for name in need.split("|")}
+        named |= {*method.traits.also_reads}
+    if plan.diagnostician is not None:
+        named |= {*plan.diagnostician.also_reads}
     if beginning.prediction is None and beginning.probabilities is None:
         named.add("members")
     if plan.every is not None and plan.every.timed:
         named.add("time")
-    named |= {plan.by} if plan.by is not None else set()
-    return tuple(
-        name
-        for name, field in FIELDS.items()
-        if not field.on_request and name not in SPARED - named
-    )
+    if plan.by is not None:
+        named.add(plan.by)
+    spared = SPARED - named
+    return tuple(n for n, field in FIELDS.items() if not field.on_request and n not in spared)
 
 
 def _needs(method: Any) -> Iterator[str]:

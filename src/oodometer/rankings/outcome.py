@@ -85,11 +85,9 @@ def evidence_of(
     plain = posterior(*rows, clusters=clusters, **how)
     if all_rows == few and chosen is None:
         return plain, [], ""
-    classes = (
-        answers.shape[2]
-        if answers.ndim == 3
-        else int(max(predicted.max(), truth.max(initial=0))) + 1
-    )
+    classes = int(max(predicted.max(), truth.max(initial=0))) + 1
+    if answers.ndim == 3:
+        classes = answers.shape[2]
     random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
     witnesses, why = Witnesses(), ""
     if (few and not len(random)) or all_rows == few:

@@ -249,41 +249,40 @@ class Alarms:
 
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""
-        lines = []
-        for item in sorted(
-            self.where, key=lambda item: self.asked == "new" and item.known_since is not None
-        ):
-            known = item.known_since is not None
-            since = f", known since {item.known_since[:10]}" if item.known_since is not None else ""
-            lines.append(
-                f"{'known alarm' if known and self.asked == 'new' else 'ALARM'} {item.sentence()}{since}"
-            )
-        unsaid = (
-            [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"]
-            if self.unjudged
-            else []
-        )
-        return [*lines, *unsaid, self.summary()]
+        first, later = list[str](), list[str]()
+        for item in self.where:
+            since = "" if item.known_since is None else f", known since {item.known_since[:10]}"
+            if since and self.asked == "new":
+                later.append(f"known alarm {item.sentence()}{since}")
+            else:
+                first.append(f"ALARM {item.sentence()}{since}")
+        if self.unjudged:
+            later.append(f"No estimate, so no alarm could be raised: {_few(self.unjudged)}")
+        return [*first, *later, self.summary()]
 
     def summary(self) -> str:
         """How many fail, and how many lie below by no more than chance."""
         counts = self.new if self.asked == "new" else self.where
-        failing, earlier = (
-            len({item.place["name"] for item in some})
-            for some in (counts, [item for item in self.where if item.known_since is not None])
-        )
+        known = [item for item in self.where if item.known_since is not None]
+        failing, earlier = (len({item.place["name"] for item in some}) for some in (counts, known))
         parts = counted(self.judged, self.kind)
         new = "new " if self.asked == "new" and self.where else ""
         text = f"Alarm raised by {failing} of {parts}" if counts else f"No {new}alarm in {parts}"
+        remarks = []
         if self.kind == "target":
             text = "Alarm raised" if counts else f"No {new}alarm"
-        remarks = (
-            [f"{earlier} known from earlier runs"] if earlier and self.kind != "target" else []
-        )
-        names = list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance))
-        remarks += [f"below it, but by no more than chance: {_few(names)}"] if names else []
+        elif earlier:
+            remarks.append(f"{earlier} known from earlier runs")
+        if names := list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance)):
+            remarks.append(f"below it, but by no more than chance: {_few(names)}")
         text += f": {' or '.join(rule.sentence() for rule in self.rules)}"
         return f"{text} ({'; '.join(remarks)})" if remarks else text
+
+
+def alarm_lines(result: Plain) -> Strings:
+    """The lines of the alarms in a result, from the mapping that JSON holds; none where there are no rules."""
+    alarms = result.get("alarms")
+    return tuple(Alarms.from_dict(alarms).lines()) if alarms else ()
 
 
 def _few(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..plain import Json, Plain, Strings, inside
-from .alarms import Alarms, Fall, points_or_more
+from .alarms import Alarms, Fall, alarm_lines, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .evaluation import votes_grids
 from .values import (
@@ -286,7 +286,7 @@ def estimation_view(result: Plain) -> View:
     measured, estimate = bool(truth.get("decides")), interval_of(head)
     item = interval_of(truth) if measured else estimate
     details = [*_details(result), *threshold_sentences(result)]
-    alarms, warnings = result.get("alarms"), result.get("warnings") or ()
+    warnings = result.get("warnings") or ()
     in_sentence = head.get("why") or "" if head.get("trust") == "none" else None
     return View(
         "True accuracy" if measured else "Estimated accuracy",
@@ -309,7 +309,7 @@ def estimation_view(result: Plain) -> View:
             *_method_grids(result),
             *votes_grids(result),
         ),
-        alarms=tuple(Alarms.from_dict(alarms).lines()) if alarms else (),
+        alarms=alarm_lines(result),
         warnings=tuple(warning for warning in warnings if warning != in_sentence),
         seed=result.get("seed"),
     )
@@ -557,13 +557,14 @@ def _parts_metrics_grid(
         return []
     metrics = [[inside(part, "metrics", name) or {} for name in names] for part in parts]
     has_truth = any(item.get("truth") for items in metrics for item in items)
+    width = 2 if has_truth else 1  # of a metric
     heads, rows = [title], [[_name(part)] for part in parts]
     for name in names:
-        heads += [name, "truth"] if has_truth else [name]
+        heads += [name, "truth"][:width]
     for row, items in zip(rows, metrics, strict=True):
         for item in items:
-            row.append(number(item.get("value")))
-            row += [number(inside(item, "truth", "value"))] if has_truth else []
+            cells = [number(item.get("value")), number(inside(item, "truth", "value"))]
+            row += cells[:width]
     return [Grid(f"metrics of {title}s", heads, rows, noun=title, few=few)]
 
 

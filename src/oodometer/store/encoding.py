@@ -201,10 +201,9 @@ class ColumnEncoding:
                 raise self._fault(repr(name[:60]), first_true(codes == code))
             is_digit = self.values == "truth" and name in ("0", "1")
             table[code] = labels.get(TRUTHS[name == "1"] if is_digit else name, len(labels))
-        if text and self.values == "name":
-            seen = [name for name in names if name is not None]
-            if seen and _are_numbers(seen, labels):
-                raise self._fault(seen[0], first_true(codes >= 0))
+        seen = [name for name in names if name is not None]
+        if text and self.values == "name" and seen and _are_numbers(seen, labels):
+            raise self._fault(seen[0], first_true(codes >= 0))
         out: Array = table[codes]
         return out
 

@@ -162,6 +162,16 @@ def is_cluster_frame(data: Any) -> bool:
     )
 
 
+def _of_as_many_rows(nested: dict[str, Any], rows: int | None) -> dict[str, Any]:
+    """The nested arrays, all of them with an entry for each row; `InputError` where one has others."""
+    for name, cells in nested.items():
+        rows = len(cells) if rows is None else rows
+        if len(cells) != rows:
+            expected, remedy = f"{rows} entries, one a sample", "align the arrays by sample"
+            raise InputError(expected, got=f"{len(cells)}", column=name, remedy=remedy)
+    return nested
+
+
 def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Reader:
     arrays = {str(name): value for name, value in data.items() if value is not None}
     classes = arrays.pop("classes", None)
@@ -186,14 +196,7 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
         rows = len(array) if rows is None and array.ndim == 1 else rows
         if array.ndim == 1 and len(array) == rows:
             columns[name] = _further_column(array, name)
-    for name, cells in nested.items():
-        rows = len(cells) if rows is None else rows
-        if len(cells) != rows:
-            remedy = "align the arrays by sample"
-            raise InputError(
-                f"{rows} entries, one a sample", got=f"{len(cells)}", column=name, remedy=remedy
-            )
-        columns[name] = cells
+    columns |= _of_as_many_rows(nested, rows)
     if not columns:
         raise layout.nothing_known()
     table = pa.table(columns)
@@ -257,13 +260,9 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     """
     out = dict(mapping or {})
     if not {"probabilities", "logits"} & {*arrays, *out.values()}:
-        wide = [
-            c
-            for c, value in arrays.items()
-            if c not in out and usual_field(str(c)) == "probabilities"
-        ]
-        wide = [c for c in wide if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
-        out |= {wide[0]: "probabilities"} if len(wide) == 1 else {}
+        free = [c for c in arrays if c not in out and usual_field(str(c)) == "probabilities"]
+        wide = [c for c in free if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
+        out |= dict.fromkeys(wide, "probabilities") if len(wide) == 1 else {}
     for name, value in arrays.items():
         field = out.get(name, name)
         prefix = FIELDS[field].prefix if field in FIELDS and FIELDS[field].of_classes else None

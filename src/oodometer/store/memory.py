@@ -537,7 +537,7 @@ def _sizes(record: Predictions) -> dict[str, int]:
     return {axis: getattr(record, name).shape[FIELDS[name].axes.index(axis)] for axis, name in own}
 
 
-def _coded(record: Predictions) -> Json:
+def _coded(record: Predictions) -> dict[str, Any]:
     """Fields of the record that hold classes."""
     return {name: getattr(record, name) for name in record.fields if FIELDS[name].cell == "class"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -179,18 +179,9 @@ class Fitted:
             )
             skipped = [skip for skip in skipped if skip.method in wanted]
             names = quick_methods(wanted)
-            if (
-                trials is not None
-            ):  # as if only these methods had been tried; of too few there is nothing to weigh
-                cut = (
-                    {name: e for name, e in trial.estimates.items() if name in names}
-                    for trial in trials.trials
-                )
-                tried = tuple(
-                    replace(trial, estimates=some)
-                    for trial, some in zip(trials.trials, cut, strict=True)
-                )
-                trials = replace(trials, trials=tried) if len(names) >= LEAST_CANDIDATES else None
+            # as if only these methods had been tried; of too few there is nothing to weigh
+            if trials is not None:
+                trials = _of_methods(trials, names) if len(names) >= LEAST_CANDIDATES else None
             if plan.metrics is not None:
                 plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
                 if plan.metrics is None:
@@ -361,6 +352,15 @@ def _check_past_and_plan(past: Sequence[Any], plan: EstimationPlan) -> None:
     for name, method in plan.methods.items():
         if not isinstance(method, Estimator):
             raise Damaged(f"{name} is a {type(method).__name__}")
+
+
+def _of_methods(trials: Backtest, names: Collection[str]) -> Backtest:
+    """Trials with the estimates of these methods alone."""
+    cut = [
+        replace(trial, estimates={name: e for name, e in trial.estimates.items() if name in names})
+        for trial in trials.trials
+    ]
+    return replace(trials, trials=tuple(cut))
 
 
 def _check_record(record: Any) -> None:

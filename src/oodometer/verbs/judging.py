@@ -119,20 +119,16 @@ def verdicts(
             remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
             raise fault(expected, got=repr(distinct[code].as_py())[:60], row=row, remedy=remedy)
         for number, cell in zip(numbers, distinct.to_pylist(), strict=True):
-            written.setdefault(
-                float(number or 0), str(cell).lower() if isinstance(cell, bool) else str(cell)
-            )
+            text = str(cell).lower() if isinstance(cell, bool) else str(cell)
+            written.setdefault(float(number or 0), text)
         values.append(np.array([*numbers, np.nan], dtype=float)[codes])
         first += len(codes)
     whole = np.concatenate(values)
     known = whole[np.isfinite(whole)]
     grades = None if np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
-    if (
-        grades is not None
-        and scale is not None
-        and not (scale[0] <= grades[0] and grades[1] <= scale[1])
-    ):
-        bad = int(np.flatnonzero((whole < scale[0]) | (whole > scale[1]))[0])
+    off = np.zeros(0) if scale is None else (whole < scale[0]) | (whole > scale[1])
+    if grades is not None and scale is not None and off.any():
+        bad = int(np.argmax(off))
         expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{whole[bad]:g}"
         remedy = (
             f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"

@@ -226,14 +226,11 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
     for key, values in columns.items() if chosen else ():
         digits = 6 if key == "t" else 5  # confidences may be near 1
-        out[key] = [
-            None if (item := finite(values[i])) is None else round(item, digits) for i in chosen
-        ]
-        if key in ("lower", "upper"):
-            out[key] = [
-                middle if end is None else end
-                for middle, end in zip(out["y"], out[key], strict=True)
-            ]
+        items = [finite(values[i]) for i in chosen]
+        out[key] = [None if item is None else round(item, digits) for item in items]
+    for end in ("lower", "upper") if chosen else ():
+        pairs = zip(out["y"], out[end], strict=True)
+        out[end] = [middle if item is None else item for middle, item in pairs]
     return out
 
 

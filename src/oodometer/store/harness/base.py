@@ -77,7 +77,7 @@ class Answers:
     task: str
     model: str | None = None
     ids: list[str] = field(default_factory=list)
-    columns: Json = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
     more: dict[str, list[float]] = field(default_factory=dict)
     shared: dict[str, list[str]] = field(default_factory=dict)
     metric: str = ""
