@@ -354,9 +354,12 @@ def _plain_name(name: Any) -> int | str:
     if isinstance(name, bool):
         return str(name)
     if not isinstance(name, (int, str)):
-        expected = "class names that are integers or strings"
-        remedy = "give one name for each class"
-        raise InputError(expected, got=repr(name)[:60], remedy=remedy, column="classes")
+        raise InputError(
+            "class names that are integers or strings",
+            got=repr(name)[:60],
+            remedy="give one name for each class",
+            column="classes",
+        )
     return name
 
 
@@ -531,9 +534,12 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
     texts = [v for v in seen if isinstance(v, str)]
     if 0 < len(texts) < len(seen):
         got = f"both, such as {texts[0]!r} and {next(v for v in seen if not isinstance(v, str))!r}"
-        expected = "classes of one type, all integers or all strings"
-        remedy = "make label, prediction and members one type"
-        raise InputError(expected, got=got, remedy=remedy, column="label")
+        raise InputError(
+            "classes of one type, all integers or all strings",
+            got=got,
+            remedy="make label, prediction and members one type",
+            column="label",
+        )
     return tuple(sorted(seen))
 
 

@@ -78,8 +78,13 @@ def _refuse_no_numbers(array: Array, column: str, sample: int, truths: bool) -> 
         if null or (isinstance(cell, bool) and not truths):
             remedy = "fill in the value or drop the row" if null else "give numbers, not verdicts"
             row = int(np.unravel_index(position, array.shape)[sample]) + 1
-            got = "null" if null else repr(cell)
-            raise InputError("a number", got=got, remedy=remedy, row=row, column=column)
+            raise InputError(
+                "a number",
+                got="null" if null else repr(cell),
+                remedy=remedy,
+                row=row,
+                column=column,
+            )
 
 
 def check_finite(
@@ -347,10 +352,12 @@ def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
     bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
     if bad.any():
         at, row = _first_row(ragged, bad)
-        remedy = "take the logarithm of probabilities; use natural logarithms"
-        got = f"{ragged.values[at]:.6g}"
         raise InputError(
-            "log-probabilities (at most 0)", got=got, remedy=remedy, row=row, column=column
+            "log-probabilities (at most 0)",
+            got=f"{ragged.values[at]:.6g}",
+            remedy="take the logarithm of probabilities; use natural logarithms",
+            row=row,
+            column=column,
         )
     return ragged
 
@@ -368,9 +375,12 @@ def check_candidate_scores(value: Any, column: str = "candidate_scores") -> Ragg
     if bad.any():
         at, row = _first_row(ragged, bad)
         cell = f"{column}[{at - ragged.offsets[row - 1]}]"
-        remedy = "leave the candidate out or find out why the model gave it"
         raise InputError(
-            "a finite number", got=str(values[at]), remedy=remedy, row=row, column=cell
+            "a finite number",
+            got=str(values[at]),
+            remedy="leave the candidate out or find out why the model gave it",
+            row=row,
+            column=cell,
         )
     return Ragged(values, ragged.offsets)
 
@@ -394,9 +404,11 @@ def check_time(value: Any, column: str = "time") -> Array:
     try:
         out = array.astype("datetime64[us]")
     except (TypeError, ValueError):
-        remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
         raise InputError(
-            "timestamps", got=repr(array.ravel()[0]), remedy=remedy, column=column
+            "timestamps",
+            got=repr(array.ravel()[0]),
+            remedy="write them as ISO 8601, 2026-01-31T12:00:00",
+            column=column,
         ) from None
     refuse(np.isnat(out), column, "a timestamp", "null", "drop the row", sample=0)
     return out
@@ -405,9 +417,11 @@ def check_time(value: Any, column: str = "time") -> Array:
 def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
-        remedy = "align the arrays by sample"
         raise InputError(
-            f"{rows} entries, one a sample", got=str(found), column=column, remedy=remedy
+            f"{rows} entries, one a sample",
+            got=str(found),
+            column=column,
+            remedy="align the arrays by sample",
         )
 
 
@@ -564,10 +578,11 @@ def _logits(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
 def _member_probabilities(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
-        expected = "an array with axes (model, sample, class)"
-        remedy = "stack one (sample, class) array for each model"
         raise InputError(
-            expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy
+            "an array with axes (model, sample, class)",
+            got=f"shape {array.shape}",
+            column="member_probabilities",
+            remedy="stack one (sample, class) array for each model",
         )
     parts = [
         check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)
@@ -675,8 +690,13 @@ def refuse_classes_beside_positions(
     mixed = next((name for name in names if FIELDS[name].of_classes), None)
     if mixed is not None:
         remedy = "positions among candidates are not classes: leave one of the two out"
-        expected = f"no field of classes beside `{ordered}`"
-        raise InputError(expected, got=f"`{mixed}`", file=file, column=mixed, remedy=remedy)
+        raise InputError(
+            f"no field of classes beside `{ordered}`",
+            got=f"`{mixed}`",
+            file=file,
+            column=mixed,
+            remedy=remedy,
+        )
     if classes is not None:
         remedy = "labels are positions among candidates: leave classes=[...] out"
         got = map(str, classes[:6])

@@ -475,12 +475,16 @@ def _given_fields(arrays: Plain, source: str | None) -> Json:
     """The arrays that are not None, at least one; `InputError` for names that are no fields."""
     unknown = set(arrays) - set(FIELDS)
     if unknown:
-        expected, got = f"fields among {', '.join(FIELDS)}", ", ".join(sorted(unknown))
-        raise InputError(expected, got=got, remedy="rename the arrays")
+        raise InputError(
+            f"fields among {', '.join(FIELDS)}",
+            got=", ".join(sorted(unknown)),
+            remedy="rename the arrays",
+        )
     given = {name: value for name, value in arrays.items() if value is not None}
     if not given:
-        remedy = f"give one of {', '.join(FIELDS)}"
-        raise InputError("at least one field", got="none", remedy=remedy, file=source)
+        raise InputError(
+            "at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source
+        )
     return given
 
 
@@ -494,8 +498,12 @@ def _check_axis_names(axis: str, names: Strings, arrays: Plain) -> None:
         order = FIELDS[field_name].axes
         if axis in order and (size := value.shape[order.index(axis)]) != len(names):
             expected = f"{size} names, one for each {axis}"
-            remedy = "name every entry once, in their order"
-            raise InputError(expected, got=f"{len(names)}", remedy=remedy, column=field_name)
+            raise InputError(
+                expected,
+                got=f"{len(names)}",
+                remedy="name every entry once, in their order",
+                column=field_name,
+            )
 
 
 def _refuse_other_axes(first: Predictions, part: Predictions) -> None:
@@ -631,8 +639,9 @@ def _class_names(coded: Plain, arrays: Plain, classes: ClassNames | None) -> Cla
         wrong = next((name for name, width in widths.items() if width != len(classes)), None)
         if wrong is not None:
             expected, got = f"{len(classes)} classes", f"{widths[wrong]}"
-            remedy = "name every class once, in column order"
-            raise InputError(expected, got=got, remedy=remedy, column=wrong)
+            raise InputError(
+                expected, got=got, remedy="name every class once, in column order", column=wrong
+            )
         return classes
     if len(set(widths.values())) > 1:
         got = ", ".join(f"{k}: {v}" for k, v in widths.items())

@@ -109,8 +109,11 @@ def given_pair(
         raise UsageError(f"expected probabilities beside labels, got {_shape(p)}; {remedy}")
     matrix = as_numpy(p) if cells is None else cells
     if len(matrix) != len(label):
-        expected = f"{len(label)} rows of probabilities, one for each label"
-        raise InputError(expected, got=str(len(matrix)), remedy="align the arrays by row")
+        raise InputError(
+            f"{len(label)} rows of probabilities, one for each label",
+            got=str(len(matrix)),
+            remedy="align the arrays by row",
+        )
     if cells is not None:
         return {"label": label, **_read_vector(cells, seen, positive)}
     if classes is None and matrix.ndim == 2:
@@ -254,8 +257,11 @@ def given_target(
     if not classes:
         return {"confidence": cells, **index}
     if len(classes) != 2:
-        expected = f"probabilities of shape (n, {len(classes)}), a column for each class"
-        raise InputError(expected, got=_shape(data), remedy="give model.predict_proba(X_target)")
+        raise InputError(
+            f"probabilities of shape (n, {len(classes)}), a column for each class",
+            got=_shape(data),
+            remedy="give model.predict_proba(X_target)",
+        )
     return {f"prob_{classes[1] if positive is None else positive}": cells, **index}
 
 

@@ -480,10 +480,11 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
     if source.holds("row"):
         source = open_source(data, axes=axes, extra_columns=["row"])
     if not {"label", "correct"} & set(source.fields):
-        remedy = "give the truth of each row, or rename its column with --map theirs=label"
-        expected = "a column `label` or `correct`"
         raise InputError(
-            expected, got=", ".join(source.columns[:12]), file=source.path, remedy=remedy
+            "a column `label` or `correct`",
+            got=", ".join(source.columns[:12]),
+            file=source.path,
+            remedy="give the truth of each row, or rename its column with --map theirs=label",
         )
     return source
 
@@ -491,9 +492,13 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
 def check_length(labels: int, rows: int, what: str, file: str | None, column: str) -> None:
     """`InputError` where there is not one label for each of the ``rows``, which are called ``what``."""
     if labels != rows:
-        remedy = "join them by a column with --key, or give one row each, null where unknown"
-        expected = f"as many labels as {what} ({rows}), or a column `id` or `row`"
-        raise InputError(expected, got=str(labels), remedy=remedy, file=file, column=column)
+        raise InputError(
+            f"as many labels as {what} ({rows}), or a column `id` or `row`",
+            got=str(labels),
+            remedy="join them by a column with --key, or give one row each, null where unknown",
+            file=file,
+            column=column,
+        )
 
 
 def joined_truth(
@@ -531,8 +536,9 @@ def _as_numbers(cells: Array, column: str, file: str | None) -> Array:
     try:
         return cells.astype(np.float64)
     except (TypeError, ValueError):
-        got, remedy = "something else", "write plain numbers"
-        raise InputError("numbers", got=got, remedy=remedy, file=file, column=column) from None
+        raise InputError(
+            "numbers", got="something else", remedy="write plain numbers", file=file, column=column
+        ) from None
 
 
 def matched_labels(
@@ -593,8 +599,13 @@ def mostly_new(
         ", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6])
         + " in most rows"
     )
-    remedy = "write them in the model's words, or give `correct`"
-    return InputError(expected, got=got, file=file, column="label", remedy=remedy)
+    return InputError(
+        expected,
+        got=got,
+        file=file,
+        column="label",
+        remedy="write them in the model's words, or give `correct`",
+    )
 
 
 def _fault(

@@ -197,8 +197,12 @@ def read_labels(
     )
     if not {"label", "correct"} & set(source.fields):
         remedy = "give the truth of each row that you labelled"
-        expected = "a column `label` or `correct`"
-        raise InputError(expected, got=", ".join(source.columns), file=source.path, remedy=remedy)
+        raise InputError(
+            "a column `label` or `correct`",
+            got=", ".join(source.columns),
+            file=source.path,
+            remedy=remedy,
+        )
     record, number, row, warnings = matched_labels(source, target, key, columns=_EXTRA, rows=rows)
     if row is None:
         check_length(len(record), rows, "target rows", source.path, "label")
@@ -234,10 +238,12 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
         before = np.concatenate([draws.row for draws in made]) if made else np.zeros(0)
         made.append(_new_draws(part, before, seed))
     if not seen:
-        remedy = "fill in `label` (or `correct`)"
-        expected = "at least one known label"
-        got = f"{sum(map(len, parts))} rows, all unknown"
-        raise InputError(expected, got=got, file=parts[0].name if parts else None, remedy=remedy)
+        raise InputError(
+            "at least one known label",
+            got=f"{sum(map(len, parts))} rows, all unknown",
+            file=parts[0].name if parts else None,
+            remedy="fill in `label` (or `correct`)",
+        )
     drawn = SampledRows(
         *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
     )

@@ -83,13 +83,11 @@ class CorrectedVotes(Estimator):
         """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
         votes = present(batch.votes)
         if len(votes) != self._judges:
-            got = f"those of {len(votes)}"
-            remedy = "give the same judges in both files, in the same order"
             raise InputError(
                 f"votes of the reference's {self._judges} judges",
-                got=got,
+                got=f"those of {len(votes)}",
                 column="votes",
-                remedy=remedy,
+                remedy="give the same judges in both files, in the same order",
             )
         cells = np.bincount(_cells(votes), minlength=_pattern_count(self._judges))
         majority = int(np.count_nonzero(2 * (votes > 0).sum(axis=0) > self._judges))
@@ -302,8 +300,12 @@ class VotingBounds(Estimator):
         """Sum of both, of the same judges."""
         one, other = len(a["accepted"]), len(b["accepted"])
         if one != other:
-            got, remedy = f"{one} and {other}", "give every row a vote of every judge"
-            raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
+            raise InputError(
+                "parts with the same judges",
+                got=f"{one} and {other}",
+                column="votes",
+                remedy="give every row a vote of every judge",
+            )
         return a + b
 
     def finish(self, state: Sums) -> Estimate:

@@ -242,10 +242,11 @@ class NaturalShifts:
         try:
             plain = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            remedy = "check the path, or leave it out for the packaged one"
-            expected = "a prior of natural shifts, a JSON file"
             raise InputError(
-                expected, got=str(error) or type(error).__name__, remedy=remedy, file=str(path)
+                "a prior of natural shifts, a JSON file",
+                got=str(error) or type(error).__name__,
+                remedy="check the path, or leave it out for the packaged one",
+                file=str(path),
             ) from None
         return cls.from_dict(plain, str(path))
 

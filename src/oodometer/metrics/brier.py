@@ -207,9 +207,12 @@ class BrierState:
     def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
-            got = "class probabilities and confidences, or other classes"
-            remedy = "evaluate them apart"
-            raise InputError("parts of one form", got=got, remedy=remedy, column="probabilities")
+            raise InputError(
+                "parts of one form",
+                got="class probabilities and confidences, or other classes",
+                remedy="evaluate them apart",
+                column="probabilities",
+            )
         added = (f.name for f in fields(self) if f.name != "binary")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in added})
 

@@ -218,9 +218,11 @@ def score_counts(positive: Any, score: Any) -> ScoreCounts:
     verdict, values = truth_values(positive, "positive"), np.asarray(as_cells(score))
     check_length(len(verdict), len(values), "score")
     if values.dtype.kind not in "fiu" or values.ndim != 1 or not len(values):
-        got = f"{values.dtype}, shape {values.shape}"
         raise InputError(
-            "one score a sample", got=got, remedy="give a number for each", column="score"
+            "one score a sample",
+            got=f"{values.dtype}, shape {values.shape}",
+            remedy="give a number for each",
+            column="score",
         )
     check_finite(values.astype(np.float64), "score", "sample")
     if (verdict < 0).any():

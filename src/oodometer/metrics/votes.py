@@ -107,9 +107,12 @@ class VoteCounts:
     def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
         if self.judges != other.judges:
-            got = f"{self.judges} and {other.judges}"
-            remedy = "give every row a vote of every judge"
-            raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
+            raise InputError(
+                "parts with the same judges",
+                got=f"{self.judges} and {other.judges}",
+                column="votes",
+                remedy="give every row a vote of every judge",
+            )
         return VoteCounts(self.names, self.table + other.table, self.accepted + other.accepted)
 
     @property

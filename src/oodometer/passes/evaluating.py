@@ -380,8 +380,12 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
 
 def _no_truth(source: Source) -> MissingColumnsError:
     expected = "at least one row of known truth: `correct`, `label` with `prediction` or `probabilities`, or a `score`"
-    remedy = "add the column, or estimate without labels: `oodometer estimate`"
-    return MissingColumnsError(expected, got="none", remedy=remedy, file=source.name)
+    return MissingColumnsError(
+        expected,
+        got="none",
+        remedy="add the column, or estimate without labels: `oodometer estimate`",
+        file=source.name,
+    )
 
 
 def plan_evaluation(
@@ -510,9 +514,11 @@ def finish_evaluation(
     skipped = [*skipped, *unable]
     if not made:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
-        got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError(
-            "data that at least one metric can use", got=got, file=source.name, remedy=remedy
+            "data that at least one metric can use",
+            got=f"none applies ({reasons})",
+            file=source.name,
+            remedy="ask for other metrics",
         )
     numbers, curves, tables = (
         {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}

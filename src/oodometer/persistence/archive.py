@@ -300,9 +300,11 @@ class Archive:
             return cls(str(path), Path(path).read_bytes())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            remedy = "check the path, or " + _REMEDY
             raise InputError(
-                "a file that can be read", got=reason, remedy=remedy, file=str(path)
+                "a file that can be read",
+                got=reason,
+                remedy="check the path, or " + _REMEDY,
+                file=str(path),
             ) from None
 
     def section(self, name: str) -> Any:

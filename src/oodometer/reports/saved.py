@@ -109,7 +109,9 @@ def shown_whole(file: str) -> Iterator[None]:
     except OodometerError:
         raise
     except Exception as error:  # views and pages trust what commands wrote
-        got = f"one that cannot be shown ({type(error).__name__}: {error})"
         raise InputError(
-            "a result as it was written", got=got, file=file, remedy="run the command again"
+            "a result as it was written",
+            got=f"one that cannot be shown ({type(error).__name__}: {error})",
+            file=file,
+            remedy="run the command again",
         ) from error

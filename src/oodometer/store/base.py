@@ -108,10 +108,12 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
         got = [f"no class {absent[0]!r}"] * bool(absent) + [
             f"a class more, {min(unknown or {''})!r}"
         ] * bool(unknown)
-        expected = f"the {len(wanted)} known classes ({shown(wanted, 6)})"
-        remedy = "use the same classes in the reference and the target"
         raise InputError(
-            expected, got=" and ".join(got), file=file, column="classes", remedy=remedy
+            f"the {len(wanted)} known classes ({shown(wanted, 6)})",
+            got=" and ".join(got),
+            file=file,
+            column="classes",
+            remedy="use the same classes in the reference and the target",
         )
     return tuple(where[str(name)] for name in wanted)
 
@@ -165,8 +167,7 @@ def order_along(
     named = names or own or ()
     got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
     expected = f"{field} that are named in every file or in none"
-    remedy = f"write columns {front}<name> in every file"
-    raise fault(expected, got=got, remedy=remedy)
+    raise fault(expected, got=got, remedy=f"write columns {front}<name> in every file")
 
 
 def _order_by_name(own: Strings, names: Strings, front: str, file: str | None) -> Order:
@@ -177,9 +178,12 @@ def _order_by_name(own: Strings, names: Strings, front: str, file: str | None) -
     faults = [f"no {shown(absent, 6)}"] if absent else []
     faults += [f"{shown(more, 6)} more"] if more else []
     if faults:
-        expected = f"the reference's {len(names)} columns {front}<name>"
-        remedy = "they are matched by name: use the same names in every file"
-        raise InputError(expected, got=" and ".join(faults), file=file, remedy=remedy)
+        raise InputError(
+            f"the reference's {len(names)} columns {front}<name>",
+            got=" and ".join(faults),
+            file=file,
+            remedy="they are matched by name: use the same names in every file",
+        )
     return tuple(where[name] for name in names)
 
 
@@ -325,9 +329,13 @@ def no_column(column: str, columns: Sequence[str], file: str | None) -> InputErr
     remedy = (
         f"did you mean {near[0]}? or " if near else ""
     ) + "add it, or leave it out of --features"
-    expected = "the column, which is one of the features"
-    got = f"no such column; its columns are {shown(columns)}"
-    return InputError(expected, got=got, file=file, column=column, remedy=remedy)
+    return InputError(
+        "the column, which is one of the features",
+        got=f"no such column; its columns are {shown(columns)}",
+        file=file,
+        column=column,
+        remedy=remedy,
+    )
 
 
 def no_rows(file: str | None) -> InputError:

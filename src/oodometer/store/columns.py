@@ -359,9 +359,12 @@ def _our_names(columns: Sequence[str], mapping: Mapping[str, str], file: str | N
     ours = [one_form(names[c] if c in names else _plain_name(c, renamed)) for c in columns]
     repeated = _repeated(ours) if repeated is None else repeated
     if repeated is not None:
-        got, remedy = f"{repeated} twice", "rename or drop one of them"
         raise InputError(
-            "distinct column names", got=got, remedy=remedy, file=file, column=repeated
+            "distinct column names",
+            got=f"{repeated} twice",
+            remedy="rename or drop one of them",
+            file=file,
+            column=repeated,
         )
     return ours
 

@@ -104,8 +104,12 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
         error.row = row + 1
         return error.at()
     except (csv.Error, OSError, EOFError) as error:
-        remedy = "it may be cut off or damaged: write it again"
-        return fault("CSV text", got=str(error), row=row + 1, remedy=remedy)
+        return fault(
+            "CSV text",
+            got=str(error),
+            row=row + 1,
+            remedy="it may be cut off or damaged: write it again",
+        )
     finally:
         csv.field_size_limit(before)
     return None
@@ -136,8 +140,9 @@ def _row_fault(
                 remedy = "write 70% as 0.7"
             elif "," in bare:
                 remedy = "write decimal points, not commas"
-        got = repr(cells[position][:60])
-        return InputError(expected, got=got, row=row, column=name, remedy=remedy)
+        return InputError(
+            expected, got=repr(cells[position][:60]), row=row, column=name, remedy=remedy
+        )
     return None
 
 
@@ -377,8 +382,12 @@ def _head_of(path: str) -> bytes:
             filled = data.rstrip(b"\r\n")
             blank = len(data) - len(filled) + (0 if filled else blank)
         if blank > most:
-            got = f"more than {most >> 20} MB of blank lines"
-            raise InputError("rows", got=got, remedy="check what wrote the file", file=path)
+            raise InputError(
+                "rows",
+                got=f"more than {most >> 20} MB of blank lines",
+                remedy="check what wrote the file",
+                file=path,
+            )
     return head
 
 

@@ -36,11 +36,9 @@ def check_row(length: int, file: str, line: int | None = None) -> None:
     """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
     most = most_row()
     if length > most:
-        expected = f"rows of at most {most >> 20} MB"
-        got = "a longer one" + (f" (line {line})" if line else "")
         raise InputError(
-            expected,
-            got=got,
+            f"rows of at most {most >> 20} MB",
+            got="a longer one" + (f" (line {line})" if line else ""),
             file=file,
             remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
         )
@@ -50,14 +48,12 @@ def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = N
     """What is to be unpacked as a whole takes at most 1 GB, or what OODOMETER_MAX_UNPACKED_MB says, or is no bomb."""
     most = _megabytes(UNPACKED, _UNPACKED_MB)
     if unpacked > most and unpacked > _TIMES * packed:
-        got = f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB"
-        remedy = f"check what the file is; {UNPACKED}=N allows N MB"
         raise InputError(
             f"at most {most >> 20} MB when unpacked",
-            got=got,
+            got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
             file=file,
             column=column,
-            remedy=remedy,
+            remedy=f"check what the file is; {UNPACKED}=N allows N MB",
         )
 
 
@@ -149,11 +145,9 @@ class Stamp:
         except OSError:
             now = None
         if now != self:
-            expected = "a file that stays the same while it is read"
-            got = "a file that was changed or removed meanwhile"
             raise InputError(
-                expected,
-                got=got,
+                "a file that stays the same while it is read",
+                got="a file that was changed or removed meanwhile",
                 remedy="wait until its writer has finished, then run again",
                 file=path,
             )
@@ -330,10 +324,11 @@ def explained(error: Exception, file: str | None, form: str) -> InputError:
         return InputError(
             "memory to read it", got=f"out of memory ({text[:120]})", remedy=remedy, file=file
         )
-    expected = f"a whole and readable {form} file"
-    got = text if len(text) <= 200 else text[:197] + "..."
     return InputError(
-        expected, got=got, remedy="it may be cut off or damaged: write it again", file=file
+        f"a whole and readable {form} file",
+        got=text if len(text) <= 200 else text[:197] + "...",
+        remedy="it may be cut off or damaged: write it again",
+        file=file,
     )
 
 

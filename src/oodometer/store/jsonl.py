@@ -150,8 +150,12 @@ def _first_values(path: str) -> Json:
     first: Json = {}
     for _, block in _blocks(path, _HEAD):
         if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            remedy = "write JSONL, for example with jq -c '.[]'"
-            raise InputError("one JSON object a line", got="a JSON array", file=path, remedy=remedy)
+            raise InputError(
+                "one JSON object a line",
+                got="a JSON array",
+                file=path,
+                remedy="write JSONL, for example with jq -c '.[]'",
+            )
         for row in _objects(block, path, 0):
             for name, value in row.items():
                 if first.get(name) is None:

@@ -145,9 +145,12 @@ def read_once(files: Sequence[str]) -> list[str]:
 
 
 def _two_names(path: str, other: str) -> InputError:
-    got = "another thing, though it is the same by a link"
-    remedy = "remove the link, or name those that belong by a pattern"
-    return InputError(f"what folders say of {other}", got=got, file=path, remedy=remedy)
+    return InputError(
+        f"what folders say of {other}",
+        got="another thing, though it is the same by a link",
+        file=path,
+        remedy="remove the link, or name those that belong by a pattern",
+    )
 
 
 def _below(paths: Iterable[str], base: str) -> list[str]:

@@ -76,10 +76,11 @@ class Unfolded:
         except InputError:
             raise
         except (pa.ArrowException, AttributeError, KeyError, IndexError, TypeError, ValueError):
-            remedy = "write every cell of the column in one form"
-            got = f"cells of type {cells.type}"[:120]
             raise InputError(
-                "answers as in the first rows", got=got, column=self.column, remedy=remedy
+                "answers as in the first rows",
+                got=f"cells of type {cells.type}"[:120],
+                column=self.column,
+                remedy="write every cell of the column in one form",
             ) from None
 
     def _columns(self, cells: Any) -> Json:
@@ -122,10 +123,12 @@ class Unfolded:
         if (counts != 1).any():
             where, k = map(int, np.unravel_index(first_true((counts != 1).ravel()), counts.shape))
             if counts[where, k]:
-                got = f"{self.classes[k]} {counts[where, k]} times"
-                remedy = "give every class once a row"
                 raise InputError(
-                    "each class once", got=got, row=where + 1, column=self.column, remedy=remedy
+                    "each class once",
+                    got=f"{self.classes[k]} {counts[where, k]} times",
+                    row=where + 1,
+                    column=self.column,
+                    remedy="give every class once a row",
                 )
             raise _other_classes(self, where, None, [self.classes[k]])
         out = np.empty((len(lengths), size))
@@ -153,10 +156,9 @@ def _refuse_rows(bad: Array, column: str, expected: str, cells: Any) -> None:
     if bad.any():
         row = first_true(bad)
         value = cells[row].as_py()
-        got = "null (an empty cell)" if value is None else repr(value)[:_SHOWN]
         raise InputError(
             expected,
-            got=got,
+            got="null (an empty cell)" if value is None else repr(value)[:_SHOWN],
             row=row + 1,
             column=column,
             remedy="fill in the value or drop the row",
@@ -237,10 +239,12 @@ def _of_percents(cells: Any, column: str) -> Any:
             out.append(None)
             continue
         if not _PERCENT.fullmatch(str(text)):
-            expected = "percents such as 73.1%, as in row 1"
-            remedy = "write every cell of the column in one way"
             raise InputError(
-                expected, got=repr(text)[:_SHOWN], row=row, column=column, remedy=remedy
+                "percents such as 73.1%, as in row 1",
+                got=repr(text)[:_SHOWN],
+                row=row,
+                column=column,
+                remedy="write every cell of the column in one way",
             )
         out.append(float(text.strip().rstrip("%").strip().replace(",", ".")) / 100)
     return pa.array(out, pa.float64())
@@ -635,9 +639,12 @@ def _refuse_unread(head: Plain, others: Sequence[str]) -> None:
         return
     for name, (row, value) in unread.items():
         if usual_field(name) == "probabilities":
-            remedy = "write one number for each class, as columns prob_<class>"
             raise InputError(
-                _EXPECTED, got=repr(value)[:_SHOWN], row=row, column=name, remedy=remedy
+                _EXPECTED,
+                got=repr(value)[:_SHOWN],
+                row=row,
+                column=name,
+                remedy="write one number for each class, as columns prob_<class>",
             )
 
 
@@ -666,9 +673,11 @@ def _chosen(
     answers = _likeliest([one for one in found if one not in sure], others, mapping)
     if len(answers) > 1 and not {"prediction", "correct"} & {*others}:
         named = ", ".join(one.column for one in answers)
-        remedy = f"name the one that is meant, --map {answers[0].column}=probabilities"
         raise InputError(
-            "one column of answers", got=named, column=answers[1].column, remedy=remedy
+            "one column of answers",
+            got=named,
+            column=answers[1].column,
+            remedy=f"name the one that is meant, --map {answers[0].column}=probabilities",
         )
     return [*sure, *(answers if len(answers) == 1 else ())]
 

@@ -125,9 +125,12 @@ class NpzReader(Reader):
             rows = rows or (name, length)
             if length != rows[1]:
                 expected = f"{rows[1]} samples, as in {rows[0]}"
-                remedy = "align the arrays by sample"
                 raise InputError(
-                    expected, got=f"{length}", file=self.file, column=name, remedy=remedy
+                    expected,
+                    got=f"{length}",
+                    file=self.file,
+                    column=name,
+                    remedy="align the arrays by sample",
                 )
         return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
@@ -234,11 +237,17 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
         shape, fortran, dtype = read(file)
         header = file.tell()
     if dtype.hasobject:
-        remedy = "pickle is never read, convert the array to numbers or text"
-        raise fault("an array of numbers or strings", got="Python objects (pickle)", remedy=remedy)
+        raise fault(
+            "an array of numbers or strings",
+            got="Python objects (pickle)",
+            remedy="pickle is never read, convert the array to numbers or text",
+        )
     if info.file_size - header != prod(shape) * dtype.itemsize:
-        got = f"{info.file_size - header} bytes for shape {shape}"
-        raise fault("a whole array", got=got, remedy="it may be damaged: write it again")
+        raise fault(
+            "a whole array",
+            got=f"{info.file_size - header} bytes for shape {shape}",
+            remedy="it may be damaged: write it again",
+        )
     if fortran or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
         return Member(name, shape, dtype, None)
     raw.seek(info.header_offset)

@@ -426,8 +426,7 @@ class FilePart(Part):
             if piece.rows not in (None, done - first):
                 expected = f"{piece.rows} rows, as they were counted before"
                 remedy = "check what wrote it, and report it to oodometer: the file is not read"
-                got = f"{done - first}"
-                raise InputError(expected, got=got, file=piece.file, remedy=remedy)
+                raise InputError(expected, got=f"{done - first}", file=piece.file, remedy=remedy)
         if not done:
             raise none_left(self.where, self.name) if self.where else no_rows(self.name)
 

@@ -482,10 +482,13 @@ class ReaderSource(Source):
         """The order that brings lists, whose classes the data may name, into line with the classes."""
         column, wanted = feed.columns[0], replace(self._wanted or Axes(), classes=classes)
         if width != len(classes):
-            expected = f"lists of {len(classes)} entries, one a class"
-            remedy = "use the same classes in the reference and the target"
             raise InputError(
-                expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy
+                f"lists of {len(classes)} entries, one a class",
+                got=f"{width}",
+                file=self.path,
+                row=1,
+                column=column,
+                remedy="use the same classes in the reference and the target",
             )
         if own is None or only_counts(own, classes):
             own = listed_classes(width, wanted, self.path, column)
@@ -526,12 +529,20 @@ class ReaderSource(Source):
             if not self.first.binding:
                 return wide
             expected = f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})"
-            got = ", ".join(map(str, stated[:6]))
-            raise InputError(expected, got=got, column="classes", remedy="name the classes once")
+            raise InputError(
+                expected,
+                got=", ".join(map(str, stated[:6])),
+                column="classes",
+                remedy="name the classes once",
+            )
         if width is not None and len(stated) != width:
             expected = f"{width} class names, as many as lists have entries"
-            remedy = "name every class once, in their order"
-            raise InputError(expected, got=f"{len(stated)}", column="classes", remedy=remedy)
+            raise InputError(
+                expected,
+                got=f"{len(stated)}",
+                column="classes",
+                remedy="name every class once, in their order",
+            )
         return stated
 
     def _seen_classes(self) -> ClassNames | None:
@@ -628,9 +639,12 @@ class ReaderSource(Source):
             if feed.kind == "raw" and self.encoding is not None:
                 own = self.encoding.names
             if own is not None and (len(own) != size or len(set(own)) < size):
-                expected = f"{size} distinct names, one for each {axis}"
-                remedy = "name every entry once, in their order"
-                raise InputError(expected, got=f"{len(own)}", column=f"names_{axis}", remedy=remedy)
+                raise InputError(
+                    f"{size} distinct names, one for each {axis}",
+                    got=f"{len(own)}",
+                    column=f"names_{axis}",
+                    remedy="name every entry once, in their order",
+                )
             order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
             if order is not None:
                 orders[axis] = order

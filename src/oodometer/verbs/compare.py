@@ -327,9 +327,12 @@ def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> st
             return subject
     judged = ["accuracy" in evaluation.metrics for evaluation in evaluations]
     have, lack = judged.index(True), judged.index(False)
-    expected = f"`correct` as in {sources[have].name}, or a `score` in all files"
-    remedy = "read both logs by one metric: `oodometer read LOG --metric NAME --out FILE`"
-    raise InputError(expected, got="a `score` alone", file=sources[lack].name, remedy=remedy)
+    raise InputError(
+        f"`correct` as in {sources[have].name}, or a `score` in all files",
+        got="a `score` alone",
+        file=sources[lack].name,
+        remedy="read both logs by one metric: `oodometer read LOG --metric NAME --out FILE`",
+    )
 
 
 def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None) -> Source:
@@ -443,14 +446,12 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
             if all(apart)
             else "one has a prefix; "
         )
-    remedy = f"{cause}write the ids alike, or name another column that both have with --key"
-    expected = f"ids that {sources[0].name} has, too, such as {one!r}"
     raise InputError(
-        expected,
+        f"ids that {sources[0].name} has, too, such as {one!r}",
         got=f"{two!r}, and none in common",
         file=sources[other].name,
         column=KEY,
-        remedy=remedy,
+        remedy=f"{cause}write the ids alike, or name another column that both have with --key",
     )
 
 

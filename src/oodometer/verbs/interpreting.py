@@ -857,10 +857,9 @@ class Interpreter:
                 place = plan.every.place(key[1], int(states["truth"]["rows"]), latest)
             estimates, skipped = estimates_of(plan.methods, states, lighter=True)
             if not estimates:
-                got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
                 raise InputError(
                     "rows that at least one method can use",
-                    got=got,
+                    got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
                     column=", ".join(f"{name} {value}" for name, value in place.items()),
                     remedy="cut the target into larger parts, or ask for more methods",
                 )

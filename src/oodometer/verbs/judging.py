@@ -238,9 +238,12 @@ def _labels_of(
         inside = (row >= 0) & np.isfinite(labels.values)
         at, new = row[inside], labels.values[inside]
         if (clash := np.isfinite(truth[at]) & (truth[at] != new)).any():
-            expected, got = f"one label for row {int(at[clash][0]) + 1}", "two that disagree"
             raise InputError(
-                expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one"
+                f"one label for row {int(at[clash][0]) + 1}",
+                got="two that disagree",
+                file=source.path,
+                column=labels.name,
+                remedy="drop the wrong one",
             )
         truth[at] = new
         people.append(labels)
@@ -412,13 +415,12 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
     row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
     if row is None and first.judged.rows != second.judged.rows:
         got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
-        remedy = "give both a column of ids, or name one with --key"
         raise InputError(
             "as many rows in both files",
             got=got,
             file=second.source.path,
             column=column,
-            remedy=remedy,
+            remedy="give both a column of ids, or name one with --key",
         )
     row = np.arange(first.judged.rows) if row is None else row
     there = np.flatnonzero(row >= 0)

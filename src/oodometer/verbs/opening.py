@@ -512,9 +512,11 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
         if file is None:
             raise
         got = f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})"
-        remedy = "fit it again; if that changes nothing, run with --debug and report it"
         raise InputError(
-            "a fitted file as `oodometer fit` writes it", got=got, remedy=remedy, file=file
+            "a fitted file as `oodometer fit` writes it",
+            got=got,
+            remedy="fit it again; if that changes nothing, run with --debug and report it",
+            file=file,
         ) from error
 
 

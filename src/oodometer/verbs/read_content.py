@@ -173,9 +173,12 @@ class Content:
         """The files that were written: one, or one for each task or model in a folder."""
         record, path, parts = self.record, self.about.log, self.parts
         if record is None:
-            got = ", ".join([*self.columns][:8])
-            remedy = "name it: --map THEIRS=correct, score, label or confidence"
-            raise InputError("a column that tells of an answer", got=got, file=path, remedy=remedy)
+            raise InputError(
+                "a column that tells of an answer",
+                got=", ".join([*self.columns][:8]),
+                file=path,
+                remedy="name it: --map THEIRS=correct, score, label or confidence",
+            )
         if not is_folder(out):
             if self.of_models:
                 raise UsageError(

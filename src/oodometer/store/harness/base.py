@@ -150,9 +150,12 @@ class Answers:
             self.warnings.append(f"{self.task}: {differ}")
         elif off:
             option = shlex.quote(f"{self.task}={self.metric}")
-            expected = f"{source} to say what the log says"
-            remedy = f"find out which one was changed; `--metric {option}` takes the log"
-            raise InputError(expected, got=differ, remedy=remedy, file=self.file)
+            raise InputError(
+                f"{source} to say what the log says",
+                got=differ,
+                remedy=f"find out which one was changed; `--metric {option}` takes the log",
+                file=self.file,
+            )
 
 
 class NoMetric(InputError):
@@ -377,8 +380,12 @@ def choose_metric(
     if name not in metrics:
         options = " or ".join(filter(None, (metric.option("") for metric in metrics.values())))
         remedy = f"name one of them: {options}" if options else remedy or "score the log first"
-        got = f"{name!r}; there are {described(metrics)}"
-        raise InputError("a metric of this log", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "a metric of this log",
+            got=f"{name!r}; there are {described(metrics)}",
+            file=file,
+            remedy=remedy,
+        )
     if match is not None:
         try:
             metrics[name].least = float(match["least"])
@@ -514,9 +521,12 @@ def json_rows(file: str) -> Iterator[tuple[int, Json]]:
                     raise ValueError("more than one value")
             except ValueError:
                 got = repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else "")
-                remedy = "the log may be cut off: copy it again, or remove that line"
                 raise InputError(
-                    "one JSON object a line", got=got, file=file, row=row, remedy=remedy
+                    "one JSON object a line",
+                    got=got,
+                    file=file,
+                    row=row,
+                    remedy="the log may be cut off: copy it again, or remove that line",
                 ) from None
             yield row, value if type(value) is dict else _object(value, file, row)
 
@@ -532,9 +542,12 @@ def read_json(file: str) -> Any:
 
 def _object(value: Any, file: str, row: int) -> Json:
     if not isinstance(value, dict):
-        remedy = "check what wrote the log"
         raise InputError(
-            "a JSON object", got=type(value).__name__, file=file, row=row, remedy=remedy
+            "a JSON object",
+            got=type(value).__name__,
+            file=file,
+            row=row,
+            remedy="check what wrote the log",
         )
     return value
 

@@ -40,8 +40,12 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     out = Answers(file, task, str(model) if model else None)
     logged = _logged(samples, out, options)
     if not logged:
-        got, remedy = f"none (status {header.get('status')})", "run it again with samples logged"
-        raise InputError("a log with samples", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "a log with samples",
+            got=f"none (status {header.get('status')})",
+            file=file,
+            remedy="run it again with samples logged",
+        )
     order = mapping(about.get("dataset")).get("sample_ids")
     order_in = {str(name): i for i, name in enumerate(order if isinstance(order, list) else [])}
     logged.sort(key=lambda sample: (sample.epoch, order_in.get(sample.id, len(order_in))))
@@ -407,10 +411,13 @@ def _logprobs(given: Any, file: str, row: int) -> list[Plain] | None:
     for token in tokens:
         value = token.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
-            remedy = "find out why the model gave it, or remove the sample"
-            expected = "a log-probability, at most 0"
             raise InputError(
-                expected, got=repr(value), file=file, row=row, column="logprobs", remedy=remedy
+                "a log-probability, at most 0",
+                got=repr(value),
+                file=file,
+                row=row,
+                column="logprobs",
+                remedy="find out why the model gave it, or remove the sample",
             )
     return tokens
 

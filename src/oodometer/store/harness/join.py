@@ -378,8 +378,12 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
     for answers in read:
         if answers.model is not None and answers.model != named[0].model:
             remedy = f"read each by itself: `{read_command(named[0].file)}`, `{read_command(answers.file)}`"
-            expected = f"answers of {named[0].model}, as in {named[0].file}"
-            raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
+            raise InputError(
+                f"answers of {named[0].model}, as in {named[0].file}",
+                got=str(answers.model),
+                file=answers.file,
+                remedy=remedy,
+            )
         before = seen.setdefault(answers.task, answers)
         if before is not answers:
             remedy = f"they are two runs; read each by itself: `{read_command(before.file)}`"

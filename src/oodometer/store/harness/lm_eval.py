@@ -340,9 +340,12 @@ def _metric_names(keys: Strings) -> list[str]:
 
 
 def _refuse_twice(name: str, first: int, row: int, file: str) -> None:
-    got = f"doc_id {name} as in row {first}"
     raise InputError(
-        "each document once", got=got, file=file, row=row, remedy="keep the rows of one run"
+        "each document once",
+        got=f"doc_id {name} as in row {first}",
+        file=file,
+        row=row,
+        remedy="keep the rows of one run",
     )
 
 
@@ -359,9 +362,12 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     for number, sample in json_rows(file):
         row = _Row.parsed(number, sample, file)
         if kind and row.kind != kind:
-            remedy = "a samples file holds one task"
             raise InputError(
-                f"{kind} in each row", got=row.kind, file=file, row=number, remedy=remedy
+                f"{kind} in each row",
+                got=row.kind,
+                file=file,
+                row=number,
+                remedy="a samples file holds one task",
             )
         kind = row.kind
         filter, document = sample.get("filter"), str(sample.get("doc_id", number - 1))
@@ -425,8 +431,12 @@ def _chosen_filter(
     if chosen is None:
         every = [f"{name}: {described(rows.metrics_by(()))}" for name, rows in by_filter.items()]
         remedy = " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter)
-        got = f"{named!r}; there are {'; '.join(every)}"
-        raise InputError("a filter of this log", got=got, file=file, remedy=f"name one, {remedy}")
+        raise InputError(
+            "a filter of this log",
+            got=f"{named!r}; there are {'; '.join(every)}",
+            file=file,
+            remedy=f"name one, {remedy}",
+        )
     return chosen
 
 

@@ -148,8 +148,13 @@ def _refuse_twice(rows: Sequence[_Row], file: str) -> None:
     seen: dict[tuple[str, int], int] = {}
     for row in rows:
         if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
-            got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
-            raise InputError("each question once", got=got, file=file, row=row.row, remedy=remedy)
+            raise InputError(
+                "each question once",
+                got=f"{row.id} as in row {first}",
+                file=file,
+                row=row.row,
+                remedy="keep the rows of one run",
+            )
 
 
 def _take_options(out: Answers, scored: Sequence[_Row]) -> None:
@@ -466,8 +471,12 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
             )
         )
     if len(names) > 1:
-        got, remedy = ", ".join(sorted(names)[:3]), "write a file for each model"
-        raise InputError("answers of one model", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "answers of one model",
+            got=", ".join(sorted(names)[:3]),
+            file=file,
+            remedy="write a file for each model",
+        )
     out.model = next(iter(names - {"None"}), None)
     if "correct" in graded(out, rows, options).columns:  # a win rate, also without a draw
         out.columns["score"] = [float(value) for value in out.columns.pop("correct")]
@@ -599,8 +608,12 @@ def read_chat(file: str, options: LogOptions) -> Answers:
             reply = name if len(turns) == 1 else f"{name}/{number}"
             rows.append(_Row(row, reply, {}, replies([talk[i]])[0], before, 1, {"chat": name}))
     if not rows:
-        remedy = "a model has to answer first: oodometer predict MODEL DATA --out FILE"
-        raise InputError("a reply of the assistant", got="none", file=file, remedy=remedy)
+        raise InputError(
+            "a reply of the assistant",
+            got="none",
+            file=file,
+            remedy="a model has to answer first: oodometer predict MODEL DATA --out FILE",
+        )
     return graded(out, rows, options)
 
 

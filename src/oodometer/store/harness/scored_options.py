@@ -227,8 +227,13 @@ class ScoredOptions:
                 both = sizes.values - np.repeat(self.blanks, plain.lengths), sizes.values
                 return [Ragged(plain.values / own, plain.offsets) for own in both if own.all()]
         row = self.rows[int(np.argmax(lacks))]
-        remedy = "take the plain log-likelihoods: --metric acc"
-        raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
+        raise InputError(
+            what,
+            got="none in `arguments`",
+            file=file,
+            row=row,
+            remedy="take the plain log-likelihoods: --metric acc",
+        )
 
 
 def take_options(out: Answers, options: ScoredOptions, metric: Metric | None) -> None:
