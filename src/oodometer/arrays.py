@@ -215,11 +215,11 @@ def _unmasked(array: Any) -> Array:
 def _of_tensor(value: Any) -> Array:
     """The numbers of a torch tensor; types that numpy lacks, such as bfloat16, as float32, which holds them all."""
     if getattr(value, "is_meta", False):
-        got, remedy = (
-            "one on the device meta, which holds none",
-            "give the tensor that was computed",
+        raise InputError(
+            "a tensor that holds numbers",
+            got="one on the device meta, which holds none",
+            remedy="give the tensor that was computed",
         )
-        raise InputError("a tensor that holds numbers", got=got, remedy=remedy)
     if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(
         value, "is_quantized", False
     ):

@@ -300,10 +300,8 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
 
 def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[Any], bool]:
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
-    numbered, counted = (
-        all(isinstance(c, int) for c in classes),
-        classes == tuple(range(len(classes))),
-    )
+    numbered = all(isinstance(c, int) for c in classes)
+    counted = classes == tuple(range(len(classes)))
     numbers = [int(cell) for cell in distinct if str(cell).lstrip("-").isdigit()] if counted else []
     from_one = min(numbers, default=0) >= 1
 
@@ -325,10 +323,8 @@ def named_classes(value: Any) -> ClassNames:
         or isinstance(value, (str, bytes))
         or not (isinstance(value, Iterable) or np.ndim(value))
     ):
-        expected, remedy = (
-            "class names in the order of the probabilities",
-            "give a list, which has an order: ",
-        )
+        expected = "class names in the order of the probabilities"
+        remedy = "give a list, which has an order: "
         raise InputError(
             expected,
             got=f"a {type(value).__name__}",
@@ -358,9 +354,12 @@ def _plain_name(name: Any) -> int | str:
     if isinstance(name, bool):
         return str(name)
     if not isinstance(name, (int, str)):
-        expected = "class names that are integers or strings"
-        remedy = "give one name for each class"
-        raise InputError(expected, got=repr(name)[:60], remedy=remedy, column="classes")
+        raise InputError(
+            "class names that are integers or strings",
+            got=repr(name)[:60],
+            remedy="give one name for each class",
+            column="classes",
+        )
     return name
 
 
@@ -538,11 +537,12 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
     texts = [v for v in seen if isinstance(v, str)]
     if 0 < len(texts) < len(seen):
         got = f"both, such as {texts[0]!r} and {next(v for v in seen if not isinstance(v, str))!r}"
-        expected, remedy = (
+        raise InputError(
             "classes of one type, all integers or all strings",
-            "make label, prediction and members one type",
+            got=got,
+            remedy="make label, prediction and members one type",
+            column="label",
         )
-        raise InputError(expected, got=got, remedy=remedy, column="label")
     return tuple(sorted(seen))
 
 

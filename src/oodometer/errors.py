@@ -261,9 +261,8 @@ def install_line(extra: str) -> str:
         installed = distribution("oodometer")
     except PackageNotFoundError:  # run from the sources, never installed
         root = Path(__file__).resolve().parents[2]
-        return (
-            f"pip install '{root}[{extra}]'" if (root / "pyproject.toml").is_file() else from_index
-        )
+        is_ours = (root / "pyproject.toml").is_file()
+        return f"pip install '{root}[{extra}]'" if is_ours else from_index
     try:
         origin = json.loads(installed.read_text("direct_url.json") or "{}")
         if not origin:
@@ -279,8 +278,9 @@ def install_line(extra: str) -> str:
     except (ValueError, KeyError, TypeError, AttributeError):  # written by another hand than pip's
         return from_index
     # the libraries by name; a requirement of ours is `vl-convert-python>=1.8; extra == "report"`
-    needs = [require.replace("'", '"').partition(";") for require in installed.requires or []]
-    of_extra = [
-        name.strip() for name, _, marker in needs if marker.strip() == f'extra == "{extra}"'
-    ]
-    return "pip install " + " ".join(f"'{name}'" for name in of_extra) if of_extra else from_index
+    of_extra = []
+    for require in installed.requires or []:
+        name, _, marker = require.replace("'", '"').partition(";")
+        if marker.strip() == f'extra == "{extra}"':
+            of_extra.append(f"'{name.strip()}'")
+    return f"pip install {' '.join(of_extra)}" if of_extra else from_index

@@ -12,6 +12,7 @@ from .arrays import Array, Ragged, as_cells, as_numpy, refuse, softmax
 from .classes import ClassNames, is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
+from .plain import Json, Strings
 
 
 class Surveyed(NamedTuple):
@@ -77,8 +78,13 @@ def _refuse_no_numbers(array: Array, column: str, sample: int, truths: bool) -> 
         if null or (isinstance(cell, bool) and not truths):
             remedy = "fill in the value or drop the row" if null else "give numbers, not verdicts"
             row = int(np.unravel_index(position, array.shape)[sample]) + 1
-            got = "null" if null else repr(cell)
-            raise InputError("a number", got=got, remedy=remedy, row=row, column=column)
+            raise InputError(
+                "a number",
+                got="null" if null else repr(cell),
+                remedy=remedy,
+                row=row,
+                column=column,
+            )
 
 
 def check_finite(
@@ -214,10 +220,8 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
         sums = row_sums(array)
     negative = (array < -_NEGATIVE_TOLERANCE).any(axis=1)
     row = int(np.argmax(~(np.abs(sums - 1) <= _OFF) | negative))
-    expected, got = (
-        f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
-        f"a row that sums to {sums[row]:.6g}",
-    )
+    expected = f"probabilities that sum to 1 (±{SUM_TOLERANCE})"
+    got = f"a row that sums to {sums[row]:.6g}"
     logits = (
         "if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits"
     )
@@ -348,10 +352,12 @@ def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
     bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
     if bad.any():
         at, row = _first_row(ragged, bad)
-        remedy = "take the logarithm of probabilities; use natural logarithms"
-        got = f"{ragged.values[at]:.6g}"
         raise InputError(
-            "log-probabilities (at most 0)", got=got, remedy=remedy, row=row, column=column
+            "log-probabilities (at most 0)",
+            got=f"{ragged.values[at]:.6g}",
+            remedy="take the logarithm of probabilities; use natural logarithms",
+            row=row,
+            column=column,
         )
     return ragged
 
@@ -369,9 +375,12 @@ def check_candidate_scores(value: Any, column: str = "candidate_scores") -> Ragg
     if bad.any():
         at, row = _first_row(ragged, bad)
         cell = f"{column}[{at - ragged.offsets[row - 1]}]"
-        remedy = "leave the candidate out or find out why the model gave it"
         raise InputError(
-            "a finite number", got=str(values[at]), remedy=remedy, row=row, column=cell
+            "a finite number",
+            got=str(values[at]),
+            remedy="leave the candidate out or find out why the model gave it",
+            row=row,
+            column=cell,
         )
     return Ragged(values, ragged.offsets)
 
@@ -395,9 +404,11 @@ def check_time(value: Any, column: str = "time") -> Array:
     try:
         out = array.astype("datetime64[us]")
     except (TypeError, ValueError):
-        remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
         raise InputError(
-            "timestamps", got=repr(array.ravel()[0]), remedy=remedy, column=column
+            "timestamps",
+            got=repr(array.ravel()[0]),
+            remedy="write them as ISO 8601, 2026-01-31T12:00:00",
+            column=column,
         ) from None
     refuse(np.isnat(out), column, "a timestamp", "null", "drop the row", sample=0)
     return out
@@ -406,9 +417,11 @@ def check_time(value: Any, column: str = "time") -> Array:
 def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
-        remedy = "align the arrays by sample"
         raise InputError(
-            f"{rows} entries, one a sample", got=str(found), column=column, remedy=remedy
+            f"{rows} entries, one a sample",
+            got=str(found),
+            column=column,
+            remedy="align the arrays by sample",
         )
 
 
@@ -471,9 +484,9 @@ Kind = Literal[
 ]
 Cell = Literal["number", "class", "truth", "text", "time", "any"]
 # (what was given, class names, what the checks learn on the way) -> the array that the record holds
-Check = Callable[[Any, ClassNames | None, dict[str, Any]], Any]
+Check = Callable[[Any, ClassNames | None, Json], Any]
 # (the arrays so far, what the checks learn on the way) -> the fields that follow from them
-Give = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+Give = Callable[[Json, Json], Json]
 _LISTS: dict[tuple[Cell, int], Kind] = {
     ("number", 2): "numbers",
     ("number", 3): "nested",
@@ -508,15 +521,15 @@ class Field:
     """
 
     cell: Cell
-    axes: tuple[str, ...] = ("sample",)
+    axes: Strings = ("sample",)
     prefix: str | None = None
     check: Check | None = None
     ragged: bool = False
     unknown: bool = False
     truths: bool = False
-    gives: tuple[str, ...] = ()
+    gives: Strings = ()
     give: Give | None = None
-    tells: tuple[str, ...] = ()
+    tells: Strings = ()
     positions: bool = False
     on_request: bool = False
     elsewhere: str | None = None
@@ -538,7 +551,7 @@ class Field:
             object.__setattr__(self, name, value)
 
 
-def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _probabilities(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     value = (
         value
         if isinstance(value, np.ndarray) and value.ndim == 2
@@ -549,11 +562,11 @@ def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any
     return seen.values
 
 
-def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _features(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     return check_finite(value, "features", "sample, feature", truths=True)
 
 
-def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _logits(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     array = check_finite(both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
         raise InputError(
@@ -562,15 +575,14 @@ def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> A
     return array
 
 
-def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+def _member_probabilities(value: Any, classes: ClassNames | None, learnt: Json) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
-        expected, remedy = (
-            "an array with axes (model, sample, class)",
-            "stack one (sample, class) array for each model",
-        )
         raise InputError(
-            expected, got=f"shape {array.shape}", column="member_probabilities", remedy=remedy
+            "an array with axes (model, sample, class)",
+            got=f"shape {array.shape}",
+            column="member_probabilities",
+            remedy="stack one (sample, class) array for each model",
         )
     parts = [
         check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)
@@ -578,7 +590,7 @@ def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[s
     return np.stack(parts) if parts else array.astype(np.float64)
 
 
-def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+def _choice(out: Json, learnt: Json) -> Json:
     """The candidate of the highest score, and the softmax probability of the one that is predicted.
 
     It comes before a confidence that was given, which may be that of a whole output: its length is not in the scores.
@@ -678,13 +690,16 @@ def refuse_classes_beside_positions(
     mixed = next((name for name in names if FIELDS[name].of_classes), None)
     if mixed is not None:
         remedy = "positions among candidates are not classes: leave one of the two out"
-        expected = f"no field of classes beside `{ordered}`"
-        raise InputError(expected, got=f"`{mixed}`", file=file, column=mixed, remedy=remedy)
-    if classes is not None:
-        remedy, got = (
-            "labels are positions among candidates: leave classes=[...] out",
-            map(str, classes[:6]),
+        raise InputError(
+            f"no field of classes beside `{ordered}`",
+            got=f"`{mixed}`",
+            file=file,
+            column=mixed,
+            remedy=remedy,
         )
+    if classes is not None:
+        remedy = "labels are positions among candidates: leave classes=[...] out"
+        got = map(str, classes[:6])
         raise InputError(
             f"no class names beside `{ordered}`",
             got=", ".join(got),

@@ -37,6 +37,7 @@ from .fields import (
     refuse_classes_beside_positions,
     top_candidates,
 )
+from .plain import Json, Plain, Strings
 
 __all__ = ["FIELDS", "Predictions"]
 
@@ -102,13 +103,13 @@ class Predictions:
     time: Array | None = None
     group: Array | None = None
     columns: Mapping[str, Array] = field(default_factory=dict)
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: Mapping[str, Strings] = field(default_factory=dict)
     source: str | None = None
     first_row: int = 0
     calibrated: str | None = None
     rounded: int | None = None
     rows_in_all: int | None = None
-    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+    _cache: Json = field(default_factory=dict, repr=False)
 
     # ---------------------------------------------------------------- constructors (the door)
 
@@ -117,7 +118,7 @@ class Predictions:
         cls,
         *,
         classes: Sequence[int | str] | None = None,
-        columns: Mapping[str, Any] | None = None,
+        columns: Plain | None = None,
         names: Mapping[str, Sequence[str]] | None = None,
         source: str | None = None,
         first_row: int = 0,
@@ -213,7 +214,7 @@ class Predictions:
         return getattr(self, name) is not None
 
     @cached_property
-    def fields(self) -> tuple[str, ...]:
+    def fields(self) -> Strings:
         """Names of the fields that are present."""
         return tuple(name for name in FIELDS if self.has(name))
 
@@ -362,10 +363,10 @@ class Predictions:
             return value.take(np.arange(self.rows)[pick] if isinstance(pick, slice) else pick)
         return value[(slice(None),) * FIELDS[name].sample + (pick,)]
 
-    def _picked_cache(self, pick: Any) -> dict[str, Any]:
+    def _picked_cache(self, pick: Any) -> Json:
         """What is known of the picked rows without working it out again."""
         known = self._cache
-        cache: dict[str, Any] = {"argmax": True} if known.get("argmax") else {}
+        cache: Json = {"argmax": True} if known.get("argmax") else {}
         if CONTENT_KEYS in known:
             cache[CONTENT_KEYS] = known[CONTENT_KEYS][pick]
         if isinstance(pick, slice):
@@ -418,7 +419,7 @@ class Predictions:
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
-        cache: dict[str, Any] = {}
+        cache: Json = {}
         if (
             CONTENT_KEYS in self._cache
         ):  # samples of calibrated rows are those of the rows as they came
@@ -470,20 +471,24 @@ class Predictions:
         )
 
 
-def _given_fields(arrays: Mapping[str, Any], source: str | None) -> dict[str, Any]:
+def _given_fields(arrays: Plain, source: str | None) -> Json:
     """The arrays that are not None, at least one; `InputError` for names that are no fields."""
     unknown = set(arrays) - set(FIELDS)
     if unknown:
-        expected, got = f"fields among {', '.join(FIELDS)}", ", ".join(sorted(unknown))
-        raise InputError(expected, got=got, remedy="rename the arrays")
+        raise InputError(
+            f"fields among {', '.join(FIELDS)}",
+            got=", ".join(sorted(unknown)),
+            remedy="rename the arrays",
+        )
     given = {name: value for name, value in arrays.items() if value is not None}
     if not given:
-        remedy = f"give one of {', '.join(FIELDS)}"
-        raise InputError("at least one field", got="none", remedy=remedy, file=source)
+        raise InputError(
+            "at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source
+        )
     return given
 
 
-def _check_axis_names(axis: str, names: tuple[str, ...], arrays: Mapping[str, Any]) -> None:
+def _check_axis_names(axis: str, names: Strings, arrays: Plain) -> None:
     """Names of an axis: each once, and as many as the fields have entries along it."""
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
@@ -493,8 +498,12 @@ def _check_axis_names(axis: str, names: tuple[str, ...], arrays: Mapping[str, An
         order = FIELDS[field_name].axes
         if axis in order and (size := value.shape[order.index(axis)]) != len(names):
             expected = f"{size} names, one for each {axis}"
-            remedy = "name every entry once, in their order"
-            raise InputError(expected, got=f"{len(names)}", remedy=remedy, column=field_name)
+            raise InputError(
+                expected,
+                got=f"{len(names)}",
+                remedy="name every entry once, in their order",
+                column=field_name,
+            )
 
 
 def _refuse_other_axes(first: Predictions, part: Predictions) -> None:
@@ -551,7 +560,7 @@ _CACHE_JOINS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _joined_cache(caches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _joined_cache(caches: Sequence[Mapping[str, Any]]) -> Json:
     """What is known of all parts; what was noted of some."""
     cache = {
         key: join([cache[key] for cache in caches])
@@ -569,21 +578,21 @@ class CheckedFields(NamedTuple):
 
     rows: int
     classes: ClassNames | None
-    arrays: dict[str, Any]
-    learnt: dict[str, Any]  # on the way, for the cache of the record, and `rounded`
+    arrays: Json
+    learnt: Json  # on the way, for the cache of the record, and `rounded`
 
 
 def check_fields(
-    given: Mapping[str, Any], classes: ClassNames | None, positions: bool = False
+    given: Plain, classes: ClassNames | None, positions: bool = False
 ) -> CheckedFields:
     """Check arrays by field. ``positions`` says that labels and predictions are positions among candidates although no
     scores of these are here. Rows in errors are counted from the start of these arrays.
     """
-    learnt: dict[str, Any] = {}
+    learnt: Json = {}
     given = {name: given[name] for name in FIELDS if name in given}
     beside = [name for name, about in FIELDS.items() if positions and about.positions]
     ordered = refuse_classes_beside_positions([*given, *beside], classes)
-    arrays: dict[str, Any] = {}
+    arrays: Json = {}
     for name, value in given.items():
         if (check := FIELDS[name].check) is not None:
             arrays[name] = check(value, classes, learnt)
@@ -623,17 +632,16 @@ def _truths(value: Any, name: str) -> Array:
     return array
 
 
-def _class_names(
-    coded: Mapping[str, Any], arrays: Mapping[str, Any], classes: ClassNames | None
-) -> ClassNames | None:
+def _class_names(coded: Plain, arrays: Plain, classes: ClassNames | None) -> ClassNames | None:
     """The class names: as given, else 0 to K - 1 of a class axis, else those that occur in coded fields."""
     widths = {name: value.shape[-1] for name, value in arrays.items() if FIELDS[name].of_classes}
     if classes is not None:
         wrong = next((name for name, width in widths.items() if width != len(classes)), None)
         if wrong is not None:
             expected, got = f"{len(classes)} classes", f"{widths[wrong]}"
-            remedy = "name every class once, in column order"
-            raise InputError(expected, got=got, remedy=remedy, column=wrong)
+            raise InputError(
+                expected, got=got, remedy="name every class once, in column order", column=wrong
+            )
         return classes
     if len(set(widths.values())) > 1:
         got = ", ".join(f"{k}: {v}" for k, v in widths.items())
@@ -652,7 +660,7 @@ def _noted(value: Any, name: str, codes: Array, classes: ClassNames) -> dict[str
     return noted
 
 
-def _one_length(arrays: Mapping[str, Any]) -> int:
+def _one_length(arrays: Plain) -> int:
     """Number of samples, which is the same in every field."""
     lengths = {
         name: len(value) if isinstance(value, Ragged) else value.shape[FIELDS[name].sample]

@@ -13,6 +13,7 @@ from .arrays import Array, as_cells, as_numpy, index_of
 from .classes import ClassNames, find_classes, named_classes
 from .errors import InputError, UsageError
 from .fields import FIELDS
+from .plain import Json
 
 _ENDINGS = ("csv", "tsv", "jsonl", "parquet", "arrow", "feather", "npz", "gz", "xz", "bz2", "oodo")
 _FIRST = 100  # entries of a list that say what it holds
@@ -80,7 +81,7 @@ def _are_classes(cells: Array | None) -> bool:
 
 def given_pair(
     first: Any, second: Any, classes: Sequence[int | str] | None = None, positive: str | None = None
-) -> dict[str, Any]:
+) -> Json:
     """Labels, shape (n,), and what a model says of the same rows, in either order, as one mapping of columns.
 
     What a model says is probabilities of shape (n, K), whose columns stand in the order of the sorted classes, as those
@@ -108,8 +109,11 @@ def given_pair(
         raise UsageError(f"expected probabilities beside labels, got {_shape(p)}; {remedy}")
     matrix = as_numpy(p) if cells is None else cells
     if len(matrix) != len(label):
-        expected = f"{len(label)} rows of probabilities, one for each label"
-        raise InputError(expected, got=str(len(matrix)), remedy="align the arrays by row")
+        raise InputError(
+            f"{len(label)} rows of probabilities, one for each label",
+            got=str(len(matrix)),
+            remedy="align the arrays by row",
+        )
     if cells is not None:
         return {"label": label, **_read_vector(cells, seen, positive)}
     if classes is None and matrix.ndim == 2:
@@ -137,7 +141,7 @@ def _told_apart(first: Any, second: Any) -> tuple[Any, Array | None, Array]:
     return p, cells, label
 
 
-def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> dict[str, Any] | None:
+def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> Json | None:
     """The columns of a table by the names that a file would give them: of classes, or, where ``may_be_file`` or the
     first is a field, as they stand. None for cells without names.
     """
@@ -158,7 +162,7 @@ def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> dict[str, Any
     return {name: as_cells(p[column]) for name, column in zip(names, columns, strict=True)}
 
 
-def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> dict[str, Any]:
+def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> Json:
     """Predicted classes, or probabilities of ``positive`` or the second of two classes, as columns."""
     if _are_classes(cells):
         if cells.dtype.kind == "f":
@@ -206,12 +210,12 @@ def _refuse_logits(p: Array, table: str) -> None:
         raise UsageError(f"expected probabilities between 0 and 1, got {lowest:.6g}; {remedy}")
 
 
-def by_place(options: Any) -> dict[str, Any]:
+def by_place(options: Any) -> Json:
     """What changes in options whose labels and probabilities were given as arrays, one behind the other: tables take
     their place. `UsageError` for one array without the other.
     """
     behind = "p_target" if hasattr(options, "p_target") else "p"
-    out: dict[str, Any] = {}
+    out: Json = {}
     target = getattr(options, "target", None)
     if getattr(options, behind) is not None:
         p = options.p if behind == "p" else options.target
@@ -239,12 +243,10 @@ def given_target(
     """
     columns, classes = columns_of(data), classes or ()
     names = None if columns is None else _own_names(columns, classes)
-    if names is not None and hasattr(data, "set_axis"):
-        return data.set_axis(names, axis=1)  # with its index
-    if names is not None:
-        return {
-            name: as_cells(data[theirs]) for name, theirs in zip(names, columns or (), strict=True)
-        }
+    if columns is not None and names is not None:
+        if hasattr(data, "set_axis"):
+            return data.set_axis(names, axis=1)  # with its index
+        return {name: as_cells(data[own]) for name, own in zip(names, columns, strict=True)}
     if not is_bare(data) or getattr(data, "name", None) in FIELDS:
         return data
     cells, index = _vector(data), index_of({"target": data})
@@ -255,8 +257,11 @@ def given_target(
     if not classes:
         return {"confidence": cells, **index}
     if len(classes) != 2:
-        expected = f"probabilities of shape (n, {len(classes)}), a column for each class"
-        raise InputError(expected, got=_shape(data), remedy="give model.predict_proba(X_target)")
+        raise InputError(
+            f"probabilities of shape (n, {len(classes)}), a column for each class",
+            got=_shape(data),
+            remedy="give model.predict_proba(X_target)",
+        )
     return {f"prob_{classes[1] if positive is None else positive}": cells, **index}
 
 

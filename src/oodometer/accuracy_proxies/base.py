@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from ..arrays import present
 from ..errors import NotApplicable
 from ..inference.method import Method
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..scores.base import lacking
 
-State = dict[str, Any]
+State = Json
 
 
 class Ranker(Method[State, float]):
@@ -25,7 +26,7 @@ class Ranker(Method[State, float]):
     record are never looked at.
     """
 
-    needs: ClassVar[tuple[str, ...]]
+    needs: ClassVar[Strings]
     across_models: ClassVar[bool] = True
 
     def why_not(self, record: Predictions) -> str | None:
@@ -59,6 +60,6 @@ class Ranker(Method[State, float]):
             raise NotApplicable(why)
         return present(self.folded(record.batches(batch_rows)))
 
-    def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
+    def settled(self, states: Mapping[str, State]) -> tuple[Self, Strings]:
         """A ranker whose numbers compare over all these records, and notes on what it decided; most decide nothing."""
         return self, ()

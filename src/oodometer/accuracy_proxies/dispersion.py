@@ -52,10 +52,8 @@ class MetaDistributionEnergy(Ranker):
 
     def merge(self, a: State, b: State) -> State:
         """Two states as one."""
-        log_sum, largest = (
-            float(np.logaddexp(a["log_sum"], b["log_sum"])),
-            max(a["largest"], b["largest"]),
-        )
+        log_sum = float(np.logaddexp(a["log_sum"], b["log_sum"]))
+        largest = max(a["largest"], b["largest"])
         return super().merge(a, b) | {"log_sum": log_sum, "largest": largest}
 
     def finish(self, state: State) -> float:

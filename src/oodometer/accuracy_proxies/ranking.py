@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, normal_quantile
 from ..options import checked, record
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import answer, create
 from ..results import Interval, Ranking, plain
@@ -44,9 +45,9 @@ class ScoreRanking(Ranking):
     ranker: str = ""
     evidence: Mapping[str, Interval] = field(default_factory=dict)
     pairs: tuple[tuple[str, str, float], ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         rows = [
             {"model": m, "p_best": plain(p), "evidence": {self.ranker: self.evidence[m].to_dict()}}

@@ -14,6 +14,7 @@ from ..arrays import Array
 from ..classes import ClassNames, said_of_classes
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..store import Axes, Source, as_source, source_beside
 from ..store.cells import plain
@@ -60,16 +61,21 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
         )
     for source, name in ((labels, theirs), (target, ours)):
         if not source.holds(name):
-            near, like = near_names(name, source.columns), looking_like_keys(source)
-            hint = f"its columns are {', '.join(source.columns[:12])}"
-            if near and near[0] not in like:
-                hint = f"did you mean {near[0]}? {hint}"
-            elif like:
-                meant = f"{name}={like[0]}" if source is labels else f"{like[0]}={name}"
-                hint += f"; where the files call it differently, --key {meant}"
-            text = f"{source.name}: there is no column {name} to join by; {hint}"
-            raise UnknownColumnError(name, text, near[0] if near else None)
+            raise _no_key(source, name, of_labels=source is labels)
     return Key(ours, theirs)
+
+
+def _no_key(source: Source, name: str, *, of_labels: bool) -> UnknownColumnError:
+    """The error for a file without the column to join by."""
+    near, like = near_names(name, source.columns), looking_like_keys(source)
+    hint = f"its columns are {', '.join(source.columns[:12])}"
+    if near and near[0] not in like:
+        hint = f"did you mean {near[0]}? {hint}"
+    elif like:
+        meant = f"{name}={like[0]}" if of_labels else f"{like[0]}={name}"
+        hint += f"; where the files call it differently, --key {meant}"
+    text = f"{source.name}: there is no column {name} to join by; {hint}"
+    return UnknownColumnError(name, text, near[0] if near else None)
 
 
 def target_key(key: str | None, target: Source) -> str | None:
@@ -182,7 +188,7 @@ def _named_as_id(column: str) -> bool:
     return bool(_ID.fullmatch(words[-1]) or any(map(_WHO.fullmatch, words)))
 
 
-def _distinct(source: Source) -> dict[str, Any]:
+def _distinct(source: Source) -> Json:
     """Columns whose cells are ids, no two alike, as Arrow arrays of strings."""
     own = [name for name in source.own_columns if usual_field(name) in (None, *_TELLING)]
     own += [name for name in (*_TELLING, INDEX) if source.holds(name) and name not in own]
@@ -467,7 +473,7 @@ class Joined(NamedTuple):
     """A source with its truth, and what is to be said of the joining."""
 
     source: Source
-    warnings: tuple[str, ...]
+    warnings: Strings
 
 
 class Matched(NamedTuple):
@@ -476,7 +482,7 @@ class Matched(NamedTuple):
     record: Predictions
     numbers: Mapping[str, Array]
     row: Array | None
-    warnings: tuple[str, ...]
+    warnings: Strings
 
 
 def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -> Source:
@@ -485,10 +491,11 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
     if source.holds("row"):
         source = open_source(data, axes=axes, extra_columns=["row"])
     if not {"label", "correct"} & set(source.fields):
-        remedy = "give the truth of each row, or rename its column with --map theirs=label"
-        expected = "a column `label` or `correct`"
         raise InputError(
-            expected, got=", ".join(source.columns[:12]), file=source.path, remedy=remedy
+            "a column `label` or `correct`",
+            got=", ".join(source.columns[:12]),
+            file=source.path,
+            remedy="give the truth of each row, or rename its column with --map theirs=label",
         )
     return source
 
@@ -496,14 +503,18 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
 def check_length(labels: int, rows: int, what: str, file: str | None, column: str) -> None:
     """`InputError` where there is not one label for each of the ``rows``, which are called ``what``."""
     if labels != rows:
-        remedy = "join them by a column with --key, or give one row each, null where unknown"
-        expected = f"as many labels as {what} ({rows}), or a column `id` or `row`"
-        raise InputError(expected, got=str(labels), remedy=remedy, file=file, column=column)
+        raise InputError(
+            f"as many labels as {what} ({rows}), or a column `id` or `row`",
+            got=str(labels),
+            remedy="join them by a column with --key, or give one row each, null where unknown",
+            file=file,
+            column=column,
+        )
 
 
 def joined_truth(
     labels: Source, target: Source, key: str | None = None
-) -> tuple[Predictions, tuple[str, ...]]:
+) -> tuple[Predictions, Strings]:
     """`label` and `correct` of every target row, unknown where no label speaks of it; `matched_rows`."""
     record, _, row, warnings = matched_labels(labels, target, key)
     if row is None:
@@ -528,6 +539,19 @@ def joined_truth(
     return replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), warnings
 
 
+def _as_numbers(cells: Array, column: str, file: str | None) -> Array:
+    """A column of a file of labels as numbers, NaN where it is null."""
+    if cells.dtype.kind == "O":  # some spreadsheets write a decimal comma
+        texts = (cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells)
+        cells = np.array([np.nan if cell in (None, "") else cell for cell in texts], dtype=object)
+    try:
+        return cells.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "numbers", got="something else", remedy="write plain numbers", file=file, column=column
+        ) from None
+
+
 def matched_labels(
     labels: Source,
     target: Source,
@@ -539,23 +563,11 @@ def matched_labels(
     """The labels of a source, with ``columns`` of numbers, and the target row of each (of ``rows``, else counted)."""
     record = labels.read(["label", "correct"])
     check_new_classes(record, labels.path)
-    numbers: dict[str, Array] = {}
-    for name in (name for name in columns if name in record.columns):  # NaN where it is null
-        cells = record.columns[name]
-        if cells.dtype.kind == "O":  # some spreadsheets write a decimal comma
-            texts = [
-                cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells.tolist()
-            ]
-            cells = np.array(
-                [np.nan if cell is None or cell == "" else cell for cell in texts], dtype=object
-            )
-        try:
-            numbers[name] = cells.astype(np.float64)
-        except (TypeError, ValueError):
-            got, remedy = "something else", "write plain numbers"
-            raise InputError(
-                "numbers", got=got, remedy=remedy, file=labels.path, column=name
-            ) from None
+    numbers = {
+        name: _as_numbers(record.columns[name], name, labels.path)
+        for name in columns
+        if name in record.columns
+    }
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
     row = matched_rows(labels, target, rows, numbers.get("row"), key)
@@ -598,8 +610,13 @@ def mostly_new(
         ", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6])
         + " in most rows"
     )
-    remedy = "write them in the model's words, or give `correct`"
-    return InputError(expected, got=got, file=file, column="label", remedy=remedy)
+    return InputError(
+        expected,
+        got=got,
+        file=file,
+        column="label",
+        remedy="write them in the model's words, or give `correct`",
+    )
 
 
 def _fault(

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ..inference.betting import (
     sizes,
 )
 from ..intervals import clopper_pearson, normal_quantile
+from ..plain import Json, Strings
 from ..results import Estimate, Interval, Kind
 from ..results.alarms import Fall
 
@@ -37,10 +37,8 @@ def hypergeometric(
     from scipy.stats import hypergeom
 
     tail, least, most = (1 - level) / 2, successes, population - (trials - successes)
-    above, below = (
-        partial(hypergeom.sf, successes - 1, population),
-        partial(hypergeom.cdf, successes, population),
-    )
+    above = partial(hypergeom.sf, successes - 1, population)
+    below = partial(hypergeom.cdf, successes, population)
     lower = least + bisect_left(range(least, most), True, key=lambda m: above(m, trials) > tail)
     beyond = least + bisect_left(
         range(least, most + 1), True, key=lambda m: below(m, trials) <= tail
@@ -134,7 +132,7 @@ class Judgement:
     label_only: Estimate
     intervals: tuple[Estimate, ...]
     effective_labels: float
-    warnings: tuple[str, ...]
+    warnings: Strings
 
     def conditional(self, assumes: str) -> Judgement:
         """The same intervals, whose promise holds under an assumption alone."""
@@ -153,12 +151,10 @@ def judge(
     `confidence_pays`, else labels alone, above 20,000 labels PPI++. Suggested: betting with and without predictions.
     The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
-    labels, rows, hits, gaps = (
-        len(sampled),
-        len(score),
-        int(sampled.correct.sum()),
-        len(sampled.gaps),
-    )
+    labels = len(sampled)
+    rows = len(score)
+    hits = int(sampled.correct.sum())
+    gaps = len(sampled.gaps)
     inside, made = rows - gaps, dict[str, Estimate]()
 
     def add(
@@ -318,12 +314,17 @@ class Believed:
     fell: Fall | None = None
     by_history: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         made = {} if self.interval is None else self.interval.to_dict()
         fell = None if self.fell is None else self.fell.to_dict()
-        rest = {"assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
-        return {**made, **rest, "fell": fell} | ({"by_history": True} if self.by_history else {})
+        return {
+            **made,
+            "assumes": self.assumes,
+            "effective_labels": self.effective_labels,
+            "why": self.why,
+            "fell": fell,
+        } | ({"by_history": True} if self.by_history else {})
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:

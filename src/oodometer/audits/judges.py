@@ -175,11 +175,9 @@ def combined(
     trials = labels / ratio / np.maximum(1 - labels / sizes, 1e-12)
     centre = (trials * mean + t * t / 2) / (trials + t * t)
     half = t * np.sqrt(trials * mean * (1 - mean) + t * t / 4) / (trials + t * t)
-    value, down, up = (
-        float(share @ mean),
-        share * (mean - centre + half),
-        share * (centre + half - mean),
-    )
+    value = float(share @ mean)
+    down = share * (mean - centre + half)
+    up = share * (centre + half - mean)
     known = float(labels @ mean / sizes.sum())
     unknown = 1 - float(labels.sum() / sizes.sum())
     lower, upper = value - math.sqrt(float(down @ down)), value + math.sqrt(float(up @ up))
@@ -240,10 +238,8 @@ class Counts:
 
     def labels_for(self, width: float, level: float) -> int | None:
         """Labels, spread over the cells as rows are, for so short an interval; None where all rows do not suffice."""
-        share, mean = (
-            self.sizes / self.sizes.sum(),
-            (self.labels * self.mean + 0.5) / (self.labels + 1),
-        )
+        share = self.sizes / self.sizes.sum()
+        mean = (self.labels * self.mean + 0.5) / (self.labels + 1)
 
         def short(many: int) -> bool:
             _, lower, upper = combined(self.sizes, many * share, mean, level, self.ratio)
@@ -269,11 +265,9 @@ def corrections(
     ) -> None:
         made.append(of_labels(name, three, level, kind, assumes, key, labels))
 
-    hits, drawn, selected = (
-        float(truth.sum()),
-        "the labelled rows were drawn at random",
-        judged.selected,
-    )
+    hits = float(truth.sum())
+    drawn = "the labelled rows were drawn at random"
+    selected = judged.selected
     if labels == rows:
         add("count", (hits / rows,) * 3, "exact", "every row has a label", "clopper1934")
         return made, left
@@ -341,11 +335,9 @@ def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
     """
     passed, truth = judged.scores[0][judged.row] > 0.5, judged.truth > 0
     hits, rest = float(truth.sum()), float((~truth).sum())
-    p, q1, q0 = (
-        float((judged.scores[0] > 0.5).mean()),
-        float(passed[truth].mean()),
-        float((~passed)[~truth].mean()),
-    )
+    p = float((judged.scores[0] > 0.5).mean())
+    q1 = float(passed[truth].mean())
+    q0 = float((~passed)[~truth].mean())
     youden = q1 + q0 - 1
     value = min(max((p + q0 - 1) / youden, 0.0), 1.0) if youden > 0 else 0.5
     z, rows = normal_quantile(level), judged.rows
@@ -434,10 +426,8 @@ def rates_of(
         elif labels > 4 and here.var() > 0 and truth.var() > 0:
             both = np.cov(here, truth, aweights=weight)
             value = min(max(float(both[0, 1] / math.sqrt(both[0, 0] * both[1, 1])), -1.0), 1.0)
-            middle, half = (
-                math.atanh(value * (1 - 1e-12)),
-                normal_quantile(level) / math.sqrt(labels - 3),
-            )
+            middle = math.atanh(value * (1 - 1e-12))
+            half = normal_quantile(level) / math.sqrt(labels - 3)
             rates = replace(
                 rates, correlation=around(value, math.tanh(middle - half), math.tanh(middle + half))
             )
@@ -503,10 +493,8 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
             v = score[judged.row][known]
             total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
             for stratum in (h == s for s in np.unique(h) if (h == s).sum() > 1):
-                x, y = (
-                    design[stratum] - design[stratum].mean(axis=0),
-                    v[stratum] - v[stratum].mean(),
-                )
+                x = design[stratum] - design[stratum].mean(axis=0)
+                y = v[stratum] - v[stratum].mean()
                 total += x.T @ y
                 variance += x.T @ x * float(y @ y) / (len(y) - 1)
             rank = int(np.linalg.matrix_rank(variance))

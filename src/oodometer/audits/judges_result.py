@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from ..plain import Json, Plain, Strings, inside
 from ..results import Estimate, percent, plain
 from ..results.values import Interval, counted, listed, points, signed_points
 from ..results.view import (
@@ -43,15 +43,15 @@ class JudgeAudit(Audit):
 
     judges: tuple[JudgeRates, ...] = ()
     bias: tuple[Bias, ...] = ()
-    groups: tuple[Mapping[str, Any], ...] = ()
-    labels_for_width: tuple[Mapping[str, Any], ...] = ()
+    groups: tuple[Plain, ...] = ()
+    labels_for_width: tuple[Plain, ...] = ()
     changed: tuple[Bias, ...] = ()
     scale: tuple[float, float] | None = None
     label: str = ""
-    compared: tuple[str, ...] = ()
-    not_given: tuple[str, ...] = ()
+    compared: Strings = ()
+    not_given: Strings = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         out = {**super().to_dict(), "headline": None}
         for name in (
@@ -108,7 +108,7 @@ class JudgeAudit(Audit):
             for name in ("agreement", "kappa", "sensitivity", "specificity", "correlation")
             if getattr(judge, name) is not None
         ]
-        tables: dict[str, list[dict[str, Any]]] = {"intervals": spans, "judges": rates}
+        tables: dict[str, list[Json]] = {"intervals": spans, "judges": rates}
         tables |= {
             name: plain(getattr(self, name))
             for name in ("bias", "groups", "labels_for_width", "changed")
@@ -130,7 +130,7 @@ class _Scale:
     is_difference: bool
 
     @classmethod
-    def of(cls, result: Mapping[str, Any]) -> _Scale:
+    def of(cls, result: Plain) -> _Scale:
         """That of a result."""
         graded = result.get("scale")
         low, high = graded or (0.0, 1.0)
@@ -169,13 +169,13 @@ class _Scale:
             return f"{value:{'+' if self.is_difference else ''}.3g}"
         return percent(value)
 
-    def cells(self, item: Mapping[str, Any]) -> list[str]:
+    def cells(self, item: Plain) -> list[str]:
         """A number and both ends of its interval."""
         return [self.text(item[n]) if n in item else "" for n in ("value", "lower", "upper")]
 
 
 @shows(JudgeAudit)
-def judges_view(result: Mapping[str, Any]) -> View:
+def judges_view(result: Plain) -> View:
     """What an audit of judges says, from the mapping that JSON holds: the rate, the judges, their bias, more labels."""
     scale, rate = _Scale.of(result), interval_of(result.get("rate"))
     drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
@@ -184,7 +184,7 @@ def judges_view(result: Mapping[str, Any]) -> View:
     if rate is None:
         title, says = "Corrected rate: no labels yet", _unlabelled(result)
         return View(title, "none", sentences=(says,), notes=notes, warnings=warnings)
-    since = (result.get("reference") or {}).get("name") or "the earlier run"
+    since = inside(result, "reference", "name") or "the earlier run"
     every = _has_every_label(result)
     certain = [f"All {result['labels']:,} rows have labels: that is certain"]
     return View(
@@ -216,13 +216,13 @@ def judges_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _has_every_label(result: Mapping[str, Any]) -> bool:
+def _has_every_label(result: Plain) -> bool:
     """Whether all rows are labelled."""
     every: bool = result["labels"] == result["target"]["rows"]
     return every
 
 
-def _title(result: Mapping[str, Any]) -> str:
+def _title(result: Plain) -> str:
     """What the number is."""
     models, whose = result.get("compared"), result["label"]
     called = f"mean of {whose}" if result.get("scale") else f"rate of {whose}"
@@ -231,14 +231,14 @@ def _title(result: Mapping[str, Any]) -> str:
     return f"{called[0].upper()}{called[1:]}" if _has_every_label(result) else f"Corrected {called}"
 
 
-def _unlabelled(result: Mapping[str, Any]) -> str:
+def _unlabelled(result: Plain) -> str:
     """What the judges say, and that nobody knows what people would."""
     passed = listed([percent(judge["accepted"]) for judge in result["judges"]])
     text = f"The judges pass {passed} of {result['target']['rows']:,} rows; what "
     return f"{text}people would say nobody knows until some rows are labelled"
 
 
-def _judges_say(result: Mapping[str, Any], scale: _Scale, rate: Interval) -> list[str]:
+def _judges_say(result: Plain, scale: _Scale, rate: Interval) -> list[str]:
     """Which of two models is better, or how a lone judge stands to people."""
     judges, models = result["judges"], result.get("compared")
     if not models:
@@ -250,7 +250,7 @@ def _judges_say(result: Mapping[str, Any], scale: _Scale, rate: Interval) -> lis
     return [f"{says}, from {made}; by the verdicts as they are {bare}"]
 
 
-def _labels_alone(result: Mapping[str, Any], scale: _Scale) -> list[str]:
+def _labels_alone(result: Plain, scale: _Scale) -> list[str]:
     """What the labels say without the judges, and how many labels these are worth."""
     alone = result.get("label_only") or {}
     if interval_of(alone) is None or _has_every_label(result):
@@ -262,14 +262,14 @@ def _labels_alone(result: Mapping[str, Any], scale: _Scale) -> list[str]:
     return [text]
 
 
-def _widths(result: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _widths(result: Plain) -> Sequence[Plain]:
     """How many labels make intervals of certain widths, where more labels help."""
     if _has_every_label(result) or result.get("not_random"):
         return ()
     return result.get("labels_for_width") or ()
 
 
-def _labels_for_usual_width(result: Mapping[str, Any], scale: _Scale) -> list[str]:
+def _labels_for_usual_width(result: Plain, scale: _Scale) -> list[str]:
     """How many labels make an interval of the usual width, with the judges and without."""
     lines = []
     for line in _widths(result):
@@ -282,7 +282,7 @@ def _labels_for_usual_width(result: Mapping[str, Any], scale: _Scale) -> list[st
     return lines
 
 
-def _intervals_grid(result: Mapping[str, Any], scale: _Scale) -> Grid:
+def _intervals_grid(result: Plain, scale: _Scale) -> Grid:
     """The rate by each method."""
     rows = [
         [item["method"], *scale.cells(item), item["kind"], item["assumes"]]
@@ -292,7 +292,7 @@ def _intervals_grid(result: Mapping[str, Any], scale: _Scale) -> Grid:
     return Grid("intervals", columns, rows, noun="interval", detail=True)
 
 
-def _judges_grid(result: Mapping[str, Any]) -> list[Grid]:
+def _judges_grid(result: Plain) -> list[Grid]:
     """How each of several judges stands to people."""
     rates, rows = ("agreement", "sensitivity", "specificity"), []
     for judge in result["judges"]:
@@ -303,7 +303,7 @@ def _judges_grid(result: Mapping[str, Any]) -> list[Grid]:
     return [Grid("judges", columns, rows, noun="judge")] if len(rows) > 1 else []
 
 
-def _groups_grid(result: Mapping[str, Any], scale: _Scale) -> Grid:
+def _groups_grid(result: Plain, scale: _Scale) -> Grid:
     """The rate of each group."""
     rows = [
         [item["group"], *scale.cells(item), f"{item['rows']:,}", f"{item['labels']:,}"]
@@ -313,7 +313,7 @@ def _groups_grid(result: Mapping[str, Any], scale: _Scale) -> Grid:
     return Grid("groups", columns, rows, noun="group")
 
 
-def _widths_grid(result: Mapping[str, Any]) -> Grid:
+def _widths_grid(result: Plain) -> Grid:
     """How many labels make intervals of certain widths."""
     rows = [
         [f"{item['width']:g}", f"{item['labels'] or 'all'}", f"{item['alone'] or 'all'}"]
@@ -323,7 +323,7 @@ def _widths_grid(result: Mapping[str, Any]) -> Grid:
     return Grid("labels for a width", columns, rows, noun="width", detail=True)
 
 
-def _standing(judge: Mapping[str, Any], result: Mapping[str, Any], scale: _Scale) -> list[str]:
+def _standing(judge: Plain, result: Plain, scale: _Scale) -> list[str]:
     """How a lone judge stands to people."""
     rows = f"{result['target']['rows']:,} rows"
     near = "{value:.2f}, {lower:.2f} to {upper:.2f}"
@@ -350,12 +350,10 @@ def _standing(judge: Mapping[str, Any], result: Mapping[str, Any], scale: _Scale
     return [text, both] if good and bad else [text]
 
 
-def _biases(looks: Sequence[Mapping[str, Any]], since: str = "") -> list[str]:
+def _biases(looks: Sequence[Plain], since: str = "") -> list[str]:
     """What the judges are biased by, or how they changed ``since`` an earlier run, as far as it stands."""
-    many, columns = (
-        counted(len(looks), "look"),
-        list(dict.fromkeys(look["column"] for look in looks)),
-    )
+    many = counted(len(looks), "look")
+    columns = list(dict.fromkeys(look["column"] for look in looks))
     stands = [look for look in looks if look["corrected"] < _STANDS]
     if not stands:
         least = min((look["corrected"] for look in looks), default=1.0)

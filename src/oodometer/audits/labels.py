@@ -56,11 +56,7 @@ def unlike(
     n, m = predicted.sum(axis=1).astype(float)
     expected = predicted.sum(axis=0) * n / max(n + m, 1)
     rare = expected < _LEAST
-    cells = (
-        np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)])
-        if rare.any()
-        else predicted
-    )
+    cells = np.column_stack([predicted[:, ~rare], predicted[:, rare].sum(axis=1)])
     cells = cells[:, cells.sum(axis=0) > 0].astype(float)
     if n >= _LEAST_LABELS and m and cells.shape[1] > 1:
         from scipy.special import chdtrc
@@ -201,8 +197,12 @@ def read_labels(
     )
     if not {"label", "correct"} & set(source.fields):
         remedy = "give the truth of each row that you labelled"
-        expected = "a column `label` or `correct`"
-        raise InputError(expected, got=", ".join(source.columns), file=source.path, remedy=remedy)
+        raise InputError(
+            "a column `label` or `correct`",
+            got=", ".join(source.columns),
+            file=source.path,
+            remedy=remedy,
+        )
     record, number, row, warnings = matched_labels(source, target, key, columns=_EXTRA, rows=rows)
     if row is None:
         check_length(len(record), rows, "target rows", source.path, "label")
@@ -238,10 +238,12 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
         before = np.concatenate([draws.row for draws in made]) if made else np.zeros(0)
         made.append(_new_draws(part, before, seed))
     if not seen:
-        remedy = "fill in `label` (or `correct`)"
-        expected = "at least one known label"
-        got = f"{sum(map(len, parts))} rows, all unknown"
-        raise InputError(expected, got=got, file=parts[0].name if parts else None, remedy=remedy)
+        raise InputError(
+            "at least one known label",
+            got=f"{sum(map(len, parts))} rows, all unknown",
+            file=parts[0].name if parts else None,
+            remedy="fill in `label` (or `correct`)",
+        )
     drawn = SampledRows(
         *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
     )

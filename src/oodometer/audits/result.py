@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
+from ..plain import Json, Plain, Strings, inside
 from ..results import Estimate, Interval, percent, plain
-from ..results.alarms import Alarms, Fall
+from ..results.alarms import Alarms, Fall, alarm_lines
 from ..results.estimation import Headline
 from ..results.values import Record, counted
 from ..results.view import (
@@ -156,11 +157,11 @@ class Audit(Shown):
     p_value: float | None
     level: float
     seed: int
-    warnings: tuple[str, ...]
+    warnings: Strings
     suggestion: Suggestion | None = None
     argv: str | None = None
-    reference: Mapping[str, Any] = field(default_factory=dict)
-    target: Mapping[str, Any] = field(default_factory=dict)
+    reference: Plain = field(default_factory=dict)
+    target: Plain = field(default_factory=dict)
     correct: int | None = None
     weighted: bool = False
     slope: float = 0.0
@@ -201,23 +202,21 @@ class Audit(Shown):
         """Whether the labels contradict the label-free interval at the level."""
         return self.p_value is not None and self.p_value < 1 - self.level
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
         chosen, alone, more = self.estimate, self.label_only, self.suggestion
-        named: Callable[[str], dict[str, Any]]
+        named: Callable[[str], Json]
         named = lambda names: {name: plain(getattr(self, name)) for name in names.split()}  # noqa: E731
-        out: dict[str, Any] = {
+        out: Json = {
             "command": "audit",
             "version": __version__,
             **named("argv level seed reference"),
-        }
-        out |= {
             "target": {**plain(self.target), "rows": self.rows},
             **named("labels correct weighted"),
+            "estimate": None if chosen is None else chosen.interval.to_dict(),
         }
-        out |= {"estimate": None if chosen is None else chosen.interval.to_dict()}
         out |= {name: getattr(chosen, name, None) for name in ("method", "assumes")}
         out |= {"label_only": None if alone is None else alone.interval.to_dict()}
         out |= named("effective_labels believed headline fell alarms needed_labels decisions")
@@ -250,13 +249,13 @@ class Audit(Shown):
 
 
 @shows(Audit)
-def audit_view(result: Mapping[str, Any]) -> View:
+def audit_view(result: Plain) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
-    free, rows = interval_of(head), (result.get("target") or {}).get("rows") or 0
+    free, rows = interval_of(head), inside(result, "target", "rows") or 0
     drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
     notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
-    alarms = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
+    alarms = alarm_lines(result)
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
         text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
@@ -298,7 +297,7 @@ def audit_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _intervals_grid(result: Mapping[str, Any]) -> Grid:
+def _intervals_grid(result: Plain) -> Grid:
     """The accuracy by each method that uses labels."""
     rows = [
         [
@@ -314,9 +313,9 @@ def _intervals_grid(result: Mapping[str, Any]) -> Grid:
     return Grid("intervals", columns, rows, noun="interval", detail=True)
 
 
-def _used(result: Mapping[str, Any]) -> list[str]:
+def _used(result: Plain) -> list[str]:
     """What the intervals use beside the labels."""
-    assumes, lines = (result.get("believed") or {}).get("assumes"), []
+    assumes, lines = inside(result, "believed", "assumes"), []
     if any("ppi" in item["method"] for item in result.get("intervals") or ()):
         votes = result.get("proxy") == "votes"
         beside = "the judges' votes" if votes else "the model's confidence"
@@ -324,7 +323,7 @@ def _used(result: Mapping[str, Any]) -> list[str]:
     return [*lines, f"Public shifts: {assumes}"] if assumes else lines
 
 
-def _verdict(result: Mapping[str, Any], free: Interval | None, chosen: Interval) -> str:
+def _verdict(result: Plain, free: Interval | None, chosen: Interval) -> str:
     """Whether the labels contradict the label-free interval."""
     if result.get("not_random"):
         return "Neither refuted nor confirmed: the labelled rows say nothing of the others"
@@ -343,7 +342,7 @@ def _verdict(result: Mapping[str, Any], free: Interval | None, chosen: Interval)
     return verdict
 
 
-def _decisions(result: Mapping[str, Any]) -> list[str]:
+def _decisions(result: Plain) -> list[str]:
     """For each bound whether one may stop labelling, or about how many more labels it takes."""
     lines = []
     for one in result.get("decisions") or ():
@@ -363,13 +362,11 @@ def _decisions(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
+def _labels(result: Plain, rows: int) -> list[str]:
     """How many labels there are, how many are right, and as how many random ones they count."""
-    labels, correct, as_many = (
-        result["labels"],
-        result.get("correct"),
-        result.get("effective_labels"),
-    )
+    labels = result["labels"]
+    correct = result.get("correct")
+    as_many = result.get("effective_labels")
     if result.get("not_random"):
         right = "" if correct is None else f" the model got {correct:,} right"
         return [f"Of {counted(labels, 'labelled row')} of {rows:,}{right}"]
@@ -387,7 +384,7 @@ def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
     ]
 
 
-def _believed(result: Mapping[str, Any]) -> list[str]:
+def _believed(result: Plain) -> list[str]:
     """The interval to expect if the shift is like public ones, and as how many labels that counts; or why not."""
     believed = result.get("believed") or {}
     interval = interval_of(believed)
@@ -409,7 +406,7 @@ def _believed(result: Mapping[str, Any]) -> list[str]:
 def _intervals_table(audit: Audit) -> Table:
     free, chosen, believed = audit.headline, audit.estimate, audit.believed
     about = {"number": "label-free", "method": free.method, "assumes": free.assumes}
-    rows: list[dict[str, Any]] = [{**about, **ends(free)}]
+    rows: list[Json] = [{**about, **ends(free)}]
     for interval in audit.intervals:
         number = "audited" if chosen is not None and interval.method == chosen.method else "another"
         about = {"number": number, "method": interval.method, "assumes": interval.assumes}
@@ -427,7 +424,13 @@ def _intervals_table(audit: Audit) -> Table:
             "method": "natural shifts and labels",
             "assumes": believed.assumes,
         }
-        worth = {"labels": audit.labels, "effective_labels": believed.effective_labels}
-        rows.append({**about, **ends(believed.interval), **worth})
+        rows.append(
+            {
+                **about,
+                **ends(believed.interval),
+                "labels": audit.labels,
+                "effective_labels": believed.effective_labels,
+            }
+        )
     rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))
     return Table(("number", "method", *INTERVAL, "labels", "effective_labels", "assumes"), rows)

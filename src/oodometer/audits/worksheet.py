@@ -21,6 +21,7 @@ from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import UsageError
 from ..fields import FIELDS
+from ..plain import Json, Strings
 from ..results.values import counted, listed
 from ..store import Source, write_result, write_table
 from ..store.source import PickedRows, pick_rows
@@ -49,7 +50,7 @@ class Worksheet:
     picked: PickedRows
     classes: ClassNames | None
     key: str | None
-    said: tuple[str, ...] | None = None
+    said: Strings | None = None
 
     @classmethod
     def of(
@@ -90,7 +91,7 @@ class Worksheet:
         return sorted((n for n in named if n not in _TRUTHS), key=lambda name: name != self.key)
 
     @property
-    def draws(self) -> dict[str, Any]:
+    def draws(self) -> Json:
         """What is to be known of the draw when the labels come back, column by column; each has shape (draw,)."""
         drawn, count = self.drawn, len(self.drawn.row)
         values = (np.arange(count), drawn.row, drawn.stratum, drawn.probability, drawn.weight)
@@ -198,9 +199,7 @@ def _is_large(field: str | None, cells: Sequence[Any]) -> bool:
     return field is None and bool(filled) and median(map(len, filled)) > _LONG
 
 
-def _page_columns(
-    sheet: Worksheet, values: Mapping[str, list[Any]], judging: bool
-) -> dict[str, Any]:
+def _page_columns(sheet: Worksheet, values: Mapping[str, list[Any]], judging: bool) -> Json:
     """Names of the columns, and the places of those that are shown large, in a table, and when asked for."""
     fields = [sheet.picked.field_of(name) for name in values]
     large = list(map(_is_large, fields, values.values()))
@@ -220,7 +219,7 @@ def _page_columns(
     }
 
 
-def _page_rows(sheet: Worksheet, columns: Sequence[list[Any]]) -> list[dict[str, Any]]:
+def _page_rows(sheet: Worksheet, columns: Sequence[list[Any]]) -> list[Json]:
     """Each row with its name, what is saved with its answer, its cells, and what a model said."""
     draws = [[repr(value) for value in drawn.tolist()] for drawn in sheet.draws.values()]
     ids = [] if sheet.key is None else sheet.picked.table.column(sheet.key).to_pylist()

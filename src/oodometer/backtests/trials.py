@@ -26,6 +26,7 @@ from ..kernels import cores, limited_to, one_thread, side_by_side
 from ..passes.folding import Execution, Progress
 from ..passes.plan import EstimationPlan, checked_estimate, default_methods, fit_plan
 from ..passes.slicing import WHOLE
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import (
     FAILURES,
@@ -258,7 +259,7 @@ class TrialStore:
         """Add trials and skipped methods; a folder that cannot be written to is no reason to fail."""
         if self.path is None:
             return
-        entries: list[dict[str, Any]] = [{"skipped": [skip.method, skip.why]} for skip in skipped]
+        entries: list[Json] = [{"skipped": [skip.method, skip.why]} for skip in skipped]
         entries += [
             {"key": [*key], "trial": None if trial is None else trial.to_dict()}
             for key, trial in trials
@@ -304,7 +305,7 @@ class TrialWork:
     """What a task is worked on with: the (sampled) reference itself, and how methods are fitted and tried."""
 
     record: Predictions
-    methods: tuple[str, ...]
+    methods: Strings
     level: float
     calibrator: str
     seed: int
@@ -439,7 +440,7 @@ def run_backtest(
     return replace(result, warnings=_warnings(result, rows, slow_repeats))
 
 
-def _warnings(result: Backtest, rows: int, slow_repeats: int | None) -> tuple[str, ...]:
+def _warnings(result: Backtest, rows: int, slow_repeats: int | None) -> Strings:
     """What is to be said of rows and trials that were left out."""
     warnings = []
     if rows > MOST_ROWS:

@@ -200,10 +200,8 @@ def fit_map(
     dealings = min(max(_CELLS // max(int(np.count_nonzero(rows)), 1), 1), _DEALINGS)
     for dealing in range(dealings):
         salt = [seed, dealing] if seed or dealing else []
-        hit_folds, miss_folds = (
-            deal_into_folds(hits, *salt, 1),
-            deal_into_folds(rows - hits, *salt, 2),
-        )
+        hit_folds = deal_into_folds(hits, *salt, 1)
+        miss_folds = deal_into_folds(rows - hits, *salt, 2)
         for held_rows, held_hits in zip(hit_folds + miss_folds, hit_folds, strict=True):
             trained = None
             for form in tried:

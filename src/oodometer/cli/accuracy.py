@@ -13,6 +13,7 @@ import typer
 from ..errors import UsageError
 from ..options import argument, option
 from ..outputs import terminal
+from ..plain import Json
 from ..results import percent
 from ..results.alarms import Alarms
 from ..results.values import counted
@@ -41,7 +42,7 @@ def _heard(alarms: Alarms | None, to: Written) -> bool:
 
 
 @command(options.EstimateOptions, written=("json", "report", "out"))
-def estimate(given: dict[str, Any], to: Written) -> None:
+def estimate(given: Json, to: Written) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
 
@@ -66,7 +67,7 @@ def estimate(given: dict[str, Any], to: Written) -> None:
 
 
 @command(options.FitOptions)
-def fit(given: dict[str, Any], to: Written) -> None:
+def fit(given: Json, to: Written) -> None:
     """Learn from a reference once, for many targets."""
     from ..verbs.fit import fit as run
 
@@ -88,7 +89,7 @@ def fit(given: dict[str, Any], to: Written) -> None:
 
 
 @command(options.DiagnoseOptions, written=("json", "out"))
-def diagnose(given: dict[str, Any], to: Written) -> None:
+def diagnose(given: Json, to: Written) -> None:
     """Say what kind of shift lies between reference and target."""
     from ..verbs.diagnose import diagnose as run
     from ..version import __version__
@@ -113,7 +114,7 @@ class _Backtest(options.BacktestOptions):
 
 
 @command(_Backtest, written=("json", "report", "out"))
-def backtest(given: dict[str, Any], to: Written) -> None:
+def backtest(given: Json, to: Written) -> None:
     """Try every method on shifts simulated from a reference."""
     from ..backtests.trials import cache_folder
     from ..verbs.backtest import backtest as run
@@ -152,7 +153,7 @@ class _Count:
 
 
 @command(options.AuditOptions, written=("json", "report", "save"))
-def audit(given: dict[str, Any], to: Written) -> None:
+def audit(given: Json, to: Written) -> None:
     """Check a model on the target by a few labels."""
     from ..verbs.audit import audit as run
 
@@ -187,7 +188,7 @@ class _Evaluate(options.EvaluateOptions):
 
 
 @command(_Evaluate, written=("json", "report", "out"))
-def evaluate(given: dict[str, Any], to: Written) -> None:
+def evaluate(given: Json, to: Written) -> None:
     """Measure labelled predictions: accuracy, F1, calibration, ..."""
     from ..verbs.evaluate import evaluate as run
 
@@ -197,7 +198,7 @@ def evaluate(given: dict[str, Any], to: Written) -> None:
 
 
 @command(options.CompareOptions, written=("json", "report", "out"))
-def compare(given: dict[str, Any], to: Written) -> None:
+def compare(given: Json, to: Written) -> None:
     """Compare models on labelled rows: which one answers best."""
     from ..verbs.compare import compare as run
 

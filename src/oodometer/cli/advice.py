@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..options import Declared, spelt
+from ..plain import Json, Plain
 from ..predictions import Predictions
 from ..store import Source, as_source
 from ..store.columns import WIDE, as_options
@@ -77,9 +78,7 @@ def _opened(path: Any, mapping: Mapping[str, str]) -> Any:
     return opened_raw(path, {c: ours for c, ours in mapping.items() if source.holds(c)})
 
 
-def _inputs(
-    offered: Sequence[Declared], given: Mapping[str, Any], mapping: Mapping[str, str]
-) -> _Inputs:
+def _inputs(offered: Sequence[Declared], given: Plain, mapping: Mapping[str, str]) -> _Inputs:
     """The files that the options name, opened with the renamings that fit each."""
     readable = {option for option, _, about in offered if about.path == "read"}
 
@@ -136,7 +135,7 @@ def _features(guessed: Guess) -> str:
 def _written(
     name: str,
     offered: Sequence[Declared],
-    values: Mapping[str, Any],
+    values: Plain,
     renamings: dict[str, str],
 ) -> str:
     """The command as a shell takes it, without options that say what they say by default."""
@@ -198,7 +197,7 @@ def _was_tried(
     )
 
 
-def _typed_renamings(given: Mapping[str, Any]) -> dict[str, str] | None:
+def _typed_renamings(given: Plain) -> dict[str, str] | None:
     """The renamings that were typed; None where none can be, or where they are of one file."""
     if not {"mapping", "positive"} <= given.keys():
         return None
@@ -208,9 +207,7 @@ def _typed_renamings(given: Mapping[str, Any]) -> dict[str, str] | None:
     return said_renamings(parse_mapping(pairs), given["positive"]) or {}
 
 
-def _meant_columns(
-    error: OodometerError, given: Mapping[str, Any], inputs: _Inputs
-) -> dict[str, Any]:
+def _meant_columns(error: OodometerError, given: Plain, inputs: _Inputs) -> Json:
     """The options that name the mistyped column of the error, with the column that was meant."""
     if not isinstance(error, UnknownColumnError):
         return {}
@@ -220,7 +217,7 @@ def _meant_columns(
 
 
 def better_command(
-    name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
+    name: str, offered: Sequence[Declared], given: Plain, error: OodometerError
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
     typed = _typed_renamings(given)

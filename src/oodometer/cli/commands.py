@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
 from ..options import About, Declared, Options, declared, option, spelt
+from ..plain import Json, Plain
 from . import output, samples
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
@@ -137,7 +138,7 @@ def command(
     written: Sequence[str] = (),
     to: typer.Typer = app,
     kept: bool = False,
-) -> Callable[[Callable[[dict[str, Any], Written], None]], Callable[..., None]]:
+) -> Callable[[Callable[[Json, Written], None]], Callable[..., None]]:
     """Decorator: register a command with the options of a record and those of `Written` that are named. The function
     gets what was typed, as arguments of the verb (without what was not), and where the answer goes; its docstring is
     the text of ``-h``; ``kept`` says that finished work is kept where a signal ends it.
@@ -145,14 +146,14 @@ def command(
     offered = [option for option in declared(record) if option[2].flag != ""]
     offered += [option for option in declared(Written) if option[0] in written]
 
-    def wrap(function: Callable[[dict[str, Any], Written], None]) -> Callable[..., None]:
+    def wrap(function: Callable[[Json, Written], None]) -> Callable[..., None]:
         called = name or function.__name__
 
         def run(**typed: Any) -> None:
             _check(offered, typed)
             stopped = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
             with going_on(stopped), _advised(called, offered, typed):
-                given: dict[str, Any] = {}
+                given: Json = {}
                 for name, _, about in offered:
                     value = typed[name]
                     if value is not None and value != []:
@@ -171,11 +172,9 @@ def command(
 
         rare = frozenset(name for name, _, about in offered if about.rare)
         parameters = [*(_parameter(*field) for field in offered), *([_HELP_ALL] if rare else [])]
-        run.__name__, run.__doc__, run.__module__ = (
-            function.__name__,
-            function.__doc__,
-            function.__module__,
-        )
+        run.__name__ = function.__name__
+        run.__doc__ = function.__doc__
+        run.__module__ = function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
         shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
@@ -193,25 +192,18 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     """The parameter that typer reads."""
     text = str(field.type)
     many = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
-    kind: Any = next(
-        (kind_ for word, kind_ in (("float", float), ("int", int), ("bool", bool)) if word in text),
-        str,
-    )
-    kind = str if about.parse is not None else kind
-    plain = (
-        None
-        if field.default is MISSING or isinstance(field.default, (tuple, list))
-        else field.default
-    )
+    kind: Any = str
+    if about.parse is None:
+        kinds = {"float": float, "int": int, "bool": bool}
+        kind = next((kinds[word] for word in kinds if word in text), str)
+    plain = field.default
+    if plain is MISSING or isinstance(plain, (tuple, list)):
+        plain = None
     plain = False if kind is bool else plain
     typed: Any
     if about.positional:
-        typed, plain = (
-            typer.Argument(help=about.help, metavar=about.metavar or name.upper()),
-            inspect.Parameter.empty,
-        )
-        if field.default is not MISSING:
-            plain = None
+        typed = typer.Argument(help=about.help, metavar=about.metavar or name.upper())
+        plain = inspect.Parameter.empty if field.default is MISSING else None
     else:
         usual = {float: "NUMBER", int: "N", str: "NAME"}.get(kind)
         typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar or usual)
@@ -280,7 +272,7 @@ _CHOICE = re.compile(r"`(--(?:filter|metric) [^`]+)`")
 
 
 @contextmanager
-def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -> Iterator[None]:
+def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[None]:
     """Inside, an error about columns that go by other names is followed by the command that would work."""
     try:
         yield
@@ -312,7 +304,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
         ) from None
 
 
-def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
+def _check(offered: Sequence[Declared], typed: Plain) -> None:
     """Raise `UsageError` where an output is an input, another output, or a file in a folder that is read or written."""
     named = _named_paths(offered, typed)
     reads, folders = named["read"], named["folder"]
@@ -341,9 +333,7 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
                 )
 
 
-def _named_paths(
-    offered: Sequence[Declared], typed: Mapping[str, Any]
-) -> dict[str, list[tuple[str, str]]]:
+def _named_paths(offered: Sequence[Declared], typed: Plain) -> dict[str, list[tuple[str, str]]]:
     """The options that name files, each with its path, by what is done with these: read, written, or used as folder."""
     named: dict[str, list[tuple[str, str]]] = {"read": [], "written": [], "folder": []}
     for parameter, _, about in offered:

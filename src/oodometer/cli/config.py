@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError, near_names
+from ..plain import Json, Plain
 
 OWN, SHARED = "oodometer.toml", "pyproject.toml"
 
@@ -34,7 +35,7 @@ def options_taken(given: Sequence[str]) -> tuple[list[str], str | None, bool]:
 
 def defaults_for(
     parser: Any, words: Sequence[str], file: str | None, known: Sequence[str]
-) -> tuple[dict[str, Any], str]:
+) -> tuple[Json, str]:
     """What the parser is to take for its defaults, by command, and what to say of it; empty without a file. The table
     of the command is read, ``[estimate]``, or ``[tool.oodometer.estimate]`` in pyproject.toml; ``known`` are all
     commands.
@@ -61,7 +62,7 @@ def _usual_file() -> str | None:
     return SHARED if shared.is_file() and b"oodometer" in shared.read_bytes() else None
 
 
-def _tables(name: str) -> Mapping[str, Any]:
+def _tables(name: str) -> Plain:
     """The tables of a file that are ours."""
     import tomllib
 
@@ -80,11 +81,11 @@ def _tables(name: str) -> Mapping[str, Any]:
             tables = tables.get(key, {})
             if not isinstance(tables, Mapping):
                 raise UsageError(f"{name}: expected a table [{way}], got {way} = {tables!r}")
-    ours: Mapping[str, Any] = tables
+    ours: Plain = tables
     return ours
 
 
-def _check_commands(name: str, tables: Mapping[str, Any], known: Sequence[str]) -> None:
+def _check_commands(name: str, tables: Plain, known: Sequence[str]) -> None:
     """Raise `UsageError` where a table is of no command, or a command has no table."""
     for key, value in tables.items():
         is_table = isinstance(value, Mapping)
@@ -99,8 +100,8 @@ def _check_commands(name: str, tables: Mapping[str, Any], known: Sequence[str]) 
 
 
 def _table_of(
-    name: str, tables: Mapping[str, Any], parser: Any, words: Sequence[str]
-) -> tuple[list[str], Any, Mapping[str, Any]]:
+    name: str, tables: Plain, parser: Any, words: Sequence[str]
+) -> tuple[list[str], Any, Plain]:
     """The words that name the command, one, or group and command; the command, and its table."""
     command, path, table = parser, [], tables
     for word in words:
@@ -117,9 +118,7 @@ def _table_of(
     return path, command, table
 
 
-def _defaults(
-    place: str, table: Mapping[str, Any], command: Any, path: Sequence[str]
-) -> dict[str, Any]:
+def _defaults(place: str, table: Plain, command: Any, path: Sequence[str]) -> Json:
     """The defaults that a table gives to the options of a command."""
     options = {
         opt.lstrip("-").replace("-", "_"): p
@@ -128,7 +127,7 @@ def _defaults(
         if opt.startswith("--")
     }
     options.pop("help", None)
-    out: dict[str, Any] = {}
+    out: Json = {}
     for key, value in table.items():
         parameter = options.get(key.replace("-", "_"))
         if parameter is None:

@@ -12,12 +12,11 @@ from typing import Any, TextIO
 
 from ..errors import visible
 from ..outputs import terminal
+from ..plain import Plain, Strings
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
-typed_words: ContextVar[tuple[str, ...]] = ContextVar(
-    "typed_words", default=()
-)  # behind `oodometer`
+typed_words: ContextVar[Strings] = ContextVar("typed_words", default=())  # behind `oodometer`
 _EVERY = 10.0  # seconds between two lines of progress
 _loudness: ContextVar[int] = ContextVar(
     "loudness", default=0
@@ -107,11 +106,11 @@ def results() -> Iterator[None]:
 
 
 def deliver(
-    result: Mapping[str, Any],
+    result: Plain,
     *,
     json: str | None = None,
     report: str | None = None,
-    page: Mapping[str, Any] | None = None,
+    page: Plain | None = None,
     record: Any = None,
     files: Sequence[str] | None = None,
 ) -> None:
@@ -147,10 +146,8 @@ def print_table(
 ) -> None:
     """A table on standard output that fits the screen, 80 columns where it is none."""
     if not quiet():
-        columns, rows = (
-            [visible(name) for name in columns],
-            [[visible(cell) for cell in row] for row in rows],
-        )
+        columns = [visible(name) for name in columns]
+        rows = [[visible(cell) for cell in row] for row in rows]
         lines = terminal.table_lines(
             columns, rows, terminal.width(), colour=terminal.colours(sys.stdout)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import MissingExtraError, UsageError, near_names
 from ..options import Options, argument, one_of, option
 from ..outputs import terminal
+from ..plain import Json, Plain
 from ..results import percent
 from ..verbs.options import CiteOptions, DemoOptions, HistoryOptions
 from . import output, samples
@@ -51,7 +52,7 @@ class _History(HistoryOptions):
 
 
 @command(_History, written=("json", "report"))
-def history(given: dict[str, Any], to: Written) -> None:
+def history(given: Json, to: Written) -> None:
     """Show past runs and their alarms, or how far long ones came."""
     from ..histories import kept_result, open_store
     from ..verbs.history import history as read
@@ -111,7 +112,7 @@ class _Report(Options):
 
 
 @command(_Report, written=("report", "out"))
-def report(given: dict[str, Any], to: Written) -> None:
+def report(given: Json, to: Written) -> None:
     """Show a saved result again: terminal, page or Markdown."""
     from ..reports.saved import load_result, shown_whole
 
@@ -134,7 +135,7 @@ class _Methods(Options):
 
 
 @command(_Methods)
-def methods(given: dict[str, Any], to: Written) -> None:
+def methods(given: Json, to: Written) -> None:
     """List methods: what each one needs and assumes."""
     from ..verbs.methods import methods as run
 
@@ -161,7 +162,7 @@ def methods(given: dict[str, Any], to: Written) -> None:
         _show_methods(what, chosen)
 
 
-def _show_method(method: Mapping[str, Any]) -> None:
+def _show_method(method: Plain) -> None:
     """Print all about a method."""
     output.say(f"{method['name']} ({method['what']})")
     about = {"needs": method["needs"], "assumes": method["assumes"], "interval": method["kind"]}
@@ -171,7 +172,7 @@ def _show_method(method: Mapping[str, Any]) -> None:
     output.tell(cited if method["citation"] else "")
 
 
-def _show_methods(what: str, every: Sequence[Mapping[str, Any]], brief: bool = False) -> None:
+def _show_methods(what: str, every: Sequence[Plain], brief: bool = False) -> None:
     """Print the table of the methods of a kind; a line for each where it is to be brief."""
     rows = [
         [m["name"], m["needs"], m["assumes"] or m["summary"]] for m in every if m["what"] == what
@@ -189,7 +190,7 @@ def _show_methods(what: str, every: Sequence[Mapping[str, Any]], brief: bool = F
 
 
 @command(CiteOptions)
-def cite(given: dict[str, Any], to: Written) -> None:
+def cite(given: Json, to: Written) -> None:
     """Print the BibTeX entry of the paper behind a method."""
     from ..verbs.methods import cite as run
 
@@ -207,7 +208,7 @@ class _Demo(DemoOptions):
 
 
 @command(_Demo)
-def demo(given: dict[str, Any], to: Written) -> None:
+def demo(given: Json, to: Written) -> None:
     """Run it on digits that drift, or write the files of a sample."""
     from ..verbs.demo import demo as run
 

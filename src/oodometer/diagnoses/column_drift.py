@@ -160,10 +160,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         if reference.features is None:
             fitted.columns, fitted._figures = (), ()
             return fitted
-        fitted.columns, fitted._width = (
-            self.columns or plain_columns(reference),
-            reference.features.shape[1],
-        )
+        fitted.columns = self.columns or plain_columns(reference)
+        fitted._width = reference.features.shape[1]
         few = reference.features[content_sample(reference, _EDGE_ROWS, self.seed)]
         fitted._figures = tuple(
             figure for user in fitted.columns for figure in _figures_of(user, few)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ..inference.domain_classifier import DomainComparison, compare_samples, dom
 from ..inference.method import Method
 from ..inference.row_sample import RowSample
 from ..intervals import holm, quantiles
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import those
 from ..results import percent
@@ -40,12 +41,12 @@ Strength = Literal["strong", "weak", "none"]
 Tested = TypeVar("Tested", bound=ShiftTest)
 
 
-def reading_confidence() -> tuple[str, ...]:
+def reading_confidence() -> Strings:
     """Methods that read the confidence, which an alarm about it speaks against."""
     return those("estimator", lambda cls: cls.traits.reads == "confidence")
 
 
-def asking_for(stable: str) -> tuple[str, ...]:
+def asking_for(stable: str) -> Strings:
     """Methods that ask this to be unchanged under the shift: "P(x | y)", as label shift has it, or "P(y | x)"."""
     return those("estimator", lambda cls: cls.traits.stable == stable)
 
@@ -362,11 +363,9 @@ def _anything_changed(findings: Iterable[Finding]) -> bool:
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     """The kind of shift that the findings amount to, and why."""
-    overlap, label, alarm = (
-        findings.get("overlap"),
-        findings.get("label shift"),
-        findings.get("confidence alarm"),
-    )
+    overlap = findings.get("overlap")
+    label = findings.get("label shift")
+    alarm = findings.get("confidence alarm")
     if not findings:
         return "unknown", "there is nothing in these files that a test could look at"
     explained = (
@@ -424,8 +423,13 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     trusted = moved and not apart and by_features
     supports, refutes = (asking_for("P(y | x)") if holds else () for holds in (trusted, apart))
     strength: Strength = "strong" if moved else "none"
-    details: dict[str, Any] = {"effective_rows": comparison.effective_rows, "reference_rows": rows}
-    details |= {"covered": comparison.covered, "by": seen, "learner": comparison.learner}
+    details: Json = {
+        "effective_rows": comparison.effective_rows,
+        "reference_rows": rows,
+        "covered": comparison.covered,
+        "by": seen,
+        "learner": comparison.learner,
+    }
     return Finding(
         "overlap",
         says,

@@ -14,6 +14,7 @@ from ..errors import NotApplicable
 from ..inference.method import Method
 from ..inference.method import Sums as Sums
 from ..intervals import check_level, wilson_from_variance
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..results import Estimate, Kind
 from ..scores.base import lacking
@@ -47,13 +48,13 @@ class Traits:
     voice: int = 0
     in_panel: bool = False
     favour: float = 1.0
-    runs_as: tuple[str, ...] | None = None
+    runs_as: Strings | None = None
     in_middle: bool = False
     beyond_overlap: bool = False
     heavy: bool = False
     argmax_only: bool = False
     needs_labels: bool = True
-    also_reads: tuple[str, ...] = ()
+    also_reads: Strings = ()
 
     def __post_init__(self) -> None:
         """`TypeError` for an odd word of a plugin, which must not stop those who read it later."""
@@ -93,7 +94,7 @@ class Estimator(Method[Sums, Estimate]):
     seed : seed of whatever is random in the interval.
     """
 
-    needs: ClassVar[tuple[str, ...]]
+    needs: ClassVar[Strings]
     assumes: ClassVar[str]
     kind: ClassVar[Kind] = "conditional"
     traits: ClassVar[Traits] = Traits()
@@ -192,8 +193,8 @@ class Estimator(Method[Sums, Estimate]):
         upper: float,
         *,
         score: str | None = None,
-        details: dict[str, Any] | None = None,
-        warnings: tuple[str, ...] = (),
+        details: Json | None = None,
+        warnings: Strings = (),
     ) -> Estimate:
         """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
         inside = float(np.clip(value, 0.0, 1.0))

@@ -147,10 +147,8 @@ class SourceAccuracy(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """The reference accuracy, whatever the target; its rows widen the interval the more the fewer they are."""
         value = self._correct / self._rows
-        own, new = (
-            clopper_pearson(self._correct, self._rows, self.level),
-            wilson(value, state["rows"], self.level),
-        )
+        own = clopper_pearson(self._correct, self._rows, self.level)
+        new = wilson(value, state["rows"], self.level)
         lower = value - root_sum_square(value - own[0], value - new[0])
         upper = value + root_sum_square(own[1] - value, new[1] - value)
         return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})

@@ -332,12 +332,11 @@ class DisagreementDiscrepancy(Estimator):
             "discrepancy": discrepancy,
             "eps": eps,
             "bound": max(value - eps, 0.0),
-        }
-        details |= {
             "reference_agreement": float(here.mean()),
             "target_agreement": float(there.mean()),
+            "reference_accuracy": float(verdicts.mean()),
+            "input": self._input,
         }
-        details |= {"reference_accuracy": float(verdicts.mean()), "input": self._input}
         return self._estimate(state, value, value - eps, upper, details=details)
 
 

@@ -165,8 +165,12 @@ class _AgreementLine(Estimator):
         slope_of_share = float(np.exp(-(probits[0] ** 2) / 2) / np.sqrt(2 * np.pi))
         variance = slope_of_share**2 * (self._sampling_variance(line, y, pull, state) + scatter)
         lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
-        details: dict[str, Any] = {"slope": line.slope, "intercept": line.intercept}
-        details |= {"r_squared": line.r_squared, "models": len(self._x)}
+        details: dict[str, Any] = {
+            "slope": line.slope,
+            "intercept": line.intercept,
+            "r_squared": line.r_squared,
+            "models": len(self._x),
+        }
         if len(self._u) == len(self._names):
             details["accuracies"] = dict(zip(self._names, ndtr(probits).tolist(), strict=True))
         figures = f"R^2 = {line.r_squared:.2f} over {len(self._pairs[0])} pairs, more than {_GOOD_FIT} is wanted"

@@ -19,6 +19,7 @@ from ..inference.method import Sums
 from ..inference.row_sample import RowSample, content_keys, content_sample, seeded_keys
 from ..intervals import from_spread
 from ..kernels import log_odds_bin, off_diagonal_counts, tally
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import canonical
 from ..results import Interval, Kind
@@ -216,7 +217,7 @@ def expected_metrics(
     level: float,
     kind: Kind,
     seed: int,
-) -> dict[str, Any]:
+) -> Json:
     """Macro and per-class metrics, intervals by a seeded parametric bootstrap over cells, the expected confusion."""
     hits, elsewhere = expected_positives(counts, rates)
     point = class_metrics(counts.top, hits, counts.off_diagonal, elsewhere)
@@ -237,7 +238,7 @@ def expected_metrics(
         [np.moveaxis(replicate, 1, 0) for replicate in made]
     )  # (replicate, metric, class)
 
-    def interval(value: float, values: Array) -> dict[str, Any]:
+    def interval(value: float, values: Array) -> Json:
         """The value with the spread of its replicates, as JSON has it."""
         return Interval(value, *from_spread(values, value, level), level, kind).to_dict()
 
@@ -254,12 +255,12 @@ def expected_metrics(
             metrics[metric] = interval(value, means)
     per_class = []
     for k, name in enumerate(names):
-        row: dict[str, Any] = {"class": name, "predicted_rows": int(counts.top[k].sum())}
+        row: Json = {"class": name, "predicted_rows": int(counts.top[k].sum())}
         for i, metric in enumerate(("precision", "recall", "f1", "auc")):
             value = float(point[i, k])
             row[metric] = interval(value, draws[:, i, k]) if np.isfinite(value) else None
         per_class.append(row)
-    out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
+    out: Json = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:
         sides = counts.top.sum(axis=1), hits.sum(axis=1), counts.mass, elsewhere.sum(axis=1)
         out["confusion"] = expected_confusion(*sides)
@@ -304,11 +305,9 @@ def count_classes(batch: Predictions) -> Sums:
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         labelled = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        classes, label, predicted = (
-            labelled.num_classes,
-            present(labelled.label),
-            labelled.predicted,
-        )
+        classes = labelled.num_classes
+        label = present(labelled.label)
+        predicted = labelled.predicted
         out: dict[str, Array] = _counted(labelled, "known_top", "known_others", "known_mass")
         out.pop("known_mass", None)
         pairs = np.bincount(
@@ -397,7 +396,7 @@ class Expectation(NamedTuple):
     expected: ExpectedClasses
     drawn: ExpectedClasses
     wider: Mapping[str, float] = {}
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
     details: Mapping[str, Any] = {}
 
 
@@ -782,12 +781,10 @@ class ClassMetric:
         return of.ratio(np.where(used, per_class, 0.0).sum(axis=-1), used.sum(axis=-1))
 
     def _loss(self, expected: ExpectedClasses) -> Array:
-        cells, own, positives, negatives = (
-            expected.cells,
-            expected.own,
-            expected.positives,
-            expected.negatives,
-        )
+        cells = expected.cells
+        own = expected.own
+        positives = expected.positives
+        negatives = expected.negatives
         if cells is None or own is None or positives is None or negatives is None:
             raise NotApplicable(f"`{self.base}` needs `probabilities`")
         rows = np.asarray(expected.margins.support.sum(axis=-1))
@@ -822,7 +819,7 @@ _BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {
     "roc_auc": of.roc_auc,
     "average_precision": of.average_precision,
 }
-CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, *SCORES, "expected_value")
+CLASS_METRICS: Strings = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, *SCORES, "expected_value")
 _OF_ONE_CLASS = (*_BY_CLASS, *_BY_SCORE)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..inference.domain_classifier import (
 )
 from ..inference.row_sample import RowSample, content_sample
 from ..kernels import LOG_ODDS_BINS, log_odds_bin
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
@@ -110,10 +111,8 @@ class Mandoline(Estimator):
         for name, values in self._values.items():
             counts = state["counts"][start : start + len(values) + 1]
             start += len(counts)
-            unseen[name], never = (
-                float(counts[-1]) / rows,
-                f"of the target has a {name} that the reference never had",
-            )
+            unseen[name] = float(counts[-1]) / rows
+            never = f"of the target has a {name} that the reference never had"
             if unseen[name] > _MOST_UNSEEN:
                 raise NotApplicable(f"{percent(unseen[name], 0)} {never}")
             if unseen[name]:
@@ -127,10 +126,8 @@ class Mandoline(Estimator):
         if mismatch > _LARGEST_MISMATCH:
             off = f"one is off by {percent(mismatch)} of the rows"
             warnings.append(f"no weights of the reference give the target's slices: {off}")
-        hits, misses = (
-            self._cell_hits.astype(np.intp),
-            (self._cell_rows - self._cell_hits).astype(np.intp),
-        )
+        hits = self._cell_hits.astype(np.intp)
+        misses = (self._cell_rows - self._cell_hits).astype(np.intp)
         weights = np.concatenate([np.repeat(weight, hits), np.repeat(weight, misses)])
         verdicts = np.repeat([1, 0], [hits.sum(), misses.sum()])
         effective = effective_rows(weights)
@@ -220,7 +217,7 @@ class _DensityRatio(Estimator):
         """A copy that keeps the classes of the sampled reference rows."""
         return self._with(_labelled=rows_like(self._sample, own.known()))
 
-    def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...], dict[str, Any]]:
+    def _compared(self, state: Sums) -> tuple[DomainComparison, Strings, Json]:
         """Reference and target rows told apart, what is to be said of their overlap, and details."""
         comparison = compare_samples(self._sample, state["sample"])
         shown = ("effective_rows", "covered", "auc", "p_value", "learner")

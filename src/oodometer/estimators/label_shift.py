@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..inference.row_sample import RowSample, sample_limit
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
@@ -33,10 +34,8 @@ from .target_prior import (
 )
 
 _MOST_CONDITION, _HIGH_CONDITION = 1e3, 30.0
-_SINGULAR, _NO_INVERSE = (
-    "the reference's confusion matrix cannot be inverted",
-    "`label-shift` needs no inverse",
-)
+_SINGULAR = "the reference's confusion matrix cannot be inverted"
+_NO_INVERSE = "`label-shift` needs no inverse"
 
 
 class InvertedConfusion(NamedTuple):
@@ -283,7 +282,7 @@ def check_width(probabilities: Array, classes: int) -> None:
         raise NotApplicable(f"{both}; give both the same class names")
 
 
-def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
+def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> Strings:
     """What a user should know: of the reference, and that no class prior explains the target where that is so."""
     if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
@@ -382,15 +381,15 @@ class PriorEstimator(LabelCountEstimator):
             state["sample"] = RowSample.of(batch, fields, limit, self.seed)
         return state
 
-    def _prior(self, state: Sums) -> tuple[PriorFit, dict[str, Any]]:
+    def _prior(self, state: Sums) -> tuple[PriorFit, Json]:
         """The fitted prior, and details of it."""
         fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
-        details = {
+        return fit, {
             "prior": fit.prior,
             "prior_by": self._choice,
             "reference_prior": self._label_counts.prior,
+            **fit.details,
         }
-        return fit, {**details, **fit.details}
 
 
 def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
@@ -570,10 +569,8 @@ class LEAP(ContingencyEstimator):
         predicted = self._label_counts.by_prediction(state["counts"])
         if not predicted.any():
             raise NotApplicable("the target has no predicted class that the reference knows")
-        simple, smooth = (
-            scaled_table(self._rows, prior),
-            scaled_table(self._rows, prior, pseudo_rows=1.0),
-        )
+        simple = scaled_table(self._rows, prior)
+        smooth = scaled_table(self._rows, prior, pseudo_rows=1.0)
         table, miss = balance(smooth, predicted / predicted.sum(), prior)
         doubt = float(np.trace(table) - np.trace(simple))
         return table, {"margin_error": miss, "correction": doubt}, doubt

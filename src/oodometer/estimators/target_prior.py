@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.binned_map import bins_for
 from ..errors import NotApplicable
+from ..plain import Plain, Strings
 from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
 from .base import Estimator, Sums
@@ -60,10 +60,8 @@ class LabelCounts:
         known = not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes)
         if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
-            name, table = (
-                f"label counts:{self.score.name}:{self.classes}:{self._digest}",
-                self.table[:-1],
-            )
+            name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
+            table = self.table[:-1]
             # exact below 2^53
             return record.derived(
                 name, lambda: np.bincount(table, fine, len(self)).astype(np.int64)
@@ -118,7 +116,7 @@ class LabelCounts:
         return self.total < _FEW_ROWS_A_CLASS * int(np.count_nonzero(self.rows_by_label))
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Strings:
         """What a user should know of the reference before believing a class prior that was fitted with it."""
         notes = []
         absent = int(np.count_nonzero(self.rows_by_label == 0))
@@ -220,7 +218,7 @@ def _places(record: Predictions, score: Score | None, classes: int, width: int) 
 class LabelCountEstimator(Estimator):
     """What estimators share that need of the target its counts in the reference's cells; subclasses finish."""
 
-    needs: ClassVar[tuple[str, ...]] = ("class", "prediction|probabilities|members")
+    needs: ClassVar[Strings] = ("class", "prediction|probabilities|members")
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its cells too) needs, or None."""
@@ -440,10 +438,8 @@ class PriorFit:
     recall: Array
     priors: Array
     recalls: Array
-    details: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # how well the prior explains the target
-    notes: tuple[str, ...] = ()  # the same, for a reader
+    details: Plain = field(default_factory=dict)  # how well the prior explains the target
+    notes: Strings = ()  # the same, for a reader
 
     @property
     def accuracy(self) -> float:
@@ -486,11 +482,9 @@ def tilt_test(label_counts: LabelCounts, counts: Array) -> float | None:
     if label_counts.classes != 2 or there.sum() <= 2 or not counts[there].any():
         return None
     by_label = label_counts.rows_by_cell_and_label[there] + 0.5
-    odds, rows, seen = (
-        np.log(by_label[:, 1] / by_label[:, 0]),
-        rows[there],
-        counts[there].astype(np.float64),
-    )
+    odds = np.log(by_label[:, 1] / by_label[:, 0])
+    rows = rows[there]
+    seen = counts[there].astype(np.float64)
     goal, low, high = float(seen @ odds / seen.sum()), -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):
         slope = (low + high) / 2

@@ -330,11 +330,9 @@ class ClasswiseThreshold(_WithScore):
 
     def _fit(self, reference: Predictions) -> None:
         self._score = self._score.fit(reference)
-        scores, verdicts, predicted = (
-            self._score.leave_one_out(reference),
-            reference.verdicts,
-            reference.predicted,
-        )
+        scores = self._score.leave_one_out(reference)
+        verdicts = reference.verdicts
+        predicted = reference.predicted
         overall, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         thresholds = []
         # codes of 8 or 16 bits sort by radix, in a pass or two
@@ -368,10 +366,8 @@ class ClasswiseThreshold(_WithScore):
         lower, upper = wilson_from_variance(
             value, max(value * (1 - value), self._mismatch) / rows, rows, self.level
         )
-        falls, rises = (
-            above[0] - np.minimum(above[1], above[0]),
-            np.maximum(above[2], above[0]) - above[0],
-        )
+        falls = above[0] - np.minimum(above[1], above[0])
+        rises = np.maximum(above[2], above[0]) - above[0]
         # classes with a threshold of their own vary independently; those with the global one vary together
         shared = ~self._own
         down = root_sum_square(value - lower, *falls[self._own], falls[shared].sum())

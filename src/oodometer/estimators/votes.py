@@ -11,6 +11,7 @@ from ..arrays import Array, present
 from ..errors import InputError, NotApplicable, UsageError
 from ..inference.clusters import student_quantile
 from ..intervals import wilson
+from ..plain import Json, Plain
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent, plain
@@ -73,7 +74,7 @@ class CorrectedVotes(Estimator):
         ]
         names = reference.names.get("judge") or tuple(str(j + 1) for j in range(self._judges))
         wrong, good = int((~right).sum()), int(right.sum())
-        self._rates: list[dict[str, Any]] = [
+        self._rates: list[Json] = [
             {"judge": str(name), "sensitivity": hits / good, "false_alarms": alarms / wrong}
             for name, (alarms, hits) in zip(names, accepted, strict=True)
         ]
@@ -82,15 +83,11 @@ class CorrectedVotes(Estimator):
         """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
         votes = present(batch.votes)
         if len(votes) != self._judges:
-            got, remedy = (
-                f"those of {len(votes)}",
-                "give the same judges in both files, in the same order",
-            )
             raise InputError(
                 f"votes of the reference's {self._judges} judges",
-                got=got,
+                got=f"those of {len(votes)}",
                 column="votes",
-                remedy=remedy,
+                remedy="give the same judges in both files, in the same order",
             )
         cells = np.bincount(_cells(votes), minlength=_pattern_count(self._judges))
         majority = int(np.count_nonzero(2 * (votes > 0).sum(axis=0) > self._judges))
@@ -105,10 +102,8 @@ class CorrectedVotes(Estimator):
             cells
         ):
             number = np.array([pattern.bit_count() for pattern in range(len(cells))])
-            table, cells = (
-                np.stack([np.bincount(number, row) for row in table]),
-                np.bincount(number, cells),
-            )
+            table = np.stack([np.bincount(number, row) for row in table])
+            cells = np.bincount(number, cells)
         size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
         shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
         # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most
@@ -143,7 +138,7 @@ class CorrectedVotes(Estimator):
         if warnings:
             lower, upper = 0.0, 1.0
         rows = {"wrong": int(table[0].sum()), "right": int(table[1].sum())}
-        details: dict[str, Any] = {
+        details: Json = {
             "accepted": accepted,
             "judges": self._rates,
             "reference_rows": rows,
@@ -177,7 +172,7 @@ def said_of_rates(details: Any) -> str:
     )
 
 
-def _is_inverse(judge: Mapping[str, Any], rows: Mapping[str, int]) -> bool:
+def _is_inverse(judge: Plain, rows: Mapping[str, int]) -> bool:
     """Whether a judge accepts more of the wrong than of the right outputs, by three standard errors and more."""
     hits, alarms = judge["sensitivity"], judge["false_alarms"]
     variance = hits * (1 - hits) / rows["right"] + alarms * (1 - alarms) / rows["wrong"]
@@ -266,7 +261,7 @@ class VotingBounds(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         """Nothing but a look at how the judges did on labelled rows, where there are any."""
-        self._seen: dict[str, Any] | None = None
+        self._seen: Json | None = None
         if reference.votes is None:
             return
         # the floor of metrics has many files; a file without votes needs none of them
@@ -305,8 +300,12 @@ class VotingBounds(Estimator):
         """Sum of both, of the same judges."""
         one, other = len(a["accepted"]), len(b["accepted"])
         if one != other:
-            got, remedy = f"{one} and {other}", "give every row a vote of every judge"
-            raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
+            raise InputError(
+                "parts with the same judges",
+                got=f"{one} and {other}",
+                column="votes",
+                remedy="give every row a vote of every judge",
+            )
         return a + b
 
     def finish(self, state: Sums) -> Estimate:
@@ -318,13 +317,13 @@ class VotingBounds(Estimator):
         reached = state["counts"][::-1].cumsum()[::-1]
         low, high = reached[agree] / rows, reached[judges - agree + 1] / rows
         lower, upper = wilson(low, rows, self.level)[0], wilson(high, rows, self.level)[1]
-        details: dict[str, Any] = {
+        details: Json = {
             "lower_bound": float(low),
             "upper_bound": float(high),
             "agree": agree,
         }
 
-        def exact(count: int) -> dict[str, Any]:
+        def exact(count: int) -> Json:
             return present(share(count, rows, self.level)).to_dict()
 
         each = [exact(int(count)) for count in state["accepted"]]

@@ -158,9 +158,7 @@ def judge_alarms(
         )
         by_labels = rule.metric in part.proofs or truth == interval
         failing[verdict].append(Failing(*about, by_labels=by_labels))
-    fails, by_chance, missing = (
-        tuple(failing["fails"]),
-        tuple(failing["by chance"]),
-        tuple(dict.fromkeys(unjudged)),
-    )
+    fails = tuple(failing["fails"])
+    by_chance = tuple(failing["by chance"])
+    missing = tuple(dict.fromkeys(unjudged))
     return Alarms(tuple(rules), when, len(watched), kind, fails, by_chance, missing)

@@ -151,10 +151,8 @@ class TrialWeighting:
         seen = ~np.isnan(here)
         scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
         scale[:2] = _SCALE_OF_SIGNS
-        points, here = (
-            np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen],
-            here[seen] / scale[seen],
-        )
+        points = np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen]
+        here = here[seen] / scale[seen]
         distance = np.square(points - here).sum(axis=1)
         factors = _LIKELY.get(
             kind or "unknown", {}
@@ -522,10 +520,8 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
         text = f"judges that were right about the reference accept {low} to {high} of the outputs, "
         text += "and the other methods say"
     trust = "none" if abs(made.interval.value - interval.value) > _ALARMING_SPREAD else "low"
-    lower, upper = (
-        min(made.interval.lower, interval.lower),
-        max(made.interval.upper, interval.upper),
-    )
+    lower = min(made.interval.lower, interval.lower)
+    upper = max(made.interval.upper, interval.upper)
     span = Interval(interval.value, lower, upper, level, "empirical")
     both = "the judges and of the methods that look at the model"
     assumes = f"the truth lies within the span of {both}; nothing proves it"

@@ -142,10 +142,8 @@ def metric_answers(
         "label": label,
         "covariate": under_covariate_shift(estimates),
     }
-    natural, why = (
-        _natural(base, start, label, about, priors),
-        f"no method that asks for it tells {base}",
-    )
+    natural = _natural(base, start, label, about, priors)
+    why = f"no method that asks for it tells {base}"
     answers = assumed_answers(
         natural, {name: (answer, why) for name, answer in named.items()}, refuted
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError
+from ..plain import Json, Plain
 
 FORMAT = 1
 PUBLIC = 0.6  # how far public shifts are heard where nothing speaks against the other hypothesis
@@ -111,7 +112,7 @@ class MetricPrior:
         reached = np.cumsum(weights[order]) - weights[order] / 2
         return np.asarray(np.interp(p, reached, atoms[order]))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, strict=True)
         quantiles = [[round(float(one), 4) for one in row] for row in rows]
@@ -142,9 +143,9 @@ class MetricShifts:
 
     priors: Mapping[str, MetricPrior]
     alone: Mapping[str, MetricPrior] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Plain = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, as the file holds it."""
         both = {"priors": self.priors, "alone": self.alone}
         return {"format": FORMAT, **self.about} | {

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ..arrays import Array
+from ..plain import Plain
 from ..results import Interval, percent
 
 
@@ -108,7 +109,7 @@ class NaturalDifferences:
     groups: Mapping[str, tuple[Array, Array]]
     sure: Mapping[str, float]
     decided: Mapping[str, tuple[int, float]]
-    about: Mapping[str, Any]
+    about: Plain
 
     def quantiles(self, signs: PairSigns) -> Array:
         """Quantiles at ``levels`` of the difference a - b, shape (level,)."""
@@ -122,10 +123,8 @@ class NaturalDifferences:
     def difference(self, signs: PairSigns, level: float) -> tuple[Interval, float]:
         """The median of the difference a - b with its central interval, and how likely a is the better one."""
         known, p = self.quantiles(signs), np.array([0.5, (1 - level) / 2, (1 + level) / 2])
-        below, ends = (
-            np.array([0.0, *self.levels, 1.0]),
-            np.array([-signs.share, *known, signs.share]) + 0.0,
-        )
+        below = np.array([0.0, *self.levels, 1.0])
+        ends = np.array([-signs.share, *known, signs.share]) + 0.0
         value, lower, upper = map(float, np.interp(p, below, ends))
         # quantiles that the ends made equal would leave the inverse without a meaning
         chance = (
@@ -149,7 +148,7 @@ class NaturalDifferences:
         return f"Decided from a probability of {percent(self.sure[group], 0)} on; {text}"
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, plain: Plain) -> Self:
         """Read what `benchmarks/natural/pairs.py` wrote."""
         groups = {}
         for name, group in plain["groups"].items():

@@ -18,6 +18,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..intervals import clopper_pearson, holm, normal_quantile
+from ..plain import Json, Plain
 from ..registry import classes_of, known
 from ..results import Estimate, Interval, percent
 from ..results.alarms import Fall, FallVerdict
@@ -127,7 +128,7 @@ class NaturalShifts:
     size: Array
     unknown: Mapping[str, float]
     reach: tuple[tuple[float, int, float, float], ...] = ()
-    about: Mapping[str, Any] | None = None
+    about: Plain | None = None
     verdicts: tuple[tuple[float, str, int, float], ...] = ()
     metrics: MetricShifts | None = None
 
@@ -186,7 +187,7 @@ class NaturalShifts:
         half = _LEAST_HALF * normal_quantile(level) * standard_error(value, signs)
         return max(min(low, value - half), 0.0), min(max(high, value + half), 1.0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, strict=True)
         quantiles = ((float(p), *(round(float(one), 4) for one in more)) for p, *more in rows)
@@ -241,10 +242,11 @@ class NaturalShifts:
         try:
             plain = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            remedy = "check the path, or leave it out for the packaged one"
-            expected = "a prior of natural shifts, a JSON file"
             raise InputError(
-                expected, got=str(error) or type(error).__name__, remedy=remedy, file=str(path)
+                "a prior of natural shifts, a JSON file",
+                got=str(error) or type(error).__name__,
+                remedy="check the path, or leave it out for the packaged one",
+                file=str(path),
             ) from None
         return cls.from_dict(plain, str(path))
 
@@ -533,10 +535,8 @@ def contradicted(natural: Headline, label: Assumed, diagnosis: Diagnosis | None)
     """The headline without trust where a shift is seen, nothing refutes that the class shares alone moved, and the
     answer under that assumption lies outside of the band of 90 %: of such public cases fewer ended inside it.
     """
-    nine, seen = (
-        natural.bands.get("nine_in_ten"),
-        diagnosis is not None and diagnosis.kind != "none",
-    )
+    nine = natural.bands.get("nine_in_ten")
+    seen = diagnosis is not None and diagnosis.kind != "none"
     if (
         not seen
         or nine is None

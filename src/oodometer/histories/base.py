@@ -211,9 +211,12 @@ class Store(ABC):
                 yield None
                 return
             if version < VERSION:
-                remedy = "the next `oodometer estimate --store` brings it up to date"
-                expected, got = f"a store of schema {VERSION}", f"schema {version}"
-                raise InputError(expected, got=got, remedy=remedy, file=self.name)
+                raise InputError(
+                    f"a store of schema {VERSION}",
+                    got=f"schema {version}",
+                    remedy="the next `oodometer estimate --store` brings it up to date",
+                    file=self.name,
+                )
             self.check_whole(session)
             yield session
 
@@ -227,16 +230,21 @@ class Store(ABC):
         if type(version) is not int or version < 0:
             raise self.damaged(f"version {version!r}")
         if version > VERSION:
-            expected = f"a store of schema {VERSION}, the newest that this release knows"
-            remedy = "install the newer oodometer that made it, or give another store"
-            raise InputError(expected, got=f"schema {version}", remedy=remedy, file=self.name)
+            raise InputError(
+                f"a store of schema {VERSION}, the newest that this release knows",
+                got=f"schema {version}",
+                remedy="install the newer oodometer that made it, or give another store",
+                file=self.name,
+            )
         return version
 
     def damaged(self, what: str) -> InputError:
         """The error about a store that something else has changed."""
-        remedy = "take a copy from before, or choose another path"
         return InputError(
-            "a store of past runs", got=f"a damaged one ({what})", remedy=remedy, file=self.name
+            "a store of past runs",
+            got=f"a damaged one ({what})",
+            remedy="take a copy from before, or choose another path",
+            file=self.name,
         )
 
     def _renew(self, session: Session) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..intervals import normal_quantile
+from ..plain import Plain, inside
 from .base import Session, Store
 
 _MOST_RUNS = 60  # newest ones whose results are read
@@ -52,7 +52,7 @@ def labelled_parts(store: Store, job: str) -> list[LabelledPart]:
 
 
 def _of_job(session: Session, job: str) -> list[LabelledPart]:
-    results: dict[int, Mapping[str, Any]] = {}
+    results: dict[int, Plain] = {}
     out: dict[tuple[str, str], LabelledPart] = {}
     for kind, part, name, begins, target, newest, first in session.rows(_LABELLED, job):
         key = (kind, part if kind == "chunk" else str(target))
@@ -72,20 +72,18 @@ def _of_job(session: Session, job: str) -> list[LabelledPart]:
 
 
 def _told(
-    result: Mapping[str, Any], kind: str, name: str, begins: str | None, first: int
+    result: Plain, kind: str, name: str, begins: str | None, first: int
 ) -> LabelledPart | None:
     """The part of that name in the result of a run; None where its labels told of themselves alone."""
-    said: Mapping[str, Any]
+    said: Plain
     if kind == "chunk":
         said = next((one for one in result["chunks"] if one["name"] == name), {})
         signs, truth, rows = said.get("signs"), said.get("truth"), said.get("rows")
     else:
         said, target = result, result["target"]
-        signs, truth, rows = (
-            (result.get("diagnosis") or {}).get("signs"),
-            target.get("accuracy"),
-            target.get("rows"),
-        )
+        signs = inside(result, "diagnosis", "signs")
+        truth = target.get("accuracy")
+        rows = target.get("rows")
     reference = result["reference"]
     if not truth or not rows or "fell_without_labels" not in said or not reference.get("accuracy"):
         return None
@@ -99,7 +97,7 @@ def _told(
         truth=float(truth["value"]),
         error=half if "headline_without_labels" in said else 0.0,  # else every row has a label
         estimates={one["method"]: float(one["value"]) for one in said["estimates"]},
-        moved=(signs or {}).get("moved"),
+        moved=inside(signs, "moved"),
         source=float(reference["accuracy"]),
         reference_rows=int(reference["rows"]),
     )

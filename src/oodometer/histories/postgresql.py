@@ -12,6 +12,9 @@ from ..errors import InputError, MissingExtraError, UsageError, without_password
 from . import base
 from .base import TABLES, Session, Store
 
+# what PostgreSQL says behind the first thing
+_MORE = re.compile(" (?:DETAIL:|HINT:|LINE 1:|CONTEXT:|Multiple connection attempts|- multiple)")
+
 _TURN = (
     0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
 )
@@ -108,24 +111,13 @@ class PostgresStore(Store):
         text = " ".join(str(error).split())
         for secret in self._secrets:
             text = text.replace(secret, "***")
-        got = text
-        for sign in (
-            " DETAIL:",
-            " HINT:",
-            " LINE 1:",
-            " CONTEXT:",
-            " Multiple connection attempts",
-            " - multiple",
-        ):
-            got = got.partition(sign)[0]
+        got = _MORE.split(text, maxsplit=1)[0]
         got = got.removeprefix("connection failed: ").strip()[:240]
         code = error.sqlstate or ""
         expected, remedy = "a store of past runs (PostgreSQL)", "give another database or store"
         if code == "55P03":
-            got, expected = (
-                f"locked by another program for {base.WAIT:g} s",
-                "a store that can be written",
-            )
+            got = f"locked by another program for {base.WAIT:g} s"
+            expected = "a store that can be written"
             remedy = base.WAIT_FOR_IT
         elif code == "42501":
             expected = "permission to keep runs"

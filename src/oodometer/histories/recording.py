@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InputError, NotStoredError, UsageError, near_names, visible, without_passwords
+from ..plain import Json, Plain
 from ..results.alarms import Asked, Failing
 from ..results.estimation import Estimation, Headline, Part
 from ..results.history import History, Job, PastAlarm, PastPart, PastRun, Seen
@@ -39,7 +40,7 @@ class Recorder:
     store: Store
     job: str | None
     asked: Asked
-    options: Mapping[str, Any]
+    options: Plain
 
     def job_of(self, reference: Any, name: str | None) -> str:
         """The name of the series: the one that was given, else that of the reference, without folders and ending."""
@@ -47,7 +48,7 @@ class Recorder:
         path = os.path.basename(os.fspath((reference if named else name) or "").rstrip("/"))
         return self.job or visible(path.partition(".")[0] or path or "estimate")
 
-    def _answer(self, estimation: Estimation, parts: Sequence[Mapping[str, Any]]) -> str:
+    def _answer(self, estimation: Estimation, parts: Sequence[Plain]) -> str:
         """What tells the answer of a run from any other."""
         names = ("kind", "part", "name", "metric", "rows")
         ends = ("value", "lower", "upper", "truth")
@@ -154,7 +155,7 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
     return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}
 
 
-def part_key(part: Mapping[str, Any]) -> str:
+def part_key(part: Plain) -> str:
     """What stays of a chunk's or a slice's name from run to run: a last month is partial until it has its rows, a last
     chunk of rows grows; both keep their beginning. Chunks of other time zones are others.
     """
@@ -167,7 +168,7 @@ def part_key(part: Mapping[str, Any]) -> str:
     return visible(" ".join(filter(None, (name, part.get("timezone")))))
 
 
-def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:
+def _parts(estimation: Estimation) -> Iterator[Json]:
     """Rows of the target, its chunks and its slices; each with the accuracy and the metrics that were asked for."""
     truth = estimation.target.get("accuracy")
     exact = None
@@ -208,13 +209,13 @@ def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:
                 (metric, more.headline, more.truth) for metric, more in part.metrics.items()
             ]
             for metric, headline, true in numbers:
-                row: dict[str, Any] = {
+                row: Json = {
                     **about,
                     "rows": part.rows,
                     "metric": metric,
                     **_headline(headline),
+                    "interval_kind": headline.interval.kind,
                 }
-                row |= {"interval_kind": headline.interval.kind}
                 names = {"truth": "value", "truth_lower": "lower", "truth_upper": "upper"}
                 row |= {
                     ours: None if true is None else _number(getattr(true, end))
@@ -266,8 +267,6 @@ def _verdicts(estimation: Estimation, since: Mapping[Verdict, str], at: str) -> 
                     "kind": alarms.kind,
                     "part": part_key(part_about),
                     "name": visible(str(part_about["name"])),
-                }
-                row |= {
                     "metric": rule.metric,
                     "rule": rule.kind,
                     "amount": rule.amount,
@@ -284,8 +283,6 @@ def _verdict(failing: Failing, verdict: str) -> dict[str, Cell]:
         "kind": kind,
         "part": part_key(part),
         "name": visible(str(part["name"])),
-    }
-    row |= {
         "metric": rule.metric,
         "rule": rule.kind,
         "amount": rule.amount,
@@ -399,7 +396,7 @@ def read_history(store: Store, job: str | None = None, last: int | None = None) 
         return History(store.name, tuple(_job(session, name, last) for name in jobs))
 
 
-def kept_result(store: Store, number: int) -> dict[str, Any]:
+def kept_result(store: Store, number: int) -> Json:
     """The whole result of a run, as ``--json`` wrote it then, for `write_report` or a program of your own.
 
     store : where runs are kept.
@@ -420,13 +417,13 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
                 f"{store.name} has no run {number}; `oodometer history` lists the runs with their numbers"
             )
     try:
-        result: dict[str, Any] = json.loads(rows[0][0])
+        result: Json = json.loads(rows[0][0])
     except (ValueError, TypeError, RecursionError):
         raise store.damaged(f"the result of run {number}") from None
     return result
 
 
-def _rows(session: Session, columns: str, rest: str, *values: Cell) -> list[dict[str, Any]]:
+def _rows(session: Session, columns: str, rest: str, *values: Cell) -> list[Json]:
     """Rows of a table as mappings, names of columns without their table."""
     names = columns.split(", ")
     cells = [f"CAST({name} AS TEXT)" if name == "p.options" else name for name in names]
@@ -463,7 +460,7 @@ def _job(session: Session, name: str, last: int | None) -> Job:
 
 
 def _raised(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Plain],
 ) -> dict[_Part, dict[tuple[str, float], PastAlarm]]:
     """Alarms of each part that were ever raised: since when the last one stood, and whether it stands."""
     raised: dict[_Part, dict[tuple[str, float], PastAlarm]] = {}
@@ -478,7 +475,7 @@ def _raised(
 
 
 def _past_part(
-    row: Mapping[str, Any], run: PastRun, before: PastPart | None, alarms: tuple[PastAlarm, ...]
+    row: Plain, run: PastRun, before: PastPart | None, alarms: tuple[PastAlarm, ...]
 ) -> PastPart:
     """A part with what a run said of it, after what was said ``before``."""
     earlier, truth = ((), None) if before is None else (before.seen, before.truth)

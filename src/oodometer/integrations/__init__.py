@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import MissingExtraError, UsageError
 from ..outputs.frames import table_of
+from ..plain import Json, Plain
 from ..results.view import Table
 
 __all__ = ["TRACKERS", "log"]
@@ -96,7 +97,7 @@ def entries_of(result: Any, page: bool | None = None) -> Entries:
     for row in parts.rows:
         if row["part"] == "slice":
             numbers |= _ends(row, f"slice.{_name(row['slice'])}.{row['metric']}")
-    flat: dict[str, Any] = {
+    flat: Json = {
         k: mapping.get(k) for k in ("version", "level", "seed", "assume", "argv", "kind", "refuted")
     }
     for side in ("reference", "target"):
@@ -145,7 +146,7 @@ def _numbers(result: Any) -> dict[str, float]:
     return out
 
 
-def _ends(row: Mapping[str, Any], name: str) -> dict[str, float]:
+def _ends(row: Plain, name: str) -> dict[str, float]:
     """The numbers of a row that are there and finite; the value goes by the bare name."""
     return {
         name if end == "value" else f"{name}.{end}": float(cell)
@@ -176,7 +177,7 @@ def _name(value: Any) -> str:
     return re.sub(r"[^\w\-. ]", "_", str(value), flags=re.ASCII)[:120].strip() or "_"
 
 
-def _page(result: Any, mapping: Mapping[str, Any], page: bool | None) -> str | None:
+def _page(result: Any, mapping: Plain, page: bool | None) -> str | None:
     if page is False:
         return None
     from ..reports import check_report_libraries, render

@@ -35,10 +35,9 @@ def recall_at_k(candidate_scores: Any, label: Any, k: int = 1) -> float:
     truth = encode_positions(label, "label")
     check_length(len(scores), len(truth), "label")
     if not len(truth) or (truth < 0).any():
-        got = "null" if len(truth) else "none"
         raise InputError(
             "a true candidate for every sample",
-            got=got,
+            got="null" if len(truth) else "none",
             remedy="drop unlabelled rows",
             column="label",
         )
@@ -154,9 +153,11 @@ def accuracy(correct: Any) -> float:
     """
     verdict = truth_values(correct, "correct")
     if not verdict.size or (verdict < 0).any():
-        got = "null" if verdict.size else "none"
         raise InputError(
-            "a verdict for every sample", got=got, remedy="drop unlabelled rows", column="correct"
+            "a verdict for every sample",
+            got="null" if verdict.size else "none",
+            remedy="drop unlabelled rows",
+            column="correct",
         )
     return float(verdict.mean())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -14,12 +13,13 @@ from ..errors import InputError, NotApplicable
 from ..fields import NO_CLASSES, check_confidence, check_length, check_probabilities
 from ..inference.method import Method
 from ..intervals import check_level
+from ..plain import Plain, Strings
 from ..predictions import Predictions
 from ..results import Interval, Kind
 from ..scores.class_scores import sequence_probability
 
 # What a metric reads: alternatives, each a set of fields that must all be there; the first that fits is used.
-Needs = tuple[tuple[str, ...], ...]
+Needs = tuple[Strings, ...]
 
 VERDICT: Needs = (("correct",), ("label", "prediction"), ("label", "probabilities"))
 CONFIDENCE: Needs = (
@@ -47,7 +47,7 @@ class Measure(Interval):
     15
     """
 
-    extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    extras: Plain = field(default_factory=dict, hash=False)
     _spread = frozenset({"extras"})
 
 

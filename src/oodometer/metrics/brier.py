@@ -195,11 +195,9 @@ class BrierState:
             np.bincount(bins, minlength=BINS)[None] for bins in (at, bin_number(own, BINS))
         )
         forecasts = np.bincount(at, weights=exact, minlength=BINS)[None]
-        total, squares, joint = (
-            float(scores.sum()),
-            float((scores * scores).sum()),
-            own.sum(dtype=np.float64),
-        )
+        total = float(scores.sum())
+        squares = float((scores * scores).sum())
+        joint = own.sum(dtype=np.float64)
         by_bin = (counts, forecasts, outcomes, float((exact * exact).sum()), float(joint))
         return cls(len(scores), total, squares, *by_bin, binary)
 
@@ -213,11 +211,12 @@ class BrierState:
     def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
-            got, remedy = (
-                "class probabilities and confidences, or other classes",
-                "evaluate them apart",
+            raise InputError(
+                "parts of one form",
+                got="class probabilities and confidences, or other classes",
+                remedy="evaluate them apart",
+                column="probabilities",
             )
-            raise InputError("parts of one form", got=got, remedy=remedy, column="probabilities")
         added = (f.name for f in fields(self) if f.name != "binary")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in added})
 

@@ -334,10 +334,8 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         part = (edges - at[last - 1]) / own[last - 1]
         hits_at = sums[:, last - 1] + part * (sums[:, last] - sums[:, last - 1])
         null: Array = np.abs(gaps + hits - np.diff(hits_at, axis=1)).sum(axis=1) / joined.rows
-        observed, replicates = (
-            float(np.abs(gaps).sum()) / joined.rows,
-            np.abs(replicated).sum(axis=1) / rows,
-        )
+        observed = float(np.abs(gaps).sum()) / joined.rows
+        replicates = np.abs(replicated).sum(axis=1) / rows
         return population_error(
             value,
             replicates,

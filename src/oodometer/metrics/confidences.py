@@ -13,6 +13,7 @@ from ..errors import NotApplicable
 from ..inference.clusters import cluster_keys, student_quantile
 from ..inference.row_sample import Draw, RowSample, scramble
 from ..intervals import normal_quantile
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import FAILURES, classes_of, register
 from ..results import Interval
@@ -34,7 +35,7 @@ def compared_confidences(
     clusters: Any = None,
     level: float = 0.95,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> Json:
     """Confidences by how well they order answers, the best first: AUROC = P(right above wrong) + P(tied) / 2 and the
     area under the accuracy-coverage curve, with intervals, and each AUROC minus the best one's.
 
@@ -74,7 +75,7 @@ def compared_confidences(
     )  # of few clusters, whose sums alone are independent
     orders: dict[bytes, str] = {}
     alike: dict[str, list[str]] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     moves: list[Array] = []
     for name, own in zip(names, table, strict=True):
         levels, at = np.unique(own, return_inverse=True)
@@ -121,10 +122,8 @@ def compared_confidences(
     quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
     best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
     for i, row in enumerate(rows):
-        value, half = (
-            row["auroc"].value - rows[best]["auroc"].value,
-            quantile * float(apart[i, best]),
-        )
+        value = row["auroc"].value - rows[best]["auroc"].value
+        half = quantile * float(apart[i, best])
         ends = max(value - half, -1.0), min(value + half, 1.0)
         row["difference"] = None if i == best else Interval(value, *ends, level, "asymptotic")
         row["tied"] = i == best or ends[1] >= 0
@@ -160,7 +159,7 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
     citation = "delong1988"
 
     def __init__(self) -> None:
-        self.columns: tuple[str, ...] = ()
+        self.columns: Strings = ()
         self.cluster: str | None = None
         self.confidence = "confidence"  # the column that this field is read from
 
@@ -213,7 +212,7 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         draw = Draw(keys, keys, np.ones(len(keys), dtype=np.int64), _MOST_ROWS, len(known))
         return RowSample(draw, arrays)
 
-    def _finish(self, state: RowSample, level: float, seed: int) -> dict[str, Any]:
+    def _finish(self, state: RowSample, level: float, seed: int) -> Json:
         values = dict(state.arrays)
         verdicts, clusters = values.pop("verdicts"), values.pop("clusters")
         unknown = {name: int(np.isnan(own).sum()) for name, own in values.items()}

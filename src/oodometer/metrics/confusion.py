@@ -66,12 +66,11 @@ class Confusion:
     def __add__(self, other: Confusion) -> Confusion:
         """Sum of both, of the same classes."""
         if self.classes != other.classes:
-            got, remedy = (
-                f"{len(self.classes)} and {len(other.classes)} classes",
-                "read them with the same class names",
-            )
             raise InputError(
-                "parts that name the same classes", got=got, remedy=remedy, column="label"
+                "parts that name the same classes",
+                got=f"{len(self.classes)} and {len(other.classes)} classes",
+                remedy="read them with the same class names",
+                column="label",
             )
         codes, at = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
         counts = np.zeros(len(codes), dtype=np.int64)

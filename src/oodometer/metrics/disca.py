@@ -280,11 +280,9 @@ def parts_of(terms: Terms, i: int, tolerance: float, weights: tuple[float, float
         float(points.answered[0, at] / points.answered[0, -1]) for at in (a_at, b_at)
     )
     value, a, b = float(terms.values(weights)[0, i]), float(terms.a[0]), float(terms.b[0, i])
-    rises, penalty, accuracy = (
-        int(terms.fluctuations[0]),
-        float(terms.penalty[0]),
-        float(points.accuracy[0, b_at]),
-    )
+    rises = int(terms.fluctuations[0])
+    penalty = float(terms.penalty[0])
+    accuracy = float(points.accuracy[0, b_at])
     never = bool(terms.never_wrong[0]), bool(terms.never_below[0, i])
     return Disca(
         value, a, b, rises, penalty, tolerance, weights, a_coverage, b_coverage, accuracy, *never

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..intervals import clopper_pearson
+from ..plain import Json
 from ..registry import register
 from ..results import percent
 from .ranks import Groups, RankMetric, Ranks
@@ -73,7 +74,7 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
     citation = "mishra2022"
     gives = "table"
 
-    def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
+    def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> list[Json]:
         """The table; the level is that of the exact interval in a plateau."""
         if state.rows < FEW_ROWS:
             raise NotApplicable(
@@ -87,10 +88,8 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
         many = cells.sizes.astype(np.int64)
         risk = np.clip(1 - falling_accuracy(cells.correct, many), 0, 1)
         wrong = generator(seed, "falling").binomial(many, risk, size=(REPLICATES, len(many)))
-        answered, errors = (
-            np.broadcast_to(cells.answered, wrong.shape),
-            np.cumsum(wrong, axis=1).astype(np.float64),
-        )
+        answered = np.broadcast_to(cells.answered, wrong.shape)
+        errors = np.cumsum(wrong, axis=1).astype(np.float64)
         falling = RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
         chance = falling.at_coverages(COVERAGES).accuracy
         sizes = (case_sizes(seen), case_sizes(again), case_sizes(chance))
@@ -126,7 +125,7 @@ def _critical(name: str, chance: Sizes) -> float:
     return max(LEAST[name], float(chance[name].max()))
 
 
-def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[dict[str, Any]]:
+def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[Json]:
     out = []
     for case, name in enumerate([*REGIONS, "strong"], 2):
         here = _part(name)
@@ -141,29 +140,43 @@ def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[d
             if is_seen
             else f"accuracy does not rise {where} by more than chance explains"
         )
-        row = {"name": name, "case": 6 if name == "strong" else case, "seen": is_seen}
-        row |= {"share": float((again[name] > bound).mean()), "rise": value, "beyond": bound}
-        row |= {"from_coverage": float(x[bottom]), "to_coverage": float(x[top])}
-        row |= {"from_accuracy": float(part[bottom]), "to_accuracy": float(part[top])}
+        row = {
+            "name": name,
+            "case": 6 if name == "strong" else case,
+            "seen": is_seen,
+            "share": float((again[name] > bound).mean()),
+            "rise": value,
+            "beyond": bound,
+            "from_coverage": float(x[bottom]),
+            "to_coverage": float(x[top]),
+            "from_accuracy": float(part[bottom]),
+            "to_accuracy": float(part[top]),
+        }
         out.append(row | {"sentence": say})
     return out
 
 
-def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> dict[str, Any]:
+def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> Json:
     value, bound = int(seen["often"][0]), _critical("often", chance)
     steps = np.flatnonzero(np.diff(accuracy[0]) >= _STEP_UP)
     is_seen = value > bound
     say = "accuracy does not rise more often than chance explains"
     if is_seen:
         say = f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
-    row: dict[str, Any] = {"name": "often", "case": 5, "seen": is_seen}
-    row |= {"share": float((again["often"] > bound).mean()), "rises": value, "beyond": bound}
+    row: Json = {
+        "name": "often",
+        "case": 5,
+        "seen": is_seen,
+        "share": float((again["often"] > bound).mean()),
+        "rises": value,
+        "beyond": bound,
+    }
     return row | {"at_coverages": COVERAGES[steps + 1].tolist(), "sentence": say}
 
 
-def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
+def _plateau(groups: Groups, seed: int, level: float) -> Json:
     """The widest stretch of ranks in which accuracy and confidence hardly vary though confidence is high."""
-    out: dict[str, Any] = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
+    out: Json = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
         return out | {
             "sentence": "rows are not ordered by a confidence in [0, 1], so no plateau can be found"

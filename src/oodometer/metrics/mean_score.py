@@ -33,10 +33,8 @@ class _OnScale(Metric[S, Measure]):
     citation = "waudbysmith2024"
 
     def __init__(self, scale: Sequence[float] | None = None, guessed: bool = False) -> None:
-        self.scale, self.guessed = (
-            None if scale is None else (float(scale[0]), float(scale[1])),
-            guessed,
-        )
+        self.scale = None if scale is None else (float(scale[0]), float(scale[1]))
+        self.guessed = guessed
 
     def _mean(
         self, sums: ScoreSums, seen: tuple[float, float], level: float, seed: int

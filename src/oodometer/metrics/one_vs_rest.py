@@ -17,6 +17,7 @@ from ..errors import InputError, NotApplicable, UsageError
 from ..fields import check_finite, check_length
 from ..inference import decision_metrics
 from ..intervals import clopper_pearson, normal_quantile
+from ..plain import Json
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Interval
@@ -217,9 +218,11 @@ def score_counts(positive: Any, score: Any) -> ScoreCounts:
     verdict, values = truth_values(positive, "positive"), np.asarray(as_cells(score))
     check_length(len(verdict), len(values), "score")
     if values.dtype.kind not in "fiu" or values.ndim != 1 or not len(values):
-        got = f"{values.dtype}, shape {values.shape}"
         raise InputError(
-            "one score a sample", got=got, remedy="give a number for each", column="score"
+            "one score a sample",
+            got=f"{values.dtype}, shape {values.shape}",
+            remedy="give a number for each",
+            column="score",
         )
     check_finite(values.astype(np.float64), "score", "sample")
     if (verdict < 0).any():
@@ -545,7 +548,7 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
     citation = "sokolova2009"
     gives = "table"
 
-    def _finish(self, state: OneVsRest, level: float, seed: int) -> list[dict[str, Any]]:
+    def _finish(self, state: OneVsRest, level: float, seed: int) -> list[Json]:
         def area_of(counts: ScoreCounts) -> Interval | None:
             area = auc_of(counts)
             if area is None:  # the class has no row, or all
@@ -569,7 +572,7 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
             ends = np.minimum(lower, share).tolist(), np.maximum(upper, share).tolist()
             three = zip(share.tolist(), *ends, strict=True)
             columns[name] = [Interval(v, a, b, level, "exact") for v, a, b in three]
-        rows: list[dict[str, Any]] = []
+        rows: list[Json] = []
         for k, label in enumerate(counted.classes):
             rows.append(
                 {"class": label, "support": int(support[k]), "predicted": int(predicted[k])}

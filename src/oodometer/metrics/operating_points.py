@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..intervals import clopper_pearson
+from ..plain import Json
 from ..registry import register
 from ..results.values import percent
 from .base import checked_pair
@@ -101,7 +102,7 @@ def rejected(
 
 def operating_point(
     confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95
-) -> dict[str, Any]:
+) -> Json:
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.
 
     Learn then Test by fixed sequences. n / 25 rows (5 to 100), drawn at random with a fixed seed, give their
@@ -143,7 +144,7 @@ def _checked(accuracy: float) -> float:
 
 def _points(
     groups: Groups, accuracies: Sequence[float], level: float, between: bool = True, seed: int = 0
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     required, n = sorted(set(accuracies)), groups.rows
     # rows set aside at random, whatever the order or the batches of the file, and between two of them the middle, are
     # thresholds, strict to lenient, the last answers all; ``at`` is the last group that each answers
@@ -178,13 +179,14 @@ def _points(
                 "coverage": float(groups.answered[reached[-1]]) / n,
                 "threshold": float(groups.lowest[reached[-1]]),
             }
-        point: dict[str, Any] = {
+        point: Json = {
             "accuracy": accuracy,
             "level": level,
             "kind": "exact",
             "tests": len(at),
+            "set_aside": set_aside,
+            "observed": seen,
         }
-        point |= {"set_aside": set_aside, "observed": seen}
         if not len(passed):
             point |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
             if n < (least := fewest_rows(accuracy, 1 - level)):
@@ -229,6 +231,6 @@ class OperatingPoints(RankMetric[list[dict[str, Any]]]):
     def __init__(self, required: Sequence[float] = (0.9, 0.95, 0.99)) -> None:
         self.required = tuple(_checked(a) for a in required)
 
-    def _finish(self, state: Ranks, level: float, seed: int) -> list[dict[str, Any]]:
+    def _finish(self, state: Ranks, level: float, seed: int) -> list[Json]:
         # a bin of a histogram may straddle what lies between two confidences
         return _points(state.groups, self.required, level, state.exact, seed)

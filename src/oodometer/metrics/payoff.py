@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import InputError, NotApplicable
+from ..plain import Json
 from ..predictions import Predictions
 from ..registry import register
 from .base import Measure, measure
@@ -89,8 +90,13 @@ class Payoff:
         return np.array([[self.values[truth][guess] for guess in names] for truth in names])
 
     def _odd(self, expected: str, got: str) -> InputError:
-        remedy = "rows are true classes, columns are predicted ones, both by name"
-        return InputError(expected, got=got, file=self.file, column="payoff", remedy=remedy)
+        return InputError(
+            expected,
+            got=got,
+            file=self.file,
+            column="payoff",
+            remedy="rows are true classes, columns are predicted ones, both by name",
+        )
 
 
 def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
@@ -108,12 +114,12 @@ def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
         for guess, cell in row.items():
             is_number = isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
             if not is_number or not math.isfinite(cell):
-                expected, remedy = (
-                    f"a number for truth {truth!r} and prediction {guess!r}",
-                    "costs are numbers below 0",
-                )
                 raise InputError(
-                    expected, got=repr(cell)[:60], file=file, column="payoff", remedy=remedy
+                    f"a number for truth {truth!r} and prediction {guess!r}",
+                    got=repr(cell)[:60],
+                    file=file,
+                    column="payoff",
+                    remedy="costs are numbers below 0",
                 )
             out[str(truth)][str(guess)] = float(cell)
     return out
@@ -128,18 +134,25 @@ def _json(text: str, file: str | None) -> Any:
         ) from None
 
 
-def _csv(text: str, file: str) -> dict[str, dict[str, Any]]:
+def _csv(text: str, file: str) -> dict[str, Json]:
     """A table whose header names the predicted classes, and whose first column the true ones."""
     rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
     if len(rows) < 2 or len(rows[0]) < 2:
-        expected = "a header and a row for each class"
-        raise InputError(expected, got=f"{len(rows)} rows", file=file, remedy=f"write {_SHAPE}")
-    out: dict[str, dict[str, Any]] = {}
+        raise InputError(
+            "a header and a row for each class",
+            got=f"{len(rows)} rows",
+            file=file,
+            remedy=f"write {_SHAPE}",
+        )
+    out: dict[str, Json] = {}
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(rows[0]):
-            remedy = "give each row one cell a class"
             raise InputError(
-                f"{len(rows[0])} cells", got=str(len(row)), file=file, row=number, remedy=remedy
+                f"{len(rows[0])} cells",
+                got=str(len(row)),
+                file=file,
+                row=number,
+                remedy="give each row one cell a class",
             )
         if row[0].strip() in out:
             raise InputError(

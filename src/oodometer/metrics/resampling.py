@@ -235,10 +235,8 @@ def accuracy_band(
     answered, accuracy = points.answered[0], points.accuracy[0]
     low, high = np.quantile(again.at_coverages(coverages).accuracy, [tail, 1 - tail], axis=0)
     exact = clopper_pearson_many(answered - points.wrong[0], answered, level)
-    lower, upper = (
-        np.minimum.reduce([low, exact[0], accuracy]),
-        np.maximum.reduce([high, exact[1], accuracy]),
-    )
+    lower = np.minimum.reduce([low, exact[0], accuracy])
+    upper = np.maximum.reduce([high, exact[1], accuracy])
     return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
 

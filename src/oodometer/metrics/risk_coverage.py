@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
+from ..plain import Json
 from ..predictions import Predictions as Predictions  # for the examples
 from ..registry import register
 from ..results import Curve
@@ -321,7 +322,7 @@ class CoverageAtRisk(RankMetric[Measure]):
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
         again = resample.resampled(groups, seed)
-        rows: list[dict[str, Any]] = []
+        rows: list[Json] = []
         for risk in sorted({*self.risks, self.risk}):
             last, first = _crossings(groups, risk)
             value = float(groups.answered[last]) / groups.rows if last >= 0 else 0.0
@@ -330,7 +331,7 @@ class CoverageAtRisk(RankMetric[Measure]):
             )
             if groups.rows < resample.FEW_ROWS:
                 lower, upper = 0.0, 1.0
-            row: dict[str, Any] = {
+            row: Json = {
                 "risk": risk,
                 "value": value,
                 "lower": max(lower, 0.0),
@@ -341,11 +342,16 @@ class CoverageAtRisk(RankMetric[Measure]):
                 row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0}
             )
         own = next(row for row in rows if row["risk"] == self.risk)
-        ends, extras = (
+        return measure(
+            own["value"],
             (own["lower"], own["upper"]),
-            {name: own[name] for name in ("risk", "first", "threshold")},
+            level,
+            "empirical",
+            risk=own["risk"],
+            first=own["first"],
+            threshold=own["threshold"],
+            by_risk=rows,
         )
-        return measure(own["value"], ends, level, "empirical", **extras, by_risk=rows)
 
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -408,15 +414,15 @@ class RiskAtCoverage(RankMetric[Measure]):
         points = bins.at_coverages(wanted)
         risks = (points.wrong / points.answered)[0]
         low, high = resample.accuracy_band(bins, resample.resampled(groups, seed), wanted, level)
-        rows: list[dict[str, Any]] = []
+        rows: list[Json] = []
         for i, coverage in enumerate(wanted.tolist()):
             risk = float(risks[i])
-            ends = {"lower": min(1 - float(high[i]), risk), "upper": max(1 - float(low[i]), risk)}
             rows.append(
                 {
                     "coverage": coverage,
                     "value": risk,
-                    **ends,
+                    "lower": min(1 - float(high[i]), risk),
+                    "upper": max(1 - float(low[i]), risk),
                     "threshold": float(points.confidence[0, i]),
                 }
             )
@@ -582,10 +588,8 @@ def _e_aurc(bins: resample.RankBins) -> Array:
 
 
 def _augrc(bins: resample.RankBins) -> Array:
-    size, wrong = (
-        np.diff(bins.answered, prepend=0.0, axis=1),
-        np.diff(bins.wrong, prepend=0.0, axis=1),
-    )
+    size = np.diff(bins.answered, prepend=0.0, axis=1)
+    wrong = np.diff(bins.wrong, prepend=0.0, axis=1)
     return np.asarray(
         ((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2
     )

@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson, normal_quantile, wilson_from_variance
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Interval, Kind
@@ -82,7 +83,7 @@ MEASURES = ("correct_recall", "correct_precision", "incorrect_recall", "incorrec
 class VoteCounts:
     """Labelled rows by (verdict, first judge's vote, number that say Correct), and those that each judge accepts."""
 
-    names: tuple[str, ...]
+    names: Strings
     table: Int[Array, "2 2 count"]
     accepted: Int[Array, "judge 2"]
 
@@ -106,11 +107,12 @@ class VoteCounts:
     def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
         if self.judges != other.judges:
-            got, remedy = (
-                f"{self.judges} and {other.judges}",
-                "give every row a vote of every judge",
+            raise InputError(
+                "parts with the same judges",
+                got=f"{self.judges} and {other.judges}",
+                column="votes",
+                remedy="give every row a vote of every judge",
             )
-            raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
         return VoteCounts(self.names, self.table + other.table, self.accepted + other.accepted)
 
     @property
@@ -153,17 +155,20 @@ def _within(value: float, ends: tuple[float, float], level: float, kind: Kind) -
     return Interval(value, min(ends[0], value), max(ends[1], value), level, kind)
 
 
-def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dict[str, Any]]:
+def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[Json]:
     """Exact ``accepted``, recall and precision of Correct and Incorrect for each line of counts (line, verdict)."""
     wrong, right = accepted[:, 0], accepted[:, 1]
     rejected = of_verdict - accepted
     every, all_right, all_wrong = (
         np.full(len(accepted), n) for n in (of_verdict.sum(), of_verdict[1], of_verdict[0])
     )
-    pairs = {"accepted": (wrong + right, every)}
-    pairs |= {"correct_recall": (right, all_right), "correct_precision": (right, wrong + right)}
-    pairs |= {"incorrect_recall": (rejected[:, 0], all_wrong)}
-    pairs |= {"incorrect_precision": (rejected[:, 0], rejected.sum(axis=1))}
+    pairs = {
+        "accepted": (wrong + right, every),
+        "correct_recall": (right, all_right),
+        "correct_precision": (right, wrong + right),
+        "incorrect_recall": (rejected[:, 0], all_wrong),
+        "incorrect_precision": (rejected[:, 0], rejected.sum(axis=1)),
+    }
     columns: dict[str, Sequence[Interval | None]] = {}
     for name, (hits, trials) in pairs.items():
         lower, upper = clopper_pearson_many(hits, trials, level)
@@ -189,7 +194,7 @@ def absolute(gap: Interval) -> Interval:
     return Interval(abs(gap.value), low, ends[1], gap.level, gap.kind)
 
 
-def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
+def bounds_of(at_least: Array, agree: int, level: float) -> Json:
     """The bounds of k-of-n voting from the rows with at least so many votes (count,): lower, upper, mean, width."""
     rows, judges = int(at_least[0]), len(at_least) - 1
     every, some = int(at_least[agree]), int(at_least[judges - agree + 1])
@@ -205,7 +210,7 @@ def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
     return _within(value, wilson_from_variance(value, variance, rows, level), level, "asymptotic")
 
 
-def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]]:
+def bounds_by_agreement(counts: VoteCounts, level: float) -> list[Json]:
     """The bounds for every k, widest first, beside the truth (`against_truth`)."""
     at_least, every = counts.at_least.sum(axis=0), agreements(counts.judges)
     return [
@@ -213,7 +218,7 @@ def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]
     ]
 
 
-def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any]:
+def against_truth(counts: VoteCounts, agree: int, level: float) -> Json:
     """Whether the truth lies inside the bounds of k-of-n voting, its distances from them, and the error of the mean."""
     rows, right = counts.rows, int(counts.of_verdict[1])
     every, some = (counts.at_least[:, k].tolist() for k in (agree, counts.judges - agree + 1))
@@ -234,7 +239,7 @@ def _sums(rows: Array, values: Array) -> tuple[float, float]:
     return float((rows * values).sum()), float((rows * np.square(values)).sum())
 
 
-def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[dict[str, Any]]:
+def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[Json]:
     """The bounds to expect of m = 1 ... n judges, all agreeing, mean over every choice of m; by number of votes."""
     counts = np.asarray(by_count, dtype=np.float64)
     judges, rows = len(counts) - 1, int(counts.sum())
@@ -277,7 +282,7 @@ def vote_subsets(
     level: float = 0.95,
     seed: int = 0,
     agree: int | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """For each size what chance makes of truth and bounds in so many rows: Yao and Koller (2024), Figure 4."""
     rng, least, judges = generator(seed, "votes"), check_agree(agree, counts.judges), counts.judges
     rows = []
@@ -297,7 +302,7 @@ def vote_subsets(
             "upper": some,
             "mean": (every + some) / 2,
         }
-        row: dict[str, Any] = {"rows": size, "draws": len(drawn)}
+        row: Json = {"rows": size, "draws": len(drawn)}
         row |= {name: _central(values / size, level) for name, values in series.items()}
         row["bounds"] = []
         for k in agreements(judges):
@@ -357,7 +362,7 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
         """Rows by verdict and votes."""
         return VoteCounts.of(batch)
 
-    def _finish(self, state: VoteCounts, level: float, seed: int) -> dict[str, Any]:
+    def _finish(self, state: VoteCounts, level: float, seed: int) -> Json:
         judges, verdict = state.judges, state.of_verdict
         ladder = discrimination(state.at_least[:, 1:].T, verdict, level)
         single = discrimination(state.accepted, verdict, level)

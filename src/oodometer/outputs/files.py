@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..plain import Plain
 
 if TYPE_CHECKING:
     from ..store.atomic import Content
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
-def json_text(result: Mapping[str, Any]) -> str:
+def json_text(result: Plain) -> str:
     r"""The mapping as JSON that nothing in it can steer a terminal with."""
     text = dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return _UNSAFE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
@@ -72,7 +73,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     what: str | None = None,
-    mapping: Mapping[str, Any] | None = None,
+    mapping: Plain | None = None,
 ) -> Path:
     """Write a result by the ending of the file, whole or not at all; see `Shown.save`.
 
@@ -92,7 +93,7 @@ def save(
     return write_result(path, _content(form, result, mapping, what))
 
 
-def _content(form: str, result: Any, mapping: Mapping[str, Any], what: str | None) -> Content:
+def _content(form: str, result: Any, mapping: Plain, what: str | None) -> Content:
     if form in ("csv", "parquet"):
         from .frames import table_of, typed
 
@@ -111,7 +112,7 @@ def _content(form: str, result: Any, mapping: Mapping[str, Any], what: str | Non
     return pdf_of(page)
 
 
-def _page(result: Any, mapping: Mapping[str, Any]) -> str:
+def _page(result: Any, mapping: Plain) -> str:
     """The page of the result, or its card where the command has none."""
     from ..reports import render
     from ..reports.sections import section_of

@@ -28,8 +28,9 @@ def frame_of(
             f"expected library to be one of {', '.join(LIBRARIES)} or None, got {library!r}"
         )
     # without a name the library that the program already uses, else the one that is installed; pandas before polars
-    used = next((name for name in LIBRARIES[:2] if name in sys.modules), None)
-    name: Any = library or used or next((name for name in LIBRARIES[:2] if _there(name)), None)
+    frames = LIBRARIES[:2]
+    found = [*(name for name in frames if name in sys.modules), *filter(_there, frames)]
+    name: Any = library or next(iter(found), None)
     if name is None or (name != "pyarrow" and not _there(name)):
         raise MissingExtraError("to_frame()", name or "pandas or polars", install=name or "pandas")
     cells = table_of(result, what)
@@ -79,27 +80,22 @@ def typed(table: Table) -> pa.Table:
     """The table with a type for each column, also where every cell of it is empty; NaN is an empty cell."""
     import pyarrow as pa
 
+    types = {"real": pa.float64(), "whole": pa.int64(), "truth": pa.bool_()}
     arrays = {}
     for name in table.columns:
         cells = [row.get(name) for row in table.rows]
         cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
         cells = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
-        kind, times = _TYPE_OF.get(name), _times(cells) if _TYPE_OF.get(name) == "time" else None
+        kind = _TYPE_OF.get(name, "")
+        times = _times(cells) if kind == "time" else None
         if times is not None:
             whole = all(time is None or time.microsecond == 0 for time in times)
             arrays[name] = pa.array(times, pa.timestamp("s" if whole else "us"))
-        elif kind in ("real", "whole", "truth"):
-            arrays[name] = pa.array(
-                cells, {"real": pa.float64(), "whole": pa.int64(), "truth": pa.bool_()}[kind]
-            )
-        elif len(kinds := {type(cell) for cell in cells if cell is not None}) == 1 and kinds <= {
-            int,
-            float,
-            bool,
-        }:
-            arrays[name] = pa.array(
-                cells
-            )  # names of slices and classes keep the type that they have in the data
+        elif kind in types:
+            arrays[name] = pa.array(cells, types[kind])
+        elif {type(cell) for cell in cells if cell is not None} in ({int}, {float}, {bool}):
+            # names of slices and classes keep the type that they have in the data
+            arrays[name] = pa.array(cells)
         else:
             arrays[name] = pa.array(
                 [None if cell is None else str(cell) for cell in cells], pa.string()

@@ -25,11 +25,8 @@ def markdown_of(result: Any) -> str:
         if grid.rows:
             title = _plain(grid.title[:1].upper() + grid.title[1:])
             rule = ["--:" if number else "---" for number in grid.numeric]
-            lines += [
-                "",
-                *([f"## {title}", ""] if title else []),
-                *[_row(grid.columns), f"| {' | '.join(rule)} |", *(_row(row) for row in grid.rows)],
-            ]
+            lines += ["", f"## {title}", ""] if title else [""]
+            lines += [_row(grid.columns), f"| {' | '.join(rule)} |", *map(_row, grid.rows)]
         lines += [f"\n{_plain(note)}" for note in grid.notes if note]
     notes = [f"- {_plain(item)}" for item in (*view.notes, *view.alarms)]
     return "\n".join([*lines, *([""] if notes else []), *notes]).rstrip() + "\n"

@@ -41,12 +41,10 @@ def sparkline(view: View) -> str:
         parts.append(rule(line, '.55" stroke-dasharray="4 4', f"{view.line_name} {percent(line)}"))
     truths, names = [], []
     for i, item in enumerate(points):
-        at, value, lower, upper = (
-            _LEFT + step * (i + 0.5),
-            y(item.value),
-            y(item.lower),
-            y(item.upper),
-        )
+        at = _LEFT + step * (i + 0.5)
+        value = y(item.value)
+        lower = y(item.lower)
+        upper = y(item.upper)
         colour, alarm = (_RED, "; ALARM") if item.alarm else (_BLUE, "")
         text = f"{item.name}: {percent(item.value)} ({percent(item.lower)} to {percent(item.upper)}){alarm}"
         parts.append(
@@ -55,10 +53,8 @@ def sparkline(view: View) -> str:
             f'<circle cx="{at:.1f}" cy="{value:.1f}" r="3.5" fill="{colour}"/></g>'
         )
         if item.truth is not None:
-            path, text = (
-                f"M{at:.1f} {y(item.truth) - 5:.1f}l5 5-5 5-5-5z",
-                f"{item.name}: truth {percent(item.truth)}",
-            )
+            path = f"M{at:.1f} {y(item.truth) - 5:.1f}l5 5-5 5-5-5z"
+            text = f"{item.name}: truth {percent(item.truth)}"
             look = f'fill="none" stroke="{_GREEN}" stroke-width="2"'
             truths.append(f'<path d="{path}" {look}><title>{escape(text)}</title></path>')
         names += [] if i % every else [words(at, _HEIGHT - 6, item.name[:12], "middle")]

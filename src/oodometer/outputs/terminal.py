@@ -235,14 +235,21 @@ def table_lines(
     natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
     least = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
     out: list[str] = []
+
+    def style(i: int, j: int) -> str:
+        """The look of a cell in line i, the first of which has the names of the columns."""
+        if not colour:
+            return ""
+        if i == 0:
+            return _BOLD
+        return _hue(columns[j], cells[i][j]) + (_BOLD if (i - 1, j) in bold else "")
+
     for block in _blocks(least, across):
         widths = _widths([natural[j] for j in block], [least[j] for j in block], across)
         right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
         out += [""] if out else []
         for i, line in enumerate(cells):
-            hues = [_hue(columns[j], line[j]) if i else "" for j in block]
-            heavy = [_BOLD if i == 0 or (i - 1, j) in bold else "" for j in block]
-            styles = [h + b if colour else "" for h, b in zip(hues, heavy, strict=True)]
+            styles = [style(i, j) for j in block]
             out += _row([line[j] for j in block], widths, right, styles)
     return out
 
@@ -297,10 +304,8 @@ def _row(
         line = []
         for some, width, to_the_right, style in zip(folded, widths, right, styles, strict=True):
             text = some[k] if k < len(some) else ""
-            blank, shown = (
-                " " * (width - _cells(text)),
-                f"{style}{text}{_PLAIN}" if style and text else text,
-            )
+            blank = " " * (width - _cells(text))
+            shown = f"{style}{text}{_PLAIN}" if style and text else text
             line.append(blank + shown if to_the_right else shown + blank)
         out.append(_GAP.join(line).rstrip())
     return out

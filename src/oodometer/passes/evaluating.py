@@ -31,6 +31,7 @@ from ..metrics import Accuracy, Confidences, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.mean_score import failed_grades, on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
+from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS, Predictions
 from ..registry import (
     FAILURES,
@@ -86,7 +87,7 @@ class GroupedClusters:
     def __init__(
         self,
         clusters: Clusters,
-        groups: Sequence[Mapping[str, Any]],
+        groups: Sequence[Plain],
         plan: EvaluationPlan,
         rows: int,
     ) -> None:
@@ -101,10 +102,8 @@ class GroupedClusters:
         for name, maker in _makers(self.plan.resampled).items():
             join = partial(merged, maker.name, maker, maker.merge)
             each = [group[name] for group in self.groups]
-            ahead, behind = (
-                list(accumulate(each[:-1], join)),
-                list(accumulate(each[:0:-1], join))[::-1],
-            )
+            ahead = list(accumulate(each[:-1], join))
+            behind = list(accumulate(each[:0:-1], join))[::-1]
             out[name] = [
                 behind[0],
                 *(join(a, b) for a, b in zip(ahead, behind[1:], strict=False)),
@@ -246,7 +245,7 @@ class EvaluationPlan(Pass):
     metrics: tuple[Metric[Any, Any], ...]
     sliced: tuple[Metric[Any, Any], ...]
     by: str | None
-    fields: tuple[str, ...]
+    fields: Strings
     rows: int
     cluster: str | None = None
     grouped: bool = False
@@ -366,7 +365,7 @@ def _coarse(keys: Any) -> Any:
     return mix(keys) & np.uint64(_MOST_GROUPS - 1)
 
 
-def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str, Any]:
+def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> Json:
     makers = _makers(metrics)
     return {key: guarded(m.name, m, partial(m.summarize, batch)) for key, m in makers.items()}
 
@@ -381,8 +380,12 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
 
 def _no_truth(source: Source) -> MissingColumnsError:
     expected = "at least one row of known truth: `correct`, `label` with `prediction` or `probabilities`, or a `score`"
-    remedy = "add the column, or estimate without labels: `oodometer estimate`"
-    return MissingColumnsError(expected, got="none", remedy=remedy, file=source.name)
+    return MissingColumnsError(
+        expected,
+        got="none",
+        remedy="add the column, or estimate without labels: `oodometer estimate`",
+        file=source.name,
+    )
 
 
 def plan_evaluation(
@@ -445,7 +448,7 @@ def _applicable(
 
 def _fields_read(
     metrics: Sequence[Metric[Any, Any]], by: str | None, cluster: str | None
-) -> tuple[str, ...]:
+) -> Strings:
     """Names of the fields that a pass for these metrics reads."""
     read: set[str | None] = {"logits", "prediction", by, cluster}
     for needs in (Accuracy.needs, *(metric.needs for metric in metrics)):
@@ -502,19 +505,20 @@ def finish_evaluation(
     clusters = _clusters_of(source, plan, whole)
     _check_labels_are_classes(source, whole)
     plan, notes = _on_seen_scale(source, plan, whole)
-    spread = None
+    of_clusters = of_slice = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
         spread = GroupedClusters(clusters, groups, plan, whole["rows"])
-    made, unable = _finished(
-        plan, plan.metrics, whole, None if spread is None else spread.of_clusters
-    )
+        of_clusters, of_slice = spread.of_clusters, spread.of_slice
+    made, unable = _finished(plan, plan.metrics, whole, of_clusters)
     skipped = [*skipped, *unable]
     if not made:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
-        got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError(
-            "data that at least one metric can use", got=got, file=source.name, remedy=remedy
+            "data that at least one metric can use",
+            got=f"none applies ({reasons})",
+            file=source.name,
+            remedy="ask for other metrics",
         )
     numbers, curves, tables = (
         {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}
@@ -539,14 +543,14 @@ def finish_evaluation(
         metrics=numbers,
         curves=curves,
         tables=tables,
-        slices=_finished_slices(plan, state, None if spread is None else spread.of_slice),
+        slices=_finished_slices(plan, state, of_slice),
         unlabelled=whole["read"] - whole["rows"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),
     )
 
 
-def _clusters_of(source: Source, plan: EvaluationPlan, whole: Mapping[str, Any]) -> Clusters | None:
+def _clusters_of(source: Source, plan: EvaluationPlan, whole: Plain) -> Clusters | None:
     """The clusters of a plan that groups rows by them; `UsageError` for a named column with one value."""
     clusters: Clusters | None = whole.get("clusters") if plan.grouped else None
     if clusters is not None and clusters.count == 1 and not plan.by_id:
@@ -557,7 +561,7 @@ def _clusters_of(source: Source, plan: EvaluationPlan, whole: Mapping[str, Any])
     return clusters
 
 
-def _check_labels_are_classes(source: Source, whole: Mapping[str, Any]) -> None:
+def _check_labels_are_classes(source: Source, whole: Plain) -> None:
     """`check_numbers` of the confusion where there are no probabilities, which only classes have."""
     pairs = whole.get("confusion")
     if isinstance(pairs, Confusion) and not {"probabilities", "logits"} & set(source.fields):
@@ -565,7 +569,7 @@ def _check_labels_are_classes(source: Source, whole: Mapping[str, Any]) -> None:
 
 
 def _on_seen_scale(
-    source: Source, plan: EvaluationPlan, whole: Mapping[str, Any]
+    source: Source, plan: EvaluationPlan, whole: Plain
 ) -> tuple[EvaluationPlan, list[str]]:
     """The plan on the scale on which scores were seen, where none was given, and what is to be said of it."""
     graded: Any = whole.get("mean_score", whole.get("macro_mean"))
@@ -601,9 +605,9 @@ def _finished_slices(plan: EvaluationPlan, state: State, change: Any) -> tuple[S
 def _finished(
     plan: EvaluationPlan,
     metrics: Sequence[Metric[Any, Any]],
-    states: Mapping[str, Any],
+    states: Plain,
     change: Any,
-) -> tuple[dict[str, Any], list[Skipped]]:
+) -> tuple[Json, list[Skipped]]:
     """What each metric says of these states, after the ``change`` that clusters make of it; and why others do not."""
     out, skipped = {}, []
     for metric in metrics:
@@ -621,7 +625,7 @@ def _finished(
     return out, skipped
 
 
-def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval], truth: str) -> list[str]:
+def _warnings(whole: Plain, numbers: Mapping[str, Interval], truth: str) -> list[str]:
     warnings = []
     rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
     if unlabelled:

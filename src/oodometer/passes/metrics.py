@@ -26,6 +26,7 @@ from ..estimators.expected_classes import (
 from ..estimators.expected_scores import ScoreCells, impossible_rows, sum_scores
 from ..inference.decision_metrics import Margins
 from ..intervals import clopper_pearson, from_spread, normal_quantile
+from ..plain import Json, Plain, Strings
 from ..predictions import Predictions
 from ..registry import FAILURES, Failed, create, guarded, those, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
@@ -44,10 +45,10 @@ class MetricsAsked:
 
     metrics: tuple[ClassMetric, ...]
     positive: int = 1
-    methods: tuple[str, ...] = ()
+    methods: Strings = ()
 
 
-def metric_methods(methods: Sequence[str] | None) -> tuple[str, ...]:
+def metric_methods(methods: Sequence[str] | None) -> Strings:
     """Names of the methods (of all, or of those named) that tell more than the accuracy."""
     able = those("estimator", lambda cls: cls.expect is not Estimator.expect)
     return tuple(name for name in able if methods is None or name in methods)
@@ -136,11 +137,9 @@ class MetricPlan:
         }
         return replace(self, methods=methods)
 
-    def summarize(
-        self, own: Predictions, calibrated: Predictions, others: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def summarize(self, own: Predictions, calibrated: Predictions, others: Plain) -> Json:
         """States of a batch: the class counts, and those of methods that ``others`` do not hold anyway."""
-        out: dict[str, Any] = {COUNTS: guarded(COUNTS, self, partial(count_classes, own), Sums)}
+        out: Json = {COUNTS: guarded(COUNTS, self, partial(count_classes, own), Sums)}
         losses = [metric.name for metric in self.metrics if metric.is_loss]
         if losses and own.has("probabilities"):
             out[CELLS] = guarded(CELLS, self, partial(sum_scores, own), Sums)
@@ -152,9 +151,7 @@ class MetricPlan:
                 )
         return out
 
-    def estimates(
-        self, states: Mapping[str, Any]
-    ) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
+    def estimates(self, states: Plain) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
         expected: dict[str, Expectation] = {}  # by method
         skipped: list[Skipped] = []
@@ -233,10 +230,8 @@ class MetricPlan:
             return metric.bounds[::-1]
         support, labelled = float(margins.support[at]), float(self.support[at])
         if metric.base == "specificity":
-            support, labelled = (
-                float(margins.support.sum()) - support,
-                float(sum(self.support)) - labelled,
-            )
+            support = float(margins.support.sum()) - support
+            labelled = float(sum(self.support)) - labelled
         n = min(support, labelled)
         if metric.base in ("precision", "f1"):
             n = (
@@ -247,7 +242,7 @@ class MetricPlan:
         low, high = clopper_pearson(share * n, n, self.level)
         return (2 * low / (1 + low), 2 * high / (1 + high)) if metric.base == "f1" else (low, high)
 
-    def truth(self, states: Mapping[str, Any]) -> dict[str, Interval]:
+    def truth(self, states: Plain) -> dict[str, Interval]:
         """Metric -> what the labelled rows of a target say of it; empty without any."""
         losses = {
             metric.name: states[_LOSS + metric.name]
@@ -272,7 +267,7 @@ def _as_predicted(expected: ExpectedClasses, predicted: Array, said: Any) -> Exp
     return expected._replace(margins=Margins(hits, support, guessed))
 
 
-def predicted_of(states: Mapping[str, Any]) -> Array:
+def predicted_of(states: Plain) -> Array:
     """Rows of a target by predicted class."""
     rows: Array = unless_failed(states[COUNTS])["top"].sum(axis=1)
     return rows
@@ -281,7 +276,7 @@ def predicted_of(states: Mapping[str, Any]) -> Array:
 _LOSS = "loss:"
 
 
-def known_losses(names: Sequence[str], own: Predictions) -> dict[str, Any]:
+def known_losses(names: Sequence[str], own: Predictions) -> Json:
     """States of Brier, log loss and ECE of the labelled rows of a batch, as `evaluate` has them."""
     if own.label is None:
         return {}
@@ -314,7 +309,7 @@ def measured_metrics(
     positive: int,
     level: float,
     seed: int,
-    losses: Mapping[str, Any] | None = None,
+    losses: Plain | None = None,
 ) -> dict[str, Interval]:
     """Metric -> its value on labelled rows that were counted; areas and pay-offs with the spread of redrawn rows.
 
@@ -322,10 +317,8 @@ def measured_metrics(
     """
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
-    drawn, expected = (
-        drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])),
-        known_classes(counts),
-    )
+    drawn = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707]))
+    expected = known_classes(counts)
     out = {}
     for metric in metrics:
         if metric.is_loss:

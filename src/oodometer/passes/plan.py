@@ -22,6 +22,7 @@ from ..estimators import Estimator, RiskCoverage, Sums
 from ..estimators.base import NOT_ARGMAX
 from ..fields import FIELDS
 from ..kernels import equal_bin, side_by_side, tally
+from ..plain import Json, Plain, Strings
 from ..predictions import Predictions
 from ..registry import (
     FAILURES,
@@ -49,27 +50,26 @@ SPARED = frozenset(
 )
 
 
-def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ...] | None:
+def needed_fields(plan: EstimationPlan, beginning: Predictions) -> Strings | None:
     """Names of the fields that a plan reads of a target that begins so; None for all, where a plugin may read any."""
-    methods = [
-        *plan.methods.values(),
-        *(() if plan.metrics is None else plan.metrics.methods.values()),
-    ]
+    methods = [*plan.methods.values()]
+    methods += [] if plan.metrics is None else plan.metrics.methods.values()
     if any(map(is_foreign, methods)):
         return None
-    named = {name for method in methods for need in _needs(method) for name in need.split("|")}
-    named |= {name for method in methods for name in method.traits.also_reads}
-    named |= set() if plan.diagnostician is None else set(plan.diagnostician.also_reads)
+    named = set[str]()
+    for method in methods:
+        named |= {name for need in _needs(method) for name in need.split("|")}
+        named |= {*method.traits.also_reads}
+    if plan.diagnostician is not None:
+        named |= {*plan.diagnostician.also_reads}
     if beginning.prediction is None and beginning.probabilities is None:
         named.add("members")
     if plan.every is not None and plan.every.timed:
         named.add("time")
-    named |= {plan.by} if plan.by is not None else set()
-    return tuple(
-        name
-        for name, field in FIELDS.items()
-        if not field.on_request and name not in SPARED - named
-    )
+    if plan.by is not None:
+        named.add(plan.by)
+    spared = SPARED - named
+    return tuple(n for n, field in FIELDS.items() if not field.on_request and n not in spared)
 
 
 def _needs(method: Any) -> Iterator[str]:
@@ -121,10 +121,8 @@ def decisions_said(record: Predictions, whose: str) -> list[str]:
     text = decided_warning(rows_decided(record) / record.rows, f"the {whose}'s")
     if record.num_classes == 2:
         p, yes = record.probabilities[:, 1], record.prediction == 1
-        low, high = (
-            (float(p[~yes].max()) if not yes.all() else 0.0),
-            (float(p[yes].min()) if yes.any() else 1.0),
-        )
+        low = float(p[~yes].max()) if not yes.all() else 0.0
+        high = float(p[yes].min()) if yes.any() else 1.0
         name = (record.classes or (0, 1))[1]
         if low < high:
             text += f"; a threshold of {low:.3g} to {high:.3g} on the probability of class {name} explains it"
@@ -169,7 +167,7 @@ def _check_order(interval: Estimate | Interval, bounds: tuple[float, float]) -> 
         )
 
 
-State = dict[Key, dict[str, Any]]
+State = dict[Key, Json]
 
 
 class Pass(ABC):
@@ -181,7 +179,7 @@ class Pass(ABC):
 
     @property
     @abstractmethod
-    def makers(self) -> Mapping[str, Any]:
+    def makers(self) -> Plain:
         """The methods that merge their own states."""
 
     @abstractmethod
@@ -255,7 +253,7 @@ class EstimationPlan(Pass):
     diagnostician: Diagnostician | None = None
     argmax: bool | None = None
     metrics: MetricPlan | None = None
-    fields: tuple[str, ...] | None = None
+    fields: Strings | None = None
 
     def lighter(self) -> EstimationPlan:
         """Values alone, without intervals of the metrics: what a trial needs."""
@@ -342,7 +340,7 @@ class EstimationPlan(Pass):
 
     def _summarize_all(
         self, batch: Predictions, calibrated: Predictions, noted: Mapping[str, int]
-    ) -> dict[str, Any]:
+    ) -> Json:
         """The states of all rows of a batch, by name."""
         states = {name: self._summarized(name, calibrated) for name in self.methods}
         states["truth"] = count_truth(batch)
@@ -383,7 +381,7 @@ class EstimationPlan(Pass):
 
     def _summarize_piece(
         self, batch: Predictions, calibrated: Predictions, index: Array, metrics: MetricPlan | None
-    ) -> dict[str, Any]:
+    ) -> Json:
         """The states of the rows of a slice or chunk, by name: of methods that are not heavy."""
         piece = calibrated.take(index)
         states = {

@@ -24,6 +24,7 @@ from ..inference.row_sample import (
     seeded_keys,
 )
 from ..kernels import mix
+from ..plain import Json, Plain, Strings
 from ..predictions import Predictions
 from ..results import percent
 from ..store import InPlace, Part, RecordSource, Source
@@ -329,7 +330,7 @@ def read_reference(
         return uncut
     execution = Execution() if execution is None else execution
     share = _Share(None if fields is None else tuple(fields), seed, bounds, by=by)
-    state: dict[str, Any] | None = None
+    state: Json | None = None
     whole: Predictions | None = None
     if not in_memory and (in_parts or rows is not None) and not execution.is_plain:
         state = _read_elsewhere(source, share, execution, None if in_parts else rows)
@@ -364,7 +365,7 @@ def _no_labels(source: Source, unlabelled: int) -> MissingColumnsError:
     return MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
 
 
-def _kept_record(state: Mapping[str, Any]) -> Predictions:
+def _kept_record(state: Plain) -> Predictions:
     """The rows that a `_Share` kept, as one record."""
     kept = state["kept"]
     if any(keys is not None for keys, _ in kept):
@@ -393,7 +394,7 @@ def _uncut_reference(source: Source, bounds: tuple[int, int], by: str | None) ->
 
 def _read_elsewhere(
     source: Source, share: _Share, execution: Execution, rows: int | None
-) -> dict[str, Any] | None:
+) -> Json | None:
     """What the engine or folder of an execution keeps of a source; None where it has so few ``rows`` that none need be
     dropped, which is not asked where ``rows`` is None.
     """
@@ -404,7 +405,7 @@ def _read_elsewhere(
     if rows is not None and rows <= limit:
         return None
     share = replace(share, limit=limit, rows_in_all=rows_of(parts))
-    state: dict[str, Any] = execution.fold(share, parts, share.merge)
+    state: Json = execution.fold(share, parts, share.merge)
     few = sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"])
     if few and state["rows"] < (share.rows_in_all or 0):
         share = replace(share, rows_in_all=state["rows"])
@@ -412,12 +413,12 @@ def _read_elsewhere(
     return state
 
 
-def _read_here(source: Source, share: _Share, execution: Execution) -> dict[str, Any]:
+def _read_here(source: Source, share: _Share, execution: Execution) -> Json:
     """What this process keeps of a source."""
     parts = source.parts(_PART_ROWS)
     if len(parts) == 1:
         return share(parts[0])
-    state: dict[str, Any] = Execution(progress=execution.progress).fold(share, parts, share.merge)
+    state: Json = Execution(progress=execution.progress).fold(share, parts, share.merge)
     return state
 
 
@@ -428,7 +429,7 @@ class _Share:
     tells).
     """
 
-    fields: tuple[str, ...] | None
+    fields: Strings | None
     seed: int
     bounds: tuple[int, int]
     limit: int = 0
@@ -437,7 +438,7 @@ class _Share:
     together: InPlace | None = None
     by: str | None = None
 
-    def __call__(self, part: Part) -> dict[str, Any]:
+    def __call__(self, part: Part) -> Json:
         """What is kept of a part, and its counts."""
         bound: Any = LAST_KEY
         if self.rows_in_all is not None:
@@ -474,15 +475,17 @@ class _Share:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
             numbers = [keys for keys, _ in parts if keys is not None]
             parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
-        counts = {
+        return {
+            "kept": parts,
             "rows": rows,
             "correct": correct,
             "unlabelled": unlabelled,
             "verdicts": added(verdicts),
+            "limit": limit,
+            "bound": bound,
         }
-        return {"kept": parts, **counts, "limit": limit, "bound": bound}
 
-    def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    def merge(self, a: Json, b: Json) -> Json:
         """Two states as one."""
         counts = {name: a[name] + b[name] for name in ("kept", "rows", "correct", "unlabelled")}
         out = counts | {"limit": a["limit"] or b["limit"], "bound": min(a["bound"], b["bound"])}

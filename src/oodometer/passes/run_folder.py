@@ -116,11 +116,13 @@ class RunFolder(Kept):
             _that_serves(name, scale, kept.get(name or "", ())) for name in _files_of(work, parts)
         ]
         there = self._counted(files)
-        fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
+        fresh = list[tuple[int, Any]]()
         unnamed: dict[int, Any] = {}  # states of parts that no file can stand for
         for i, part in enumerate(parts):
             if there[i]:
                 on_done(part)
+            else:
+                fresh.append((i, part))
 
         def keep(states: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
             for i, state in states:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..classes import is_null
 from ..errors import UnknownColumnError, UsageError
+from ..plain import Json, Plain
 from ..predictions import Predictions
 from ..zones import clock, instants
 
@@ -158,15 +159,18 @@ class TimeChunks:
     def _days(self) -> bool:
         return bool(self.unit) or self.seconds % _DAY == 0
 
-    def place(self, number: int, rows: int, latest: Latest | None) -> Mapping[str, Any]:
+    def place(self, number: int, rows: int, latest: Latest | None) -> Plain:
         """``name``, ``start`` and ``end`` of a chunk, which depend on its number alone, and the ``timezone``. The last
         one, for which the last time is given, is ``partial`` until its rows come to its end: those of whole days or
         hours stand for these.
         """
         begin, end = self.begins(number), self.begins(number + 1)
         unit = "D" if self._days and not self.zone else "s"
-        place: dict[str, Any] = {"name": self.name(number), "start": self._shown(begin, unit)}
-        place |= {"end": self._shown(end, unit)}
+        place: Json = {
+            "name": self.name(number),
+            "start": self._shown(begin, unit),
+            "end": self._shown(end, unit),
+        }
         place |= {"timezone": self.zone} if self.zone else {}
         if (
             latest is not None
@@ -237,7 +241,7 @@ class RowChunks:
             (np.arange(len(batch), dtype=np.int64) + batch.first_row - first_row) // self.count
         )
 
-    def place(self, number: int, rows: int, latest: Latest | None) -> Mapping[str, Any]:
+    def place(self, number: int, rows: int, latest: Latest | None) -> Plain:
         """Named by the rows, counted from 1 as in messages; ``start`` and ``end`` count from 0 as the column `row`."""
         start = number * self.count
         unfinished = rows < self.count

@@ -8,7 +8,7 @@ import math
 import re
 import tokenize
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -22,6 +22,7 @@ import numpy as np
 from .. import registry
 from ..arrays import Array
 from ..errors import InputError
+from ..plain import Json, Plain, Strings
 from ..store.atomic import write_result
 from ..version import __version__
 
@@ -94,7 +95,7 @@ class _Decoder:
         self._arrays = arrays
         self._seen: list[Any] = []
         self._left = _MORE + _TIMES * sum(map(len, arrays))
-        self._made: dict[str, Callable[[dict[str, Any]], Any]] = {
+        self._made: dict[str, Callable[[Json], Any]] = {
             "tuple": lambda tree: tuple(self._entries(tree)),
             "set": lambda tree: set(self._entries(tree)),
             "frozenset": lambda tree: frozenset(self._entries(tree)),
@@ -118,7 +119,7 @@ class _Decoder:
             return self._made[tree[TAG]](tree)
         return {key: self.of(value) for key, value in tree.items()}
 
-    def _entries(self, tree: dict[str, Any]) -> list[Any]:
+    def _entries(self, tree: Json) -> list[Any]:
         if type(tree["v"]) is not list:
             raise Damaged("no list")
         return [self.of(value) for value in tree["v"]]
@@ -127,14 +128,14 @@ class _Decoder:
         self._seen.append(value)
         return value
 
-    def _array(self, tree: dict[str, Any]) -> Array:
+    def _array(self, tree: Json) -> Array:
         index = _index(tree["v"])
         self._left -= len(self._arrays[index])
         if self._left < 0:  # one array that is named a thousand times would fill the memory
             raise Damaged(f"array {index} too often")
         return read_array(self._arrays[index])
 
-    def _objects(self, tree: dict[str, Any]) -> Any:
+    def _objects(self, tree: Json) -> Any:
         size = math.prod(map(_index, tree["s"]))
         if type(tree["v"]) is not list or len(tree["v"]) != size:
             raise Damaged(f"{size} objects, of which there are others")
@@ -145,13 +146,13 @@ class _Decoder:
         self._seen[number] = out = out.reshape(tree["s"])
         return out
 
-    def _named(self, tree: dict[str, Any]) -> Any:
+    def _named(self, tree: Json) -> Any:
         cls: Any = class_named(tree["c"])
         if not is_named_tuple(cls):
             raise Damaged(f"{tree['c']} is no named tuple")
         return cls._make(self._entries(tree))
 
-    def _object(self, tree: dict[str, Any]) -> Any:
+    def _object(self, tree: Json) -> Any:
         cls: Any = class_named(tree["c"])
         if issubclass(cls, tuple):
             raise Damaged(f"{tree['c']} is a tuple")
@@ -193,8 +194,8 @@ _REMEDY = "write it again with `oodometer fit REFERENCE --out FILE.oodo`"
 
 def write_archive(
     path: str | PathLike[str],
-    about: Mapping[str, Any],
-    sections: Mapping[str, Any],
+    about: Plain,
+    sections: Plain,
     arrays: Sequence[bytes],
 ) -> Path:
     """Write `archive_of` what it is ``about``, its ``sections`` and ``arrays`` to the file ``path``, which is returned.
@@ -203,9 +204,7 @@ def write_archive(
     return write_result(path, archive_of(about, sections, arrays))
 
 
-def archive_of(
-    about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]
-) -> bytes:
+def archive_of(about: Plain, sections: Plain, arrays: Sequence[bytes]) -> bytes:
     """The bytes of a fitted file: what it is ``about``, sections of JSON, arrays as `.npy`; the zip's comment is a
     checksum.
     """
@@ -307,9 +306,11 @@ class Archive:
             return cls(str(path), Path(path).read_bytes())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            remedy = "check the path, or " + _REMEDY
             raise InputError(
-                "a file that can be read", got=reason, remedy=remedy, file=str(path)
+                "a file that can be read",
+                got=reason,
+                remedy="check the path, or " + _REMEDY,
+                file=str(path),
             ) from None
 
     def section(self, name: str) -> Any:
@@ -390,7 +391,7 @@ class Encoder:
         self._seen[id(value)] = (value, number)
         return self._ndarray(value) if kind is np.ndarray else self._instance(value)
 
-    def _mapping(self, value: dict[Any, Any]) -> dict[str, Any]:
+    def _mapping(self, value: dict[Any, Any]) -> Json:
         if all(type(key) is str for key in value) and TAG not in value:
             return {key: self._under(key, entry) for key, entry in value.items()}
         return {TAG: "map", "v": self._pairs(value)}
@@ -398,16 +399,16 @@ class Encoder:
     def _pairs(self, value: dict[Any, Any]) -> list[Any]:
         return [[self._of(key), self._under(str(key), entry)] for key, entry in value.items()]
 
-    def _ndarray(self, value: Any) -> dict[str, Any]:
+    def _ndarray(self, value: Any) -> Json:
         if value.dtype.kind != "O":
             return {TAG: "array", "v": self._array(value)}
         entries = self._entries(value.ravel().tolist())
         return {TAG: "objects", "s": list(value.shape), "v": entries}
 
-    def _instance(self, value: Any) -> dict[str, Any]:
+    def _instance(self, value: Any) -> Json:
         """An instance of a class, by its attributes, and the entries of a mapping."""
         cls: Any = type(value)
-        out: dict[str, Any] = {TAG: "object", "c": name_of(cls)}
+        out: Json = {TAG: "object", "c": name_of(cls)}
         names = attributes_of(cls)
         if names is None:
             if not isinstance(getattr(value, "__dict__", None), dict):
@@ -526,7 +527,7 @@ def _on_floor(module: str) -> bool:
 
 
 @cache
-def attributes_of(cls: Any) -> tuple[str, ...] | None:
+def attributes_of(cls: Any) -> Strings | None:
     """The fields of a dataclass but for its `_cache`; None for other classes, whose instances hold what they hold."""
     return tuple(f.name for f in fields(cls) if f.name != "_cache") if is_dataclass(cls) else None
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..inference.clusters import cluster_keys
+from ..plain import Strings
 from ..predictions import Predictions
 
 CHOSEN = "chosen"
@@ -34,14 +35,14 @@ class Answered:
     (labelled row,), None where no rows do, by the ``cluster_column``.
     """
 
-    names: tuple[str, ...]
-    sources: tuple[str, ...]
+    names: Strings
+    sources: Strings
     records: tuple[Predictions, ...]
     labels: Array
-    ids: tuple[str, ...]
+    ids: Strings
     modality: str
     inputs: tuple[Any, ...] = ()
-    columns: tuple[str, ...] = ()
+    columns: Strings = ()
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     references: tuple[Predictions, ...] = ()
@@ -94,10 +95,8 @@ class Answered:
     def check(self) -> None:
         """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no row at all."""
         if len(self.classes) < 2:
-            got, remedy = (
-                f"{len(self.classes)} ({shown(self.classes)})",
-                "name all classes with --classes a,b",
-            )
+            got = f"{len(self.classes)} ({shown(self.classes)})"
+            remedy = "name all classes with --classes a,b"
             raise InputError(
                 "models of at least two classes", got=got, remedy=remedy, file=self.sources[0]
             )

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ..arrays import Array
+from ..plain import Plain
 from .posterior import Posterior
 
 GROUPS = {"two": 2, "three or four": 4, "five or more": math.inf}
@@ -45,8 +46,8 @@ class CameTrue:
     """
 
     curves: Mapping[tuple[bool, int, str], tuple[Array, Array]]
-    orders: Mapping[str, Any]
-    about: Mapping[str, Any]
+    orders: Plain
+    about: Plain
 
     def measured(self, referenced: bool, group: str) -> list[int]:
         """The numbers of labels that a curve is of, ascending."""
@@ -74,7 +75,7 @@ class CameTrue:
         return float(np.interp(math.log1p(labels), np.log1p(measured), true))
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, plain: Plain) -> Self:
         """Read what `benchmarks/rank_suites.py --fit` wrote."""
         curves = {
             (bool(row["reference"]), int(row["labels"]), str(row["models"])): (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from ..arrays import Array
+from ..plain import Plain, Strings
 from ..results.ranking import ExplainedExample
 
 
@@ -20,7 +20,7 @@ class Explained:
     """
 
     rows: tuple[int, ...]
-    factors: tuple[str, ...]
+    factors: Strings
     values: Array
     examples: tuple[ExplainedExample, ...]
-    method: Mapping[str, Any]
+    method: Plain

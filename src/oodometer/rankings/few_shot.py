@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, UsageError
+from ..plain import Strings
 from ..predictions import Predictions
 from ..results.values import Record
 
@@ -97,8 +98,8 @@ class Suite:
     probabilities : float64, shape (model, row, class); None where a model gives none.
     """
 
-    models: tuple[str, ...]
-    classes: tuple[str, ...]
+    models: Strings
+    classes: Strings
     predicted: Array
     truth: Array
     probabilities: Array | None = None
@@ -146,9 +147,11 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
             label = np.where(record.label < 0, -1, order[record.label])
             if truth is not None and not np.array_equal(truth, label):
                 row = int(np.flatnonzero(truth != label)[0]) + 1
-                got = f"another for {name}"
                 raise InputError(
-                    "the same labels for all models", got=got, remedy="give the same rows", row=row
+                    "the same labels for all models",
+                    got=f"another for {name}",
+                    remedy="give the same rows",
+                    row=row,
                 )
             truth = label
     return Suite(
@@ -171,11 +174,14 @@ def _check_same_rows(records: Mapping[str, Predictions]) -> None:
             )
         if len(record) != rows or not rows:
             got = f"{len(record)} and {rows}"
-            remedy = "ask all models about the same rows, at least one"
-            raise InputError(f"as many rows for {name} as for {first}", got=got, remedy=remedy)
+            raise InputError(
+                f"as many rows for {name} as for {first}",
+                got=got,
+                remedy="ask all models about the same rows, at least one",
+            )
 
 
-def _classes_of(records: Mapping[str, Predictions]) -> tuple[str, ...]:
+def _classes_of(records: Mapping[str, Predictions]) -> Strings:
     """The classes of several models, at least two.
 
     Predictions without probabilities name the classes that occur, which may be fewer than there are; those with name
@@ -187,9 +193,11 @@ def _classes_of(records: Mapping[str, Predictions]) -> tuple[str, ...]:
     for name, names in full.items():
         lacking = [c for c in classes if c not in names]
         if lacking:
-            got = f"{name} without {', '.join(lacking[:5])}"
-            remedy = "rank models of the same classes"
-            raise InputError("the same classes of all models", got=got, remedy=remedy)
+            raise InputError(
+                "the same classes of all models",
+                got=f"{name} without {', '.join(lacking[:5])}",
+                remedy="rank models of the same classes",
+            )
     if len(classes) < 2:
         raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")
     return classes
@@ -270,8 +278,8 @@ class FewShot:
     rows, size, seed : of the population, of a draw, of the draws.
     """
 
-    methods: tuple[str, ...]
-    models: tuple[str, ...]
+    methods: Strings
+    models: Strings
     truth: Array
     pairs: tuple[tuple[int, int], ...]
     outcomes: Array
@@ -387,8 +395,11 @@ def few_shot_evaluation(
             f"expected the accuracies of at least two models, got shape {accuracies.shape}"
         )
     if not np.isfinite(accuracies).all():
-        got = str(accuracies.tolist())
-        raise InputError("an accuracy of each model", got=got, remedy="measure it on labelled rows")
+        raise InputError(
+            "an accuracy of each model",
+            got=str(accuracies.tolist()),
+            remedy="measure it on labelled rows",
+        )
     names = tuple(f"m{i + 1}" for i in range(len(accuracies))) if models is None else tuple(models)
     if len(names) != len(accuracies):
         raise UsageError(f"expected {len(accuracies)} names of models, got {len(names)}")

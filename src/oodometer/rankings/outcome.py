@@ -15,6 +15,7 @@ from ..errors import UsageError
 from ..inference.clusters import Clusters, clustered_share
 from ..intervals import clopper_pearson
 from ..passes.evaluating import clusters_said
+from ..plain import Json, Strings
 from ..registry import find, names
 from ..results import Interval, Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
@@ -84,11 +85,9 @@ def evidence_of(
     plain = posterior(*rows, clusters=clusters, **how)
     if all_rows == few and chosen is None:
         return plain, [], ""
-    classes = (
-        answers.shape[2]
-        if answers.ndim == 3
-        else int(max(predicted.max(), truth.max(initial=0))) + 1
-    )
+    classes = int(max(predicted.max(), truth.max(initial=0))) + 1
+    if answers.ndim == 3:
+        classes = answers.shape[2]
     random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
     witnesses, why = Witnesses(), ""
     if (few and not len(random)) or all_rows == few:
@@ -396,7 +395,7 @@ def _settling(suite: Answered, beliefs: Posterior, options: Any) -> Settling:
     return replace(settling, labels=None, why=why)
 
 
-def _stop(suite: Answered, beliefs: Posterior, level: float) -> dict[str, Any]:
+def _stop(suite: Answered, beliefs: Posterior, level: float) -> Json:
     """Whether random labels show the first model to be the best however often one looked; chosen ones have no part."""
     if suite.clusters is not None:
         return {"safe": False, "why": "rows depend on each other"}
@@ -467,7 +466,7 @@ def _pairs(suite: Answered, beliefs: Posterior) -> tuple[ModelPair, ...]:
     )
 
 
-def _public(suite: Answered, result: Posterior, suggested: bool) -> dict[str, Any]:
+def _public(suite: Answered, result: Posterior, suggested: bool) -> Json:
     """What came true on public suites of orders without a label, and of rows that were suggested."""
     kept, out = packaged(), dict[str, Any]()
     out["suites"], out["sources"] = kept.about["suites"], kept.about["sources"]
@@ -489,7 +488,7 @@ def _public(suite: Answered, result: Posterior, suggested: bool) -> dict[str, An
     return out
 
 
-def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
+def _warnings(suite: Answered, result: Posterior) -> Strings:
     out = []
     if 0 < suite.labelled < _FEW:
         text = f"{counted(suite.labelled, 'labelled row')} {'says' if suite.labelled == 1 else 'say'} next to nothing"

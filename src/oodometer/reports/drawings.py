@@ -5,10 +5,11 @@ Plain charts are Vega-Lite layers in colours that also stand off pages other tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..plain import Json, Plain
 from .charts.base import Figure
 from .charts.looks import CONFIG, MUTED, Spec
 from .page import render_figures
@@ -16,14 +17,14 @@ from .page import render_figures
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
-_Rows = Sequence[Mapping[str, Any]]
+_Rows = Sequence[Plain]
 
 BAR, LINE, TRUTH, OTHER = "#9fb7d9", "#1d4f91", "#d9480f", "#868e96"
 PERCENT: Spec = {"axis": {"format": "%"}}
 """Ticks of an axis of shares, for `axis`."""
 
 
-def axis(field: str, title: str, scale: Mapping[str, Any] | None = None, **more: Any) -> Spec:
+def axis(field: str, title: str, scale: Plain | None = None, **more: Any) -> Spec:
     """A quantitative axis."""
     return {
         "field": field,
@@ -48,7 +49,7 @@ def lines(
     y: Spec,
     by: str,
     *,
-    order: Mapping[str, Any] | None = None,
+    order: Plain | None = None,
     few: bool = False,
     more: Sequence[str] = (),
 ) -> Spec:
@@ -58,9 +59,13 @@ def lines(
     each point.
     """
     color = {"field": by, "type": "nominal", "sort": None, "scale": {"scheme": "tableau10"}}
-    encoding: dict[str, Any] = {"x": x, "y": y, "color": color if few else {**color, "title": None}}
-    encoding |= {"order": {"field": "order", "type": "quantitative", **(order or {})}}
-    encoding |= {"tooltip": _tooltip(by, *more, x["field"], y["field"])}
+    encoding: Json = {
+        "x": x,
+        "y": y,
+        "color": color if few else {**color, "title": None},
+        "order": {"field": "order", "type": "quantitative", **(order or {})},
+        "tooltip": _tooltip(by, *more, x["field"], y["field"]),
+    }
     point = {"filled": True, "size": 50 if few else 14}
     return {"mark": {"type": "line", "point": point, "strokeWidth": 1.6}, "encoding": encoding}
 
@@ -155,11 +160,11 @@ class Panel:
 
     name: str
     title: str
-    chart: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]] = ()
+    chart: Plain
+    rows: Sequence[Plain] = ()
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> Json:
         """The chart with its data."""
         return {**({"data": {"values": self.rows}} if self.rows else {}), **self.chart}
 
@@ -181,7 +186,7 @@ class Drawing:
     height: int = 280
     columns: int = 2
 
-    def specification(self) -> dict[str, Any]:
+    def specification(self) -> Json:
         """One Vega-Lite specification with all panels.
 
         >>> drawing = Drawing("a", "One", "A dot.", [Panel("x", "X", {"mark": "point"}, [{"a": 1}])])
@@ -193,8 +198,10 @@ class Drawing:
             {**({"title": panel.title} if panel.title else {}), **size, **panel.spec}
             for panel in self.panels
         ]
-        out: dict[str, Any] = {"$schema": SCHEMA}
-        out |= {"title": {"text": self.title, "subtitle": self.caption, "anchor": "start"}}
+        out: Json = {
+            "$schema": SCHEMA,
+            "title": {"text": self.title, "subtitle": self.caption, "anchor": "start"},
+        }
         return out | {
             "description": f"{self.title}. {self.caption}",
             "columns": self.columns,
@@ -206,12 +213,21 @@ class Drawing:
         title = f"{panel.title}: {self.title}" if panel.title else self.title
         # On a phone a legend of three columns would be cut off.
         columns = {"expr": "containerSize()[0] < 420 ? 2 : 3"}
-        legend = {"orient": "bottom", "labelColor": MUTED, "titleColor": MUTED, "columns": columns}
-        frame: dict[str, Any] = {"$schema": SCHEMA, "width": "container", "height": self.height}
-        frame |= {
-            "config": {**CONFIG, "legend": {**legend, "labelLimit": 150}, "mark": {"aria": False}}
-        }
-        frame |= {
+        frame: Json = {
+            "$schema": SCHEMA,
+            "width": "container",
+            "height": self.height,
+            "config": {
+                **CONFIG,
+                "legend": {
+                    "orient": "bottom",
+                    "labelColor": MUTED,
+                    "titleColor": MUTED,
+                    "columns": columns,
+                    "labelLimit": 150,
+                },
+                "mark": {"aria": False},
+            },
             "autosize": {"type": "fit-x", "contains": "padding"},
             "description": f"{title}. {self.caption}",
         }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..citations import BIBTEX
+from ..plain import Json, Plain
 from ..results import percent as in_words
 
 ACCENTS = {
@@ -88,14 +89,14 @@ def finite(value: Any) -> float | None:
     return float(value)
 
 
-def best(interval: Any) -> dict[str, Any]:
+def best(interval: Any) -> Json:
     """The mapping itself if it holds a finite ``value``, else an empty one: absent and null are one case."""
     if isinstance(interval, Mapping) and finite(interval.get("value")) is not None:
         return dict(interval)
     return {}
 
 
-def digits(interval: Mapping[str, Any]) -> int:
+def digits(interval: Plain) -> int:
     """Decimals of a percentage: 1, or 2 where the interval is so narrow that one would hide it."""
     lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
     return 2 if lower is not None and upper is not None and 0 < upper - lower < LEAST_WIDTH else 1
@@ -167,7 +168,7 @@ def short(text: Any, most: int = 60) -> str:
     return line if len(line) <= most else line[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-Result = Mapping[str, Any]
+Result = Plain
 EQUAL = 0.0005  # differences below this read as none
 
 

@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 from ..backtests.trials import cache_folder
 from ..errors import UsageError, WorkError, needed
 from ..options import checked
+from ..plain import Json, Plain
 from ..results import Interval
 from ..results.view import WORDS_PAGE, View
 from ..store.atomic import refuse_clashes, write_atomic, write_result
@@ -80,7 +81,7 @@ def _data(value: Any, text: str) -> Markup:
     return Markup('<data value="{}">{}</data>').format(repr(value), text)
 
 
-def _range(interval: Mapping[str, Any] | Interval, decimals: int | None = None) -> Markup:
+def _range(interval: Plain | Interval, decimals: int | None = None) -> Markup:
     """Both ends of an interval in percent, each as a `<data>` element."""
     interval = interval if isinstance(interval, Mapping) else interval.to_dict()
     text = percent_range(interval.get("lower"), interval.get("upper"), decimals or digits(interval))
@@ -90,7 +91,7 @@ def _range(interval: Mapping[str, Any] | Interval, decimals: int | None = None) 
     return _data(interval["lower"], first) + DASH + _data(interval["upper"], last)
 
 
-def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
+def _ends(interval: Plain, share: bool = False) -> str:
     """Both ends of an interval as bare text, for tables so large that elements around each end would swell the page."""
     lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
     if share or lower is None or upper is None:
@@ -98,7 +99,7 @@ def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
     return f"{number(lower)}{DASH if lower >= 0 else ' to '}{number(upper)}"
 
 
-FILTERS: dict[str, Any] = {
+FILTERS: Json = {
     "apart": numbers.apart,
     "capital": capital,
     "measured": numbers.measured,
@@ -129,7 +130,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 class Found(Protocol):
     """The result of a verb: it gives the mapping that is written in JSON."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
 
     def view(self) -> View:
@@ -160,7 +161,7 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     write_result(path, pdf_of(page) if ending == ".pdf" else page)
 
 
-def inputs_of(result: Mapping[str, Any]) -> list[Any]:
+def inputs_of(result: Plain) -> list[Any]:
     """Names of the files that a result was made from, as far as it tells."""
     several = result.get("files")
     sides = [result, *(several if isinstance(several, list) else [])]
@@ -168,7 +169,7 @@ def inputs_of(result: Mapping[str, Any]) -> list[Any]:
     return [item.get("name") for item in sides if isinstance(item, Mapping)]
 
 
-def render(result: Mapping[str, Any], record: Found | None = None) -> str:
+def render(result: Plain, record: Found | None = None) -> str:
     """The page of a result as text: one HTML document below a megabyte that loads nothing.
 
     ``record`` is that of the result, whose view is shown; by default that of the mapping.
@@ -176,10 +177,10 @@ def render(result: Mapping[str, Any], record: Found | None = None) -> str:
     command = str(result.get("command"))
     section, made_view = section_of(command), view_of(command)
     if section is None:
-        remedy = "pass the mapping that --json writes"
+        known = ", ".join(commands_with("sections"))
         raise UsageError(
-            f"expected a result of {', '.join(commands_with('sections'))}, got command "
-            f"{result.get('command')!r}; {remedy}"
+            f"expected a result of {known}, got command {result.get('command')!r}; "
+            "pass the mapping that --json writes"
         )
     check_report_libraries()
     drawn, words = section(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
 from ..options import checked
+from ..plain import Json, Plain
 from ..results.view import Maker, Named, Shown, View
 from .sections import commands_with, view_of
 
@@ -36,7 +37,7 @@ class SavedResult(Shown, Named[Any]):
     ``saved["headline"]`` is a part of the JSON. It has no tables of numbers: these are more than JSON holds.
     """
 
-    told: Mapping[str, Any]
+    told: Plain
     _entries = "told", ""
 
     def view(self) -> View:
@@ -50,7 +51,7 @@ class SavedResult(Shown, Named[Any]):
         remedy = f"let {self.told['command']} write them (FILE.csv, to_frame()), or choose .html, .pdf, .md or .json"
         raise UsageError(f"a result read from JSON has no tables of numbers; {remedy}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return the mapping that was read."""
         return dict(self.told)
 
@@ -110,7 +111,9 @@ def shown_whole(file: str) -> Iterator[None]:
     except OodometerError:
         raise
     except Exception as error:  # views and pages trust what commands wrote
-        got = f"one that cannot be shown ({type(error).__name__}: {error})"
         raise InputError(
-            "a result as it was written", got=got, file=file, remedy="run the command again"
+            "a result as it was written",
+            got=f"one that cannot be shown ({type(error).__name__}: {error})",
+            file=file,
+            remedy="run the command again",
         ) from error

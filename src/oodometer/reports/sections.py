@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,7 @@ from ..audits.judges_result import judges_view
 from ..audits.result import audit_view
 from ..errors import UsageError
 from ..options import Options, declared, spelt
+from ..plain import Json, Plain, Strings, inside
 from ..registry import find
 from ..results.alarms import WHEN
 from ..results.backtest import answered_families, backtest_view
@@ -65,7 +66,7 @@ Step = dict[str, str]
 """What to do next: ``text``, and ``line``, the command that does it."""
 
 
-def first_screen(view: View) -> dict[str, Any]:
+def first_screen(view: View) -> Json:
     """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits."""
     sentences = [
         text.replace(" (`oodometer audit`)", "") for text in view.sentences if text
@@ -118,7 +119,7 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
 
 def label_rows(result: Result, why: str, many: int = FEW, **values: Any) -> Step:
     """Rows to label, drawn by an audit of the same files; ``why`` is a name in the table of words."""
-    rows = finite((result.get("target") or {}).get("rows"))
+    rows = finite(inside(result, "target", "rows"))
     many = many if rows is None else min(many, int(rows))
     line = again(result, AuditOptions, "audit", "--suggest", str(many), "--out", "rows.html")
     line = line or f'oodometer.audit(reference, target, suggest={many}, out="rows.html")'
@@ -134,9 +135,9 @@ def after_estimate(result: Result) -> Step:
     parts = [
         part.get("fell") or {} for name in ("chunks", "slices") for part in result.get(name) or ()
     ]
-    if (result.get("truth") or {}).get("decides"):
+    if inside(result, "truth", "decides"):
         return {"text": NEXT["labelled"]}
-    if (result.get("alarms") or {}).get("raised") or any(part.get("alarm") for part in parts):
+    if inside(result, "alarms", "raised") or any(part.get("alarm") for part in parts):
         return label_rows(result, "alarm")
     trusted = head.get("trust") == "high" and fell.get("verdict") != "fell"
     return {"text": NEXT["trusted"]} if trusted else label_rows(result, "doubted")
@@ -148,15 +149,13 @@ def after_audit(result: Result) -> Step:
         return after_compare(result)
     half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
     if drawn := len(result.get("suggested") or []):
-        width, text = (
-            curves.expected(result, labels + drawn),
-            NEXT["drawn"].format(rows=rows_text(drawn)),
-        )
+        width = curves.expected(result, labels + drawn)
+        text = NEXT["drawn"].format(rows=rows_text(drawn))
         return {
             "text": text
             + (f" With all the interval would be about {points(width)} wide." if width else "")
         }
-    rows = finite((result.get("target") or {}).get("rows")) or MORE
+    rows = finite(inside(result, "target", "rows")) or MORE
     if result.get("alarms") and result.get("decisions"):  # a rule was asked for
         needed = finite(result.get("needed_labels"))
         if needed is None:
@@ -170,10 +169,8 @@ def after_audit(result: Result) -> Step:
 
 def after_compare(result: Result) -> Step:
     """Which model to use, or how many rows would decide between the two if their difference stays as it is."""
-    gap, of = (
-        interval_of({"kind": "asymptotic", **(result.get("difference") or {})}),
-        result.get("difference") or {},
-    )
+    gap = interval_of({"kind": "asymptotic", **(result.get("difference") or {})})
+    of = result.get("difference") or {}
     if gap is None:
         return {}
     if gap.lower > 0 or gap.upper < 0:
@@ -194,7 +191,7 @@ def after_compare(result: Result) -> Step:
 def after_rank(result: Result) -> Step:
     """Which model to take, or how many rows to label until the first two are told apart."""
     settling, best = result.get("settling") or {}, str(result.get("likeliest"))
-    if (result.get("stop") or {}).get("safe") or settling.get("labels") == 0:
+    if inside(result, "stop", "safe") or settling.get("labels") == 0:
         return {"text": NEXT["decided"].format(model=best)}
     many, rows = finite(settling.get("labels")), len(result.get("suggested") or [])
     text = (
@@ -215,7 +212,7 @@ def next_step(command: str, result: Result) -> Step:
     }
     if command in after:
         return after[command](result)
-    name = str(result.get("name") or (result.get("reference") or {}).get("name") or "REFERENCE")
+    name = str(result.get("name") or inside(result, "reference", "name") or "REFERENCE")
     if command == "evaluate" and "accuracy" not in (
         result.get("metrics") or {"accuracy": None}
     ):  # scores alone
@@ -246,7 +243,7 @@ ESTIMATE_CHARTS = (
 )
 
 
-def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def estimate(result: Result) -> tuple[Drawn, Json]:
     """Charts and names for the sections of an estimate."""
     estimates = by_category.with_headline(result)
     for item in estimates:
@@ -254,13 +251,13 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     small = over_time.metric_chunks(result)
     return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
-        "when": WHEN.get(str((result.get("alarms") or {}).get("when"))),
+        "when": WHEN.get(str(inside(result, "alarms", "when"))),
         "estimates": estimates,
         "votes": votes_grids(result),
     }
 
 
-def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def demo(result: Result) -> tuple[Drawn, Json]:
     """The same of the step that is shown in full, and the chart of all steps."""
     inner = result.get("estimate") or {}
     drawn, words = estimate(inner)
@@ -271,7 +268,7 @@ def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
     }
 
 
-def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def backtest(result: Result) -> tuple[Drawn, Json]:
     """The map of errors, a small chart for each family, and the tables."""
     small = by_category.error_by_severity(result)
     return [by_category.error_map(result), *small], {
@@ -303,7 +300,7 @@ def power(result: Result) -> str:
     return f"With {many} this test refutes {often} only where the truth lies {' or '.join(ends)}."
 
 
-def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def audit(result: Result) -> tuple[Drawn, Json]:
     """The intervals from labels, the widths to come, what the test sees, and what to label next."""
     estimates = by_category.chosen_first(result)
     for item in estimates:
@@ -312,7 +309,7 @@ def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "audited": best(result.get("estimate")),
         "claim": best(result.get("headline")),
         "power": power(result),
-        "when": WHEN.get(str((result.get("alarms") or {}).get("when"))),
+        "when": WHEN.get(str(inside(result, "alarms", "when"))),
         "estimates": estimates,
         "steps": curves.width_steps(result),
     }
@@ -352,7 +349,7 @@ def meaning(name: str, result: Result) -> str:
     )
 
 
-def _confusion(result: Result) -> dict[str, Any] | None:
+def _confusion(result: Result) -> Json | None:
     """A small grid with the share of each row, or the largest confusions where there are many classes."""
     table = result.get("confusion") or {}
     called, counts = [short(name) for name in table.get("classes") or []], table.get("counts") or []
@@ -385,7 +382,7 @@ def _confusion(result: Result) -> dict[str, Any] | None:
     }
 
 
-def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def evaluate(result: Result) -> tuple[Drawn, Json]:
     """Charts and names for one labelled file, or for several one after another."""
     files = by_category.best_files_first(result) if result.get("files") else [dict(result)]
     drawn: Drawn = [by_category.files(result)] if result.get("files") else []
@@ -394,9 +391,7 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         metrics = item.get("metrics") or {}
         # the accuracy of all rows, and of each slice, stands where an estimate has its headline
         parts = item.get("slices") or []
-        slices = [
-            {**each, "headline": (each.get("metrics") or {}).get("accuracy")} for each in parts
-        ]
+        slices = [{**each, "headline": inside(each, "metrics", "accuracy")} for each in parts]
         item |= {"command": "evaluate", "headline": metrics.get("accuracy"), "slices": slices}
         mine = {made.name: made for chart in EVALUATE_CHARTS if (made := chart(item)) is not None}
         figures = {name: replace(figure, name=f"{name}-{index}") for name, figure in mine.items()}
@@ -443,7 +438,7 @@ KINDS = {
 OURS = {"didma": "mishra2022", "nidma": "mishra2022"}
 
 
-def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
+def pairs(result: Result, domain: str) -> list[Json]:
     """Findings about two models, each with its badge; those that DiSCA alone supports come last."""
     out = []
     by_name = {str(model.get("name")): model for model in result.get("models") or []}
@@ -470,9 +465,9 @@ def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
     )
 
 
-def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
+def disca_table(result: Result, domain: str) -> Json | None:
     """DiSCA of each model at each tolerance, the best on top, in the form of the paper's Table 2."""
-    called, rows = names(result), list[dict[str, Any]]()
+    called, rows = names(result), list[Json]()
     for model in result.get("models") or []:
         disca = score(model, domain, "disca")
         cells = [entry for each in disca.get("by_tolerance") or [] if (entry := best(each))]
@@ -494,7 +489,7 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
         for entry in column:
             entry["top"] = entry["value"] == top
     grids = list(rows[0]["disca"].get("by_grid") or {})
-    chosen = finite((result.get("settings") or {}).get("tolerance"))
+    chosen = finite(inside(result, "settings", "tolerance"))
     return {
         "heads": heads,
         "rows": rows,
@@ -504,13 +499,13 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
     }
 
 
-def notes(result: Result) -> list[dict[str, Any]]:
+def notes(result: Result) -> list[Json]:
     """What each metric says and where it comes from; only metrics that this result has."""
     settings, every = result.get("settings") or {}, result.get("models") or []
     ranked = [
         name for name in COLUMNS if any(name in rankings(result, domain) for domain in DOMAINS)
     ]
-    out: list[dict[str, Any]]
+    out: list[Json]
     out = [{"name": COLUMNS[name], "key": name, "text": meaning(name, settings)} for name in ranked]
     for name, text in WORDS["noted"].items():
         if any(part(model, domain).get(name) for model in every for domain in DOMAINS):
@@ -553,11 +548,15 @@ def badges(result: Result) -> list[dict[str, str]]:
     return out
 
 
-def cards(result: Result) -> list[dict[str, Any]]:
+def cards(result: Result) -> list[Json]:
     """The best model by each of four metrics: its value, and how often it is the best in replicates."""
-    risk = finite((result.get("settings") or {}).get("risk"))
-    titles = {"accuracy": "Most accurate on all rows", "mean_score": "Highest mean score"}
-    titles |= {"auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
+    risk = finite(inside(result, "settings", "risk"))
+    titles = {
+        "accuracy": "Most accurate on all rows",
+        "mean_score": "Highest mean score",
+        "auc_coverage": "Best by AUC",
+        "disca": "Best by DiSCA",
+    }
     titles["coverage_at_risk"] = "Answers most" + (
         "" if risk is None else f" with {given(risk)} wrong"
     )
@@ -565,25 +564,25 @@ def cards(result: Result) -> list[dict[str, Any]]:
     for metric, title in titles.items():
         if rows := by_metric.get(metric):
             ties = sum(row.get("rank") == 1 for row in rows) - 1
-            about = {
-                "model": called.get(str(rows[0].get("model")), ""),
-                "row": best(rows[0]),
-                "ties": ties,
-            }
             out.append(
-                {"title": title, **about, "share": metric in ("accuracy", "coverage_at_risk")}
+                {
+                    "title": title,
+                    "model": called.get(str(rows[0].get("model")), ""),
+                    "row": best(rows[0]),
+                    "ties": ties,
+                    "share": metric in ("accuracy", "coverage_at_risk"),
+                }
             )
     return out
 
 
-def compared(result: Result) -> list[dict[str, Any]]:
+def compared(result: Result) -> list[Json]:
     """How the models were compared in each domain: on the same rows or apart, and why."""
     out = []
     for domain, words in DOMAINS.items():
-        if paired := (result.get("paired") or {}).get(domain):
+        if paired := inside(result, "paired", domain):
             rows = {
-                finite((model.get(domain) or {}).get("rows"))
-                for model in result.get("models") or []
+                finite(inside(model, domain, "rows")) for model in result.get("models") or []
             } - {None}
             many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
             out.append(
@@ -597,7 +596,7 @@ def compared(result: Result) -> list[dict[str, Any]]:
     return out
 
 
-def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def compare(result: Result) -> tuple[Drawn, Json]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
     drawn: Drawn = [*models.differences(result)]
     drawn += [models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")]
@@ -630,7 +629,7 @@ MOST_WORDS = 300  # of an example; longer ones would swell the page
 STRONGEST = 0.72  # opacity of the largest attribution: the ink on it stays readable
 
 
-def drawn_examples(result: Result) -> list[dict[str, Any]]:
+def drawn_examples(result: Result) -> list[Json]:
     """The first examples, each with a line for each model, in the order of the ranking."""
     order = [str(item.get("model")) for item in result.get("ranking") or []]
     factors = [name for name, _ in drawn_factors(result)]
@@ -666,7 +665,7 @@ def drawn_factors(result: Result) -> list[tuple[str, str]]:
         for name, factor in (model.get("factors") or {}).items()
         if factor.get("words")
     }
-    every = (result.get("attribution") or {}).get("factors") or []
+    every = inside(result, "attribution", "factors") or []
     return [
         (str(item["name"]), str(item.get("heuristic") or ""))
         for item in every
@@ -675,22 +674,20 @@ def drawn_factors(result: Result) -> list[tuple[str, str]]:
 
 
 def _line(
-    example: Mapping[str, Any],
+    example: Plain,
     name: str,
-    result: Mapping[str, Any],
+    result: Plain,
     largest: float,
     factors: Sequence[str],
-) -> dict[str, Any]:
+) -> Json:
     """One model's line: for each part the pieces of its text in order, words with their shade."""
-    positions, values, measured = (
-        example.get("places") or [],
-        result.get("values") or [],
-        result.get("factors") or {},
-    )
+    positions = example.get("places") or []
+    values = result.get("values") or []
+    measured = result.get("factors") or {}
     marked = [set(measured.get(factor, {}).get("words") or []) for factor in factors]
     parts = []
     for number_of, text in enumerate(example.get("parts") or []):
-        pieces: list[dict[str, Any]] = []
+        pieces: list[Json] = []
         end = 0
         for index, ((mine, start, stop), value) in enumerate(zip(positions, values, strict=True)):
             if mine != number_of:
@@ -707,19 +704,19 @@ def _line(
             pieces.append({"gap": text[end:]})
         parts.append(pieces)
     separator, target = finite(result.get("separator")), result.get("target")
-    out: dict[str, Any] = {
+    out: Json = {
         "model": name,
         "target": target,
         "probability": result.get("probability"),
         "parts": parts,
-    }
-    out |= {
-        "separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)
+        "separator": None
+        if separator is None or len(parts) < 2
+        else _word("│", separator, largest),
     }
     return out | {"right": target == example.get("label")}
 
 
-def _word(text: str, value: float, largest: float) -> dict[str, Any]:
+def _word(text: str, value: float, largest: float) -> Json:
     """A word with its colour: for or against the class, and how strongly, of the largest in the example."""
     shade = 0.0 if not largest else min(abs(value) / largest, 1) * STRONGEST
     title = f"{text}: {value:+.3f}".replace(": -", ": \N{MINUS SIGN}")
@@ -731,11 +728,14 @@ def _word(text: str, value: float, largest: float) -> dict[str, Any]:
     }
 
 
-def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def rank(result: Result) -> tuple[Drawn, Json]:
     """Chances and accuracies of the models, and the words that they look at."""
-    more = {"examples": drawn_examples(result), "factors": drawn_factors(result)}
-    more |= {"examples_left": max(len(result.get("examples") or []) - MOST_EXAMPLES, 0)}
-    more |= {"attribution": result.get("attribution") or {}}
+    more = {
+        "examples": drawn_examples(result),
+        "factors": drawn_factors(result),
+        "examples_left": max(len(result.get("examples") or []) - MOST_EXAMPLES, 0),
+        "attribution": result.get("attribution") or {},
+    }
     return [by_category.best_chances(result), by_category.shots(result)], more
 
 
@@ -745,15 +745,13 @@ MOST_JOBS = 20
 MOST_ROWS = 200  # of a table of past parts or runs
 
 
-def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
+def history(result: Result) -> tuple[Drawn, Json]:
     """The newest estimates of each job along time, how they changed, and the tables."""
     jobs, drawn, pages = result.get("jobs") or [], list[Any](), list[Any]()
     for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
-        large, small, view = (
-            over_time.newest(job, index),
-            over_time.changes(job, index),
-            job_view(job),
-        )
+        large = over_time.newest(job, index)
+        small = over_time.changes(job, index)
+        view = job_view(job)
         drawn += [large, *small]
         grids = []
         for grid in view.grids:
@@ -785,7 +783,7 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
     return drawn, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
-SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
+SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
     section.__name__: section
     for section in (estimate, evaluate, demo, backtest, audit, compare, rank, history)
 }
@@ -806,7 +804,7 @@ VIEWS: dict[str, Callable[[Result], View]] = {
 """What each result says, from the mapping that JSON holds."""
 
 
-def section_of(command: Any) -> Callable[[Result], tuple[Drawn, dict[str, Any]]] | None:
+def section_of(command: Any) -> Callable[[Result], tuple[Drawn, Json]] | None:
     """The section of a command, of the core or of what is plugged in; None where it has none."""
     return SECTIONS.get(command) or _plugged("sections").get(command)
 
@@ -816,14 +814,14 @@ def view_of(command: Any) -> Callable[[Result], View] | None:
     return VIEWS.get(command) or _plugged("views").get(command)
 
 
-def commands_with(part: str) -> tuple[str, ...]:
+def commands_with(part: str) -> Strings:
     """The commands that have ``sections`` or ``views``."""
     return *(SECTIONS if part == "sections" else VIEWS), *_plugged(part)
 
 
-def _plugged(part: str) -> Mapping[str, Any]:
+def _plugged(part: str) -> Plain:
     """What other packages bring, none where none is here."""
     with suppress(UsageError):
-        found: Mapping[str, Any] = plugins.load("parts", part)
+        found: Plain = plugins.load("parts", part)
         return found
     return {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from ..plain import Json, Plain, Strings
 from .values import INTERVAL, Interval, Record, counted, percent, plain
 
 FallVerdict = Literal["fell", "holds", "cannot say"]
@@ -107,7 +108,7 @@ class Failing:
     rule: AlarmRule
     bound: float
     reference: float
-    place: Mapping[str, Any]
+    place: Plain
     rows: int
     interval: Interval
     chance: float
@@ -116,16 +117,20 @@ class Failing:
     known_since: str | None = None
     by_labels: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {**plain(self.place), "rows": self.rows, "metric": self.rule.metric}
-        out |= {
+        out: Json = {
+            **plain(self.place),
+            "rows": self.rows,
+            "metric": self.rule.metric,
             "rule": self.rule.kind,
             "bound": plain(self.bound),
             "reference": plain(self.reference),
+            **self.interval.to_dict(),
+            "upper_below": self.interval.upper < self.bound,
+            "p": plain(self.chance),
+            "changed": plain(self.changed),
         }
-        out |= {**self.interval.to_dict(), "upper_below": self.interval.upper < self.bound}
-        out |= {"p": plain(self.chance), "changed": plain(self.changed)}
         return out | {"truth": plain(self.truth), "by_labels": self.by_labels}
 
     def sentence(self) -> str:
@@ -161,7 +166,7 @@ class Alarms:
     kind: str
     where: tuple[Failing, ...]
     by_chance: tuple[Failing, ...]
-    unjudged: tuple[str, ...] = ()
+    unjudged: Strings = ()
     asked: Asked | None = None
 
     @property
@@ -184,7 +189,7 @@ class Alarms:
     def __bool__(self) -> bool:
         return self.raised
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         alone, fails = self.asked is None, [item.to_dict() for item in self.where]
         if not alone:
@@ -192,15 +197,14 @@ class Alarms:
                 item | {"known_since": at.known_since}
                 for item, at in zip(fails, self.where, strict=True)
             ]
-        out: dict[str, Any] = {
+        out: Json = {
             "raised": self.raised,
             "when": self.when,
             "rule_when": WHEN[self.when],
+            "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules],
+            "judged": self.judged,
+            "of": self.kind,
         }
-        out |= {
-            "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]
-        }
-        out |= {"judged": self.judged, "of": self.kind}
         out |= {} if alone else {"asked": self.asked, "new": len(self.new)}
         return out | {
             "where": fails,
@@ -209,14 +213,14 @@ class Alarms:
         }
 
     @classmethod
-    def from_dict(cls, result: Mapping[str, Any]) -> Alarms:
+    def from_dict(cls, result: Plain) -> Alarms:
         """The alarms that `to_dict` wrote."""
         rules = {
             (r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"])
             for r in result["rules"]
         }
 
-        def failing(item: Mapping[str, Any]) -> Failing:
+        def failing(item: Plain) -> Failing:
             place = {
                 name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item
             }
@@ -245,43 +249,40 @@ class Alarms:
 
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""
-        lines = []
-        for item in sorted(
-            self.where, key=lambda item: self.asked == "new" and item.known_since is not None
-        ):
-            known = item.known_since is not None
-            since = f", known since {item.known_since[:10]}" if item.known_since is not None else ""
-            lines.append(
-                f"{'known alarm' if known and self.asked == 'new' else 'ALARM'} {item.sentence()}{since}"
-            )
-        unsaid = (
-            [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"]
-            if self.unjudged
-            else []
-        )
-        return [*lines, *unsaid, self.summary()]
+        first, later = list[str](), list[str]()
+        for item in self.where:
+            since = "" if item.known_since is None else f", known since {item.known_since[:10]}"
+            if since and self.asked == "new":
+                later.append(f"known alarm {item.sentence()}{since}")
+            else:
+                first.append(f"ALARM {item.sentence()}{since}")
+        if self.unjudged:
+            later.append(f"No estimate, so no alarm could be raised: {_few(self.unjudged)}")
+        return [*first, *later, self.summary()]
 
     def summary(self) -> str:
         """How many fail, and how many lie below by no more than chance."""
         counts = self.new if self.asked == "new" else self.where
-        failing, earlier = (
-            len({item.place["name"] for item in some})
-            for some in (counts, [item for item in self.where if item.known_since is not None])
-        )
-        parts, new = (
-            counted(self.judged, self.kind),
-            "new " if self.asked == "new" and self.where else "",
-        )
+        known = [item for item in self.where if item.known_since is not None]
+        failing, earlier = (len({item.place["name"] for item in some}) for some in (counts, known))
+        parts = counted(self.judged, self.kind)
+        new = "new " if self.asked == "new" and self.where else ""
         text = f"Alarm raised by {failing} of {parts}" if counts else f"No {new}alarm in {parts}"
+        remarks = []
         if self.kind == "target":
             text = "Alarm raised" if counts else f"No {new}alarm"
-        remarks = (
-            [f"{earlier} known from earlier runs"] if earlier and self.kind != "target" else []
-        )
-        names = list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance))
-        remarks += [f"below it, but by no more than chance: {_few(names)}"] if names else []
+        elif earlier:
+            remarks.append(f"{earlier} known from earlier runs")
+        if names := list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance)):
+            remarks.append(f"below it, but by no more than chance: {_few(names)}")
         text += f": {' or '.join(rule.sentence() for rule in self.rules)}"
         return f"{text} ({'; '.join(remarks)})" if remarks else text
+
+
+def alarm_lines(result: Plain) -> Strings:
+    """The lines of the alarms in a result, from the mapping that JSON holds; none where there are no rules."""
+    alarms = result.get("alarms")
+    return tuple(Alarms.from_dict(alarms).lines()) if alarms else ()
 
 
 def _few(names: Sequence[str]) -> str:

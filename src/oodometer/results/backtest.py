@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
+from ..plain import Json, Plain, Strings
 from ..version import __version__
 from .values import Record, Skipped, percent, plain, points, signed_points
 from .view import Grid, Maker, Shown, Table, View, cell, shows
@@ -47,7 +47,7 @@ class Trial(Record):
         return self.family, self.severity, self.repeat
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
+    def from_dict(cls, plain: Plain) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
         estimates = {
             str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()
@@ -108,36 +108,37 @@ class Backtest(Shown):
     warnings : sentences to read before believing the table.
     """
 
-    reference: Mapping[str, Any]
-    families: tuple[str, ...]
+    reference: Plain
+    families: Strings
     trials: tuple[Trial, ...]
     skipped: tuple[Skipped, ...]
     level: float
     seed: int
     reused: int = 0
     argv: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
 
     def frames(self) -> dict[str, Maker]:
         """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""
-        errors, about = (
-            ("error", "bias", "coverage", "width", "cases"),
-            ("family", "severity", "repeat", "rows"),
-        )
+        errors = ("error", "bias", "coverage", "width", "cases")
+        about = ("family", "severity", "repeat", "rows")
         columns = (*about, "method", "value", "lower", "upper", "level", "truth", "error")
 
         def trials() -> Table:
             rows = []
             for trial in self.trials:
                 for method, (value, lower, upper) in trial.estimates.items():
-                    answer = {
-                        "method": method,
-                        "value": value,
-                        "lower": lower,
-                        "upper": upper,
-                        "level": self.level,
-                    }
-                    rows.append({**vars(trial), **answer, "error": value - trial.truth})
+                    rows.append(
+                        {
+                            **vars(trial),
+                            "method": method,
+                            "value": value,
+                            "lower": lower,
+                            "upper": upper,
+                            "level": self.level,
+                            "error": value - trial.truth,
+                        }
+                    )
             return Table(columns, rows)
 
         return {
@@ -195,21 +196,18 @@ class Backtest(Shown):
             out.append(BacktestRow(method, "all", 0.0, error, bias, held, width, cases))
         return sorted(out, key=lambda row: row.error)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {
+        out: Json = {
             "command": "backtest",
             "version": __version__,
             "argv": self.argv,
             "level": self.level,
-        }
-        out |= {
             "seed": self.seed,
             "reference": plain(self.reference),
             "families": list(self.families),
-        }
-        out |= {"trials": len(self.trials), "reused": self.reused}
-        out |= {
+            "trials": len(self.trials),
+            "reused": self.reused,
             "overall": [r.to_dict() for r in self.overall()],
             "rows": [r.to_dict() for r in self.rows],
         }
@@ -220,7 +218,7 @@ class Backtest(Shown):
 
 
 @shows(Backtest)
-def backtest_view(result: Mapping[str, Any]) -> View:
+def backtest_view(result: Plain) -> View:
     """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
     having = (item for item in result.get("overall") or [] if item.get("error") is not None)
     order = sorted(having, key=lambda entry: entry["error"])
@@ -249,11 +247,11 @@ def backtest_view(result: Mapping[str, Any]) -> View:
     )
 
 
-Entries = Sequence[Mapping[str, Any]]
+Entries = Sequence[Plain]
 """Methods with their errors over all trials, the smallest mean error first."""
 
 
-def _winner(result: Mapping[str, Any], order: Entries) -> str:
+def _winner(result: Plain, order: Entries) -> str:
     """Which method was closest, and how far off it would have been to report the reference accuracy."""
     best, many, trials = order[0], len(answered_families(result)), result.get("trials")
     text = f"On targets simulated from this reference, in {many} famil{'y' if many == 1 else 'ies'} of shifts, "
@@ -266,7 +264,7 @@ def _winner(result: Mapping[str, Any], order: Entries) -> str:
     return f"{text}."
 
 
-def _simulated(result: Mapping[str, Any]) -> str:
+def _simulated(result: Plain) -> str:
     """How many targets were simulated, and from what."""
     trials, reference = result.get("trials"), result.get("reference") or {}
     if not trials or not reference.get("rows"):
@@ -279,7 +277,7 @@ def _simulated(result: Mapping[str, Any]) -> str:
     return text
 
 
-def _errors_grid(result: Mapping[str, Any], order: Entries) -> Grid:
+def _errors_grid(result: Plain, order: Entries) -> Grid:
     """The mean error of each method, and the family of shifts where it is the largest."""
     families, rows = by_family(result, "error"), []
     for entry in order:
@@ -307,13 +305,13 @@ def _trials_grid(order: Entries) -> Grid:
     return Grid("Errors over all trials", columns, rows, noun="", detail=True)
 
 
-def answered_families(result: Mapping[str, Any]) -> list[str]:
+def answered_families(result: Plain) -> list[str]:
     """Families in which any method answered, in their order."""
     answered = {str(row["family"]) for row in result.get("rows") or []}
     return [name for name in result.get("families") or sorted(answered) if name in answered]
 
 
-def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
+def by_family(result: Plain, name: str) -> dict[tuple[str, str], float]:
     """Mean over severities of a column of the table, by method and family."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in result.get("rows") or []:
@@ -322,7 +320,7 @@ def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], flo
     return {key: fmean(some) for key, some in values.items()}
 
 
-def _families_errors_grid(result: Mapping[str, Any], order: Entries) -> Grid:
+def _families_errors_grid(result: Plain, order: Entries) -> Grid:
     """The error of every method on every family of shifts; the least of each is bold."""
     errors, bold = _by_family_and_all(result, order, "error"), set()
     for j, family in enumerate([*answered_families(result), "all"], 1):
@@ -334,7 +332,7 @@ def _families_errors_grid(result: Mapping[str, Any], order: Entries) -> Grid:
     return Grid(title, columns, rows, detail=True, bold=frozenset(bold))
 
 
-def _families_coverage_grid(result: Mapping[str, Any], order: Entries) -> Grid:
+def _families_coverage_grid(result: Plain, order: Entries) -> Grid:
     """How often intervals held the truth on every family; what is far below the level is bold."""
     nominal = result.get("level") or 0.95
     trials = defaultdict[tuple[str, str], float](float)
@@ -358,15 +356,13 @@ def _families_coverage_grid(result: Mapping[str, Any], order: Entries) -> Grid:
     return Grid(title, columns, rows, detail=True, bold=frozenset(bold), notes=(note,))
 
 
-def _by_family_and_all(
-    result: Mapping[str, Any], order: Entries, name: str
-) -> dict[tuple[str, str], float]:
+def _by_family_and_all(result: Plain, order: Entries, name: str) -> dict[tuple[str, str], float]:
     """A column of the table by method and family, and over all families."""
     return by_family(result, name) | {(item["method"], "all"): item[name] for item in order}
 
 
 def _families_cells(
-    result: Mapping[str, Any],
+    result: Plain,
     order: Entries,
     shares: Mapping[tuple[str, str], float],
     decimals: int,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..plain import Json, Plain, Strings, inside
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
@@ -41,10 +42,8 @@ _MOST_TOLD = 3  # models in a sentence
 _MOST_TASKS = 12  # that are shown at first
 _MOST_PAIRS = 6  # of models that are shown at first
 _PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
-_RANKINGS, _TARGET = (
-    {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"},
-    "rankings_target",
-)
+_RANKINGS = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}
+_TARGET = "rankings_target"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class ModelRecord(Record):
     name: str
     in_domain: Evaluation
     out_of_domain: Evaluation | None = None
-    target: Mapping[str, Any] | None = None
+    target: Plain | None = None
     energy: float | None = None
     parameters: float | None = None
     computation: float | None = None
@@ -69,7 +68,7 @@ class ModelRecord(Record):
     nidma: Interval | None = None
     columns: Mapping[str, tuple[ColumnChange, ...]] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         out = super().to_dict()
         for domain in _RANKINGS:
@@ -102,19 +101,19 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     """
 
     models: tuple[ModelRecord, ...]
-    rankings: Mapping[str, Mapping[str, list[dict[str, Any]]]]
-    disagreements: tuple[dict[str, Any], ...]
-    pairs: tuple[dict[str, Any], ...]
-    findings: tuple[dict[str, Any], ...]
-    paired: Mapping[str, Mapping[str, Any]]
-    settings: Mapping[str, Any]
-    warnings: tuple[str, ...]
+    rankings: Mapping[str, Mapping[str, list[Json]]]
+    disagreements: tuple[Json, ...]
+    pairs: tuple[Json, ...]
+    findings: tuple[Json, ...]
+    paired: Mapping[str, Plain]
+    settings: Plain
+    warnings: Strings
     level: float
     seed: int
     argv: str | None = field(default=None)
-    difference: Mapping[str, Any] = field(default_factory=dict)
-    tasks: tuple[dict[str, Any], ...] = ()
-    to_best: tuple[dict[str, Any], ...] = ()
+    difference: Plain = field(default_factory=dict)
+    tasks: tuple[Json, ...] = ()
+    to_best: tuple[Json, ...] = ()
     groups: tuple[list[str], ...] = ()
     _command, _spread = "compare", frozenset({"orders"})
     _first = (
@@ -124,7 +123,7 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
     @property
-    def orders(self) -> dict[str, Any]:
+    def orders(self) -> Json:
         """The rankings of each domain under their names in JSON."""
         return {
             name: self.rankings.get(domain, {})
@@ -143,7 +142,7 @@ class Comparison(Shown, Record, Named[ModelRecord]):
 
 
 @shows(Comparison)
-def comparison_view(result: Mapping[str, Any]) -> View:
+def comparison_view(result: Plain) -> View:
     """What a comparison says, from the mapping that JSON holds: the difference, who may answer, the orders."""
     models, gap = result.get("models") or [], result.get("difference") or {}
     item = interval_of({"kind": "asymptotic", **gap})
@@ -185,23 +184,23 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _in_shares(gap: Mapping[str, Any]) -> bool:
+def _in_shares(gap: Plain) -> bool:
     """Whether the difference is one of shares, and not on the scale of the scores."""
     return bool(gap.get("metric") != "mean_score")
 
 
-def _measure(gap: Mapping[str, Any]) -> str:
+def _measure(gap: Plain) -> str:
     """What the difference is one of."""
     return "accuracy" if _in_shares(gap) else "mean score"
 
 
-def _rows_of_both(gap: Mapping[str, Any]) -> str:
+def _rows_of_both(gap: Plain) -> str:
     """Which rows the two models are compared on."""
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
     return (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters
 
 
-def _findings(result: Mapping[str, Any]) -> list[list[str]]:
+def _findings(result: Plain) -> list[list[str]]:
     """The findings as sentences, those of a kind together, without what the table of pairs says."""
     kinds: dict[str, list[str]] = {}
     pairs = _target_pairs(result)
@@ -221,7 +220,7 @@ def _first_of_its_kind(findings: Sequence[str]) -> str:
     return f"{first}; {len(others)} more of this kind" if others else first
 
 
-def _costs_grid(models: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def _costs_grid(models: Sequence[Plain]) -> list[Grid]:
     """What the models cost, and the scores that weigh it."""
     of = "energy" if any(item.get("energy") for item in models) else "parameters"
     rows = []
@@ -234,26 +233,26 @@ def _costs_grid(models: Sequence[Mapping[str, Any]]) -> list[Grid]:
     return [Grid.used("what the models cost", columns, rows, {4})] if rows else []
 
 
-def _skipped_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
+def _skipped_grid(models: Sequence[Plain]) -> Grid:
     """The metrics that were left out, of which model, where, and why."""
     rows = []
     for model in models:
         for domain in _RANKINGS:
-            for item in (model.get(domain) or {}).get("skipped") or ():
+            for item in inside(model, domain, "skipped") or ():
                 metric = str(item.get("metric") or item["method"])
                 rows.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
     heads = ["metric", "model", "where", "why"]
     return Grid("metrics that were left out", heads, rows, noun="", detail=True)
 
 
-def amount(gap: Mapping[str, Any], value: float, signed: bool = False) -> str:
+def amount(gap: Plain, value: float, signed: bool = False) -> str:
     """A difference as text: in points of accuracy, or as a number on the scale of the scores."""
     if not _in_shares(gap):
         return f"{value if signed else abs(value):{'+' if signed else ''}.3g}"
     return signed_points(value) if signed else points(value)
 
 
-def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | None) -> list[str]:
+def _better(result: Plain, gap: Plain, item: Interval | None) -> list[str]:
     """Which of the two is the better one, or that it is undecided, and on how many rows one alone is right; of several
     models which cannot be told apart.
     """
@@ -267,7 +266,7 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
     return [*lines, *_apart(result)]
 
 
-def _winner(gap: Mapping[str, Any], item: Interval, decided: bool) -> str:
+def _winner(gap: Plain, item: Interval, decided: bool) -> str:
     """Which of the two is the better one, by which test and with which probability."""
     ahead = item.value >= 0
     better, p = gap["b" if ahead else "a"], gap["p_b_better"] if ahead else 1 - gap["p_b_better"]
@@ -283,7 +282,7 @@ def _winner(gap: Mapping[str, Any], item: Interval, decided: bool) -> str:
     return f"Undecided{test}: {better} is {'better' if sure else 'ahead here'}{sure}"
 
 
-def _test(gap: Mapping[str, Any]) -> str:
+def _test(gap: Plain) -> str:
     """The test of the difference of two models and its p-value."""
     p = gap.get("p_value")
     if p is None:
@@ -294,14 +293,14 @@ def _test(gap: Mapping[str, Any]) -> str:
     return f" (p {text} by flipping signs)"
 
 
-def _alone(gap: Mapping[str, Any]) -> str:
+def _alone(gap: Plain) -> str:
     """On how many rows one of the two alone is right, or is higher."""
     only, verb = ("only ", "is right") if gap.get("metric") == "accuracy" else ("", "is higher")
     line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
     return f"{line}, {only}{gap['a']} on {gap['a_alone']:,}, ties {gap['ties']:,}"
 
 
-def _visible(gap: Mapping[str, Any]) -> str:
+def _visible(gap: Plain) -> str:
     """Which difference the rows could show, and how many would show a point."""
     units = gap["clusters"] or gap["rows"]
     many = float(format(gap["rows_for_point"] * units / gap["rows"], ".2g"))
@@ -311,7 +310,7 @@ def _visible(gap: Mapping[str, Any]) -> str:
     return f"{counted(units, noun)} {could}, about {many:,.0f} show {point}"
 
 
-def _apart(result: Mapping[str, Any]) -> list[str]:
+def _apart(result: Plain) -> list[str]:
     """Of several models the best one, or which cannot be told apart and which are behind these."""
     groups = result.get("groups") or []
     if not groups:
@@ -336,7 +335,7 @@ def _difference_cells(values: Iterable[float], share: bool) -> list[str]:
     return [f"{100 * value:+.1f}" if share else f"{value:+.3f}" for value in values]
 
 
-def _tasks_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
+def _tasks_grid(result: Plain, gap: Plain) -> list[Grid]:
     """The difference by task, and over tasks that weigh alike."""
     tasks, share = result.get("tasks") or [], _in_shares(gap)
     if not tasks:
@@ -364,16 +363,14 @@ def _tasks_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]
     return [Grid("by task", heads, rows, noun="task", few=few, notes=(note,))]
 
 
-def _best_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
+def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
     """Differences of all models to the best, with intervals that hold together."""
     every, share, rows = result.get("to_best") or [], _in_shares(gap), []
     if not every:
         return []
-    best, how, level = (
-        every[0]["best"],
-        "%" if share else ".3f",
-        percent(result.get("level") or 0.95, None),
-    )
+    best = every[0]["best"]
+    how = "%" if share else ".3f"
+    level = percent(result.get("level") or 0.95, None)
     values = {row["model"]: cell(row["value"], how) for row in result["rankings"][gap["metric"]]}
     for row in every:
         ends = (row["difference"][name] for name in ("value", "lower", "upper"))
@@ -384,7 +381,7 @@ def _best_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
     return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
 
 
-def required(result: Mapping[str, Any]) -> tuple[float, list[float]]:
+def required(result: Plain) -> tuple[float, list[float]]:
     """The accuracy to speak about first, the tolerance of DiSCA or else the highest, and all that are required."""
     settings = result.get("settings") or {}
     wanted: list[float] = sorted(item for item in settings.get("require") or () if item is not None)
@@ -392,15 +389,13 @@ def required(result: Mapping[str, Any]) -> tuple[float, list[float]]:
     return first if first in wanted else max(wanted, default=0.0), wanted
 
 
-def operating_points(model: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def operating_points(model: Plain) -> Sequence[Plain]:
     """From which threshold on a model is proven to keep each required accuracy, or why nothing is proven."""
-    proven: Sequence[Mapping[str, Any]] = (model.get("in_domain") or {}).get(
-        "operating_points"
-    ) or ()
+    proven: Sequence[Plain] = inside(model, "in_domain", "operating_points") or ()
     return proven
 
 
-def leader(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+def leader(result: Plain) -> tuple[Plain, Plain] | None:
     """The model that may answer most and its operating point, for the accuracy to speak about first.
 
     First that of `required` is tried, then lower ones, then higher ones; of equal coverages the more accurate one wins.
@@ -424,7 +419,7 @@ def leader(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, A
     return None
 
 
-def may_answer(result: Mapping[str, Any]) -> str:
+def may_answer(result: Plain) -> str:
     """Which model may answer, from which confidence on, and what is proven of its answers; "" where nobody asked."""
     led, (first, wanted) = leader(result), required(result)
     if led is None:
@@ -451,7 +446,7 @@ def may_answer(result: Mapping[str, Any]) -> str:
     return f"{text}{sure} {right}"
 
 
-def on_target(result: Mapping[str, Any]) -> str:
+def on_target(result: Plain) -> str:
     """What is estimated of the models on their targets without labels, and whether their order is decided."""
     targets = [
         (str(model.get("name")), model["target"])
@@ -483,7 +478,7 @@ def on_target(result: Mapping[str, Any]) -> str:
 
 
 def _order_of_first_two(
-    result: Mapping[str, Any], first: Sequence[tuple[str, Interval]], labelled: bool
+    result: Plain, first: Sequence[tuple[str, Interval]], labelled: bool
 ) -> str:
     """Whether the order of the two leading models on the target is decided."""
     names = {name for name, _ in first}
@@ -499,7 +494,7 @@ def _order_of_first_two(
     return text if labelled else f"{text}, and a few labels decide it"
 
 
-def _target_pairs(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _target_pairs(result: Plain) -> list[Plain]:
     return [row for row in result.get("pairs") or () if row["domain"] == "target"]
 
 
@@ -510,7 +505,7 @@ def _turned(gap: Interval, turn: bool) -> tuple[float, float, float]:
     return gap.value, gap.lower, gap.upper
 
 
-def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
+def _pairs_grid(result: Plain) -> list[Grid]:
     """Which of each two models is better on the target, and whether that is decided; of many models after `-v`."""
     pairs, rows = _target_pairs(result), []
     for pair in pairs:
@@ -524,10 +519,8 @@ def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
     if not rows:
         return []
     heads = ["better", "than", "points", "lower", "upper", "probability", "order"]
-    about, sure = (
-        (result.get("paired") or {}).get("target") or {},
-        sum(row[-1] == "decided" for row in rows),
-    )
+    about = inside(result, "paired", "target") or {}
+    sure = sum(row[-1] == "decided" for row in rows)
     notes = (f"{sure} of {counted(len(rows), 'pair')} decided", *(about.get("decided") or ()))
     notes += () if sure == len(rows) else ("A few labels decide the others (`oodometer rank`)",)
     notes += (f"Assumes: {about['assumes']}",) if about.get("assumes") else ()
@@ -541,7 +534,7 @@ def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
     ]
 
 
-def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
+def _domain_grid(result: Plain, domain: str) -> list[Grid]:
     """Value and rank of each model by each metric in a domain."""
     rankings = result.get(_RANKINGS[domain]) or {}
     names = [name for name in _COLUMNS if rankings.get(name)]
@@ -564,15 +557,15 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
     return [Grid(title, ["model", *names], rows, main=main, bold=frozenset(bold))]
 
 
-def _how_compared(result: Mapping[str, Any], domain: str) -> str:
+def _how_compared(result: Plain, domain: str) -> str:
     """Whether the models were compared on the same rows."""
-    about = (result.get("paired") or {}).get(domain) or {}
+    about = inside(result, "paired", domain) or {}
     if about.get("paired"):
         return "; compared on the same rows"
     return f"; compared apart: {about['why']}" if about else ""
 
 
-def _values_grid(result: Mapping[str, Any], domain: str) -> Grid:
+def _values_grid(result: Plain, domain: str) -> Grid:
     """Value, interval and rank of each model by each metric, and in how many replicates it keeps that rank."""
     rows = []
     for metric, ranked in (result.get(_RANKINGS[domain]) or {}).items():
@@ -584,7 +577,7 @@ def _values_grid(result: Mapping[str, Any], domain: str) -> Grid:
     return Grid(f"every metric {_PLACES[domain]}", heads, rows, noun="", detail=True)
 
 
-def _against_grid(result: Mapping[str, Any]) -> list[Grid]:
+def _against_grid(result: Plain) -> list[Grid]:
     """Differences of the leader from each other model, and how often it is the better one in replicates."""
     led = leader(result)
     name, rows = "" if led is None else str(led[0]["name"]), []
@@ -600,18 +593,16 @@ def _against_grid(result: Mapping[str, Any]) -> list[Grid]:
             often = cell(None if chance is None else chance if first else 1 - chance, "%0")
             numbers = (f"{x:+.4f}" for x in _turned(gap, not first))
             rows.append([str(pair["b" if first else "a"]), pair["metric"], *numbers, often])
-    title, heads = (
-        f"how surely {name} is better",
-        ["than", "metric", "difference", "lower", "upper", "better in"],
-    )
+    title = f"how surely {name} is better"
+    heads = ["than", "metric", "difference", "lower", "upper", "better in"]
     return [Grid(title, heads, rows, noun="", detail=True)] if rows else []
 
 
-def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
+def _cases_grid(models: Sequence[Plain]) -> Grid:
     """Failure cases that were seen on curves: how large, in how many replicates again, and in words."""
     rows, looked = [], False
     for model, domain in ((model, domain) for model in models for domain in _RANKINGS):
-        for case in (model.get(domain) or {}).get("failure_cases") or ():
+        for case in inside(model, domain, "failure_cases") or ():
             looked = True
             if case.get("seen"):
                 name, size = case["name"], "" if case.get("rise") is None else points(case["rise"])
@@ -628,7 +619,7 @@ def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
 
 
-def _targets_grid(result: Mapping[str, Any]) -> list[Grid]:
+def _targets_grid(result: Plain) -> list[Grid]:
     """The accuracy of each model on rows without labels, as `estimate` says it, and what it assumes."""
     every = [
         (str(model["name"]), model["target"])
@@ -658,11 +649,9 @@ def _targets_grid(result: Mapping[str, Any]) -> list[Grid]:
     return [Grid.used(title, columns, rows, {5, 6}, notes=tuple(assumes))]
 
 
-def _columns_grid(models: Sequence[Mapping[str, Any]], domain: str) -> list[Grid]:
+def _columns_grid(models: Sequence[Plain], domain: str) -> list[Grid]:
     """How the user's columns moved from the domain to there; at first those that explain a change of accuracy."""
-    named = (
-        (str(model["name"]), (model.get("columns") or {}).get(domain) or ()) for model in models
-    )
+    named = ((str(model["name"]), inside(model, "columns", domain) or ()) for model in models)
     every = [(name, change) for name, changes in named for change in changes]
     rows = [[name, item["name"], item["says"], explained_text(item)] for name, item in every]
     few = [i for i, (_, item) in enumerate(every) if item["matters"]]
@@ -676,7 +665,7 @@ def _columns_grid(models: Sequence[Mapping[str, Any]], domain: str) -> list[Grid
     return [Grid(title, heads, rows, noun="column", few=few, notes=none)] if rows else []
 
 
-def _thresholds_grids(result: Mapping[str, Any]) -> list[Grid]:
+def _thresholds_grids(result: Plain) -> list[Grid]:
     """What is proven in domain and what the same threshold did out of it; why nothing is proven elsewhere."""
     models, rows, open_ = result.get("models") or [], [], []
     by_model: dict[str, list[str]] = {}
@@ -727,13 +716,13 @@ def _thresholds_grids(result: Mapping[str, Any]) -> list[Grid]:
     ]
 
 
-def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, Any]:
+def elsewhere(model: Plain, threshold: float | None) -> Json:
     """What a model did out of its domain from a threshold on: the nearest point of its curve that is not below it."""
-    curve = (model.get("out_of_domain") or {}).get("risk_coverage") or {}
+    curve = inside(model, "out_of_domain", "risk_coverage") or {}
     columns = [curve.get(name) or [] for name in ("x", "y", "lower", "upper", "thresholds")]
     if threshold is None or not columns[0]:
         return {}
-    there: dict[str, Any] = {"coverage": 0.0}
+    there: Json = {"coverage": 0.0}
     for x, y, low, high, at in zip(*columns, strict=False):
         if (at or 0.0) >= threshold and y is not None:
             there = {"coverage": x, "value": y, "lower": low, "upper": high}
@@ -741,12 +730,12 @@ def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, An
 
 
 def _models_table(result: Comparison) -> Table:
-    rows: list[dict[str, Any]] = []
+    rows: list[Json] = []
     for model in result.models:
         costs = {
             name: cost for name in ("didma", "nidma") if (cost := getattr(model, name)) is not None
         }
-        numbers: dict[str, Mapping[str, Any]] = {
+        numbers: dict[str, Plain] = {
             "in_domain": {**model.in_domain.metrics, **costs},
             "out_of_domain": {} if model.out_of_domain is None else model.out_of_domain.metrics,
             "target": {

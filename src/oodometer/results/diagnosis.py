@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from ..plain import Json, Plain, Strings
 from .values import Interval, Record, percent, signed_points
 from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, ends, p_text, shows
 
@@ -27,7 +28,7 @@ class UserColumn(Record):
     name: str
     kind: ColumnKind
     first: int
-    labels: tuple[str, ...] = ()
+    labels: Strings = ()
     center: tuple[float, ...] = (0.0,)
     scale: tuple[float, ...] = (1.0,)
     encoded: bool = True
@@ -39,7 +40,7 @@ class UserColumn(Record):
             return len(self.labels) - 1 + 2
         return len(self.center) + self.encoded
 
-    def features(self) -> tuple[str, ...]:
+    def features(self) -> Strings:
         """A name for each feature."""
         name = self.name
         if self.kind == "category":
@@ -75,7 +76,7 @@ class ColumnChange(Record):
     says: str
     missing: tuple[float, float] = (0.0, 0.0)
     unseen: tuple[float, float] = (0.0, 0.0)
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Plain = field(default_factory=dict)
 
     @property
     def matters(self) -> bool:
@@ -83,12 +84,12 @@ class ColumnChange(Record):
         item = self.explains
         return self.moved and item is not None and (item.lower > 0 or item.upper < 0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         return {**super().to_dict(), "matters": self.matters}
 
 
-def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
+def most_moved(changes: Sequence[Plain]) -> str:
     """One line on the columns that moved most, in their order, from their mappings; empty without columns."""
     moved = [change for change in changes if change["moved"]]
     if not changes:
@@ -115,7 +116,7 @@ def shares_text(name: str, before: float, after: float) -> str:
     return f"{name} {percent(before, 0)} -> {percent(after, 0)}"
 
 
-def explained_text(change: Mapping[str, Any]) -> str:
+def explained_text(change: Plain) -> str:
     """What a column explains of a change of accuracy, with its interval; a dash where it did not move."""
     item = change["explains"]
     if item is None:
@@ -148,10 +149,10 @@ class Finding(Record):
     statistic: float | None = None
     p_value: float | None = None
     power: float | None = None
-    supports: tuple[str, ...] = ()
-    refutes: tuple[str, ...] = ()
+    supports: Strings = ()
+    refutes: Strings = ()
     strength: Literal["strong", "weak", "none"] = "none"
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Plain = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,8 +181,8 @@ class Diagnosis(Shown, Record, Named[Finding]):
     why: str
     signs: Mapping[str, float] = field(default_factory=dict)
     columns: tuple[ColumnChange, ...] = ()
-    features: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    features: Plain = field(default_factory=dict)
+    warnings: Strings = ()
     _first, _spare = "kind why findings signs warnings features", frozenset({"features", "columns"})
     _noun, _entries = "finding", ("findings", "name")
 
@@ -199,10 +200,13 @@ class Diagnosis(Shown, Record, Named[Finding]):
         )
         findings = []
         for item in self.findings:
-            methods = {"supports": ", ".join(item.supports), "refutes": ", ".join(item.refutes)}
             findings.append(
                 {name: getattr(item, name) for name in first[1:6]}
-                | {"finding": item.name, **methods}
+                | {
+                    "finding": item.name,
+                    "supports": ", ".join(item.supports),
+                    "refutes": ", ".join(item.refutes),
+                }
             )
         then = ("column", "type", "distance", "psi", "p_value", "moved", *INTERVAL, "says")
         columns = [
@@ -214,7 +218,7 @@ class Diagnosis(Shown, Record, Named[Finding]):
 
 
 @shows(Diagnosis)
-def diagnosis_view(result: Mapping[str, Any]) -> View:
+def diagnosis_view(result: Plain) -> View:
     """What a diagnosis says, from the mapping that JSON holds."""
     looks = result.get("findings") or []
     verdicts = [look for look in looks if look["supports"] or look["refutes"]]
@@ -229,10 +233,8 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
     methods = [
         [look["name"], ", ".join(look["supports"]), ", ".join(look["refutes"])] for look in verdicts
     ]
-    title, heads = (
-        "Methods whose assumption a test supports or refutes",
-        ["test", "supports", "refutes"],
-    )
+    title = "Methods whose assumption a test supports or refutes"
+    heads = ["test", "supports", "refutes"]
     tests = Grid(
         "What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong
     )
@@ -252,7 +254,7 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def column_sentences(result: Mapping[str, Any]) -> list[str]:
+def column_sentences(result: Plain) -> list[str]:
     """Which columns moved most, and which were taken as features and which were not; nothing without features."""
 
     def few(names: Sequence[str]) -> str:
@@ -267,7 +269,7 @@ def column_sentences(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def columns_grid(result: Mapping[str, Any]) -> tuple[Grid, ...]:
+def columns_grid(result: Plain) -> tuple[Grid, ...]:
     """How the user's columns moved, those first that explain most of a change of accuracy; at first a few of them."""
     changes = result.get("columns") or []
     rows = [
@@ -275,10 +277,8 @@ def columns_grid(result: Mapping[str, Any]) -> tuple[Grid, ...]:
         for o in changes
     ]
     matter = [i for i, change in enumerate(changes) if change["matters"]]
-    heads, bold = (
-        ["column", "what changed", "distance", "p", "explains"],
-        frozenset((i, 0) for i in matter),
-    )
+    heads = ["column", "what changed", "distance", "p", "explains"]
+    bold = frozenset((i, 0) for i in matter)
     return (
         (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)
         if changes

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .alarms import Alarms, Fall, points_or_more
+from ..plain import Json, Plain, Strings, inside
+from .alarms import Alarms, Fall, alarm_lines, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .evaluation import votes_grids
 from .values import (
@@ -62,7 +63,7 @@ class HistoryUsed(Record):
 
     kind: str
     periods: int
-    names: tuple[str, ...]
+    names: Strings
     leading: str
     errors: tuple[float, ...]
     weights: Mapping[str, float]
@@ -144,7 +145,7 @@ class Part(Record):
     without them.
     """
 
-    place: Mapping[str, Any]
+    place: Plain
     rows: int
     headline: Headline
     estimates: tuple[Estimate, ...]
@@ -210,23 +211,23 @@ class Estimation(Shown, Record, Named[Estimate]):
     not_random : why the labelled rows can hardly be a random sample, or None.
     """
 
-    reference: Mapping[str, Any]
-    target: Mapping[str, Any]
+    reference: Plain
+    target: Plain
     headline: Headline
     estimates: tuple[Estimate, ...]
     skipped: tuple[Skipped, ...]
-    warnings: tuple[str, ...]
+    warnings: Strings
     level: float
     seed: int
-    calibration: Mapping[str, Any] = field(default_factory=dict)
+    calibration: Plain = field(default_factory=dict)
     risk_coverage: Curve | None = None
-    reliability: Mapping[str, Any] | None = None
-    confidence: Mapping[str, Any] | None = None
+    reliability: Plain | None = None
+    confidence: Plain | None = None
     slices: tuple[Part, ...] = ()
     chunks: tuple[Part, ...] = ()
     argv: str | None = None
     diagnosis: Diagnosis | None = None
-    backtest: Mapping[str, Any] | None = None
+    backtest: Plain | None = None
     assumptions: Mapping[str, Assumed] = field(default_factory=dict)
     assume: str = "natural"
     fell: Fall | None = None
@@ -277,7 +278,7 @@ class Estimation(Shown, Record, Named[Estimate]):
         tables: dict[str, Maker] = {name: partial(table, self) for name, table in made.items()}
         return tables | {name: table for name, table in columns.items() if name == "columns"}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         out = super().to_dict()
         if out["truth"]:
@@ -285,9 +286,9 @@ class Estimation(Shown, Record, Named[Estimate]):
         return out
 
 
-def worst_parts(parts: Sequence[Mapping[str, Any]], most: int) -> list[int]:
+def worst_parts(parts: Sequence[Plain], most: int) -> list[int]:
     """Of many parts the places of those with an alarm and those of lowest estimated accuracy, in their order."""
-    values = [(part.get("headline") or {}).get("value") for part in parts]
+    values = [inside(part, "headline", "value") for part in parts]
     ranks = [
         (not _is_alarm(part), 2.0 if v is None else v)
         for part, v in zip(parts, values, strict=True)
@@ -306,13 +307,13 @@ def alarm_text(fell: Fall | None) -> str:
 
 
 @shows(Estimation)
-def estimation_view(result: Mapping[str, Any]) -> View:
+def estimation_view(result: Plain) -> View:
     """What an estimate says, from the mapping that JSON holds, as far as it goes."""
     head, truth = result.get("headline") or {}, _truth(result)
     measured, estimate = bool(truth.get("decides")), interval_of(head)
     item = interval_of(truth) if measured else estimate
     details = [*_details(result), *threshold_sentences(result)]
-    alarms, warnings = result.get("alarms"), result.get("warnings") or ()
+    warnings = result.get("warnings") or ()
     in_sentence = head.get("why") or "" if head.get("trust") == "none" else None
     return View(
         "True accuracy" if measured else "Estimated accuracy",
@@ -322,7 +323,7 @@ def estimation_view(result: Mapping[str, Any]) -> View:
         sentences=tuple(filter(None, _sentences(result, item, estimate))),
         details=tuple(filter(None, details)),
         points=tuple(_points(result.get("chunks") or ())),
-        line=(result.get("reference") or {}).get("accuracy"),
+        line=inside(result, "reference", "accuracy"),
         line_name="reference",
         grids=(
             *_metrics_grids(result),
@@ -335,13 +336,13 @@ def estimation_view(result: Mapping[str, Any]) -> View:
             *_method_grids(result),
             *votes_grids(result),
         ),
-        alarms=tuple(Alarms.from_dict(alarms).lines()) if alarms else (),
+        alarms=alarm_lines(result),
         warnings=tuple(warning for warning in warnings if warning != in_sentence),
         seed=result.get("seed"),
     )
 
 
-def _details(result: Mapping[str, Any]) -> list[str]:
+def _details(result: Plain) -> list[str]:
     """The bands of the headline, its method, and what that assumes in full."""
     head = result.get("headline") or {}
     bands = "" if result.get("headline_without_labels") else _bands(head)
@@ -352,20 +353,18 @@ def _details(result: Mapping[str, Any]) -> list[str]:
     return [bands, f"Method: {head['method']}{more}"]
 
 
-def _points(chunks: Sequence[Mapping[str, Any]]) -> list[Point]:
+def _points(chunks: Sequence[Plain]) -> list[Point]:
     """The chunks with a number, for the small chart; nothing where there is but one."""
     made = []
     for part in chunks:
         at = interval_of(part.get("headline"))
         if at is not None:
-            truth = (part.get("truth") or {}).get("value")
+            truth = inside(part, "truth", "value")
             made.append(Point(_name(part), at.value, at.lower, at.upper, truth, _is_alarm(part)))
     return made if len(made) > 1 else []
 
 
-def _sentences(
-    result: Mapping[str, Any], item: Interval | None, estimate: Interval | None
-) -> list[str]:
+def _sentences(result: Plain, item: Interval | None, estimate: Interval | None) -> list[str]:
     """Against the reference, whether it fell, the truth, how far to trust the number, the shift, the assumption."""
     if item is None:
         return ["No method could answer on these data; the reasons are listed below."]
@@ -386,15 +385,15 @@ def _sentences(
     ]
 
 
-def _labelled(result: Mapping[str, Any]) -> int:
+def _labelled(result: Plain) -> int:
     """Number of labelled target rows."""
-    count = _truth(result).get("labelled") or (result.get("target") or {}).get("labelled")
+    count = _truth(result).get("labelled") or inside(result, "target", "labelled")
     return count or 0
 
 
-def _measured_on(result: Mapping[str, Any]) -> str:
+def _measured_on(result: Plain) -> str:
     """Which rows the number is of."""
-    truth, rows = _truth(result), (result.get("target") or {}).get("rows") or 0
+    truth, rows = _truth(result), inside(result, "target", "rows") or 0
     if truth.get("decides"):
         return f"Measured on {counted(_labelled(result), 'labelled row')}"
     if interval_of(result.get("headline_without_labels")) is not None:
@@ -402,7 +401,7 @@ def _measured_on(result: Mapping[str, Any]) -> str:
     return f"On {counted(rows, 'row')} without labels" if rows and not truth else ""
 
 
-def _against_reference(result: Mapping[str, Any], value: float, unknown: bool) -> str:
+def _against_reference(result: Plain, value: float, unknown: bool) -> str:
     """The rows, and how far the number is from the reference accuracy; of an unknown number that alone."""
     text, reference = _measured_on(result), result.get("reference") or {}
     if reference.get("accuracy") is not None:
@@ -417,7 +416,7 @@ def _against_reference(result: Mapping[str, Any], value: float, unknown: bool) -
     return text[:1].upper() + text[1:]
 
 
-def _by_labels(result: Mapping[str, Any], item: Interval, estimate: Interval | None) -> list[str]:
+def _by_labels(result: Plain, item: Interval, estimate: Interval | None) -> list[str]:
     """What is estimated without labels beside what they say, as far as both are there."""
     truth, without = _truth(result), interval_of(result.get("headline_without_labels"))
     if truth.get("decides") and estimate is not None:
@@ -431,7 +430,7 @@ def _by_labels(result: Mapping[str, Any], item: Interval, estimate: Interval | N
     return [f"Estimated without labels: {with_ends(without)}", f"Labels alone: {labels}"]
 
 
-def _trust_and_shift(head: Mapping[str, Any], diagnosis: Mapping[str, Any]) -> list[str]:
+def _trust_and_shift(head: Plain, diagnosis: Plain) -> list[str]:
     """How far to trust the number, and the kind of shift, which is not said twice."""
     lines, shift = [], diagnosis.get("why") or ""
     if head.get("trust"):
@@ -445,15 +444,15 @@ def _trust_and_shift(head: Mapping[str, Any], diagnosis: Mapping[str, Any]) -> l
     return lines
 
 
-def _without_history(head: Mapping[str, Any]) -> str:
+def _without_history(head: Plain) -> str:
     """The number as it would be without own history; empty where there is none."""
-    without = interval_of((head.get("history") or {}).get("public"))
+    without = interval_of(inside(head, "history", "public"))
     return "" if without is None else f"Without own history: {with_ends(without)}"
 
 
-def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
+def _inputs_alone(result: Plain) -> list[str]:
     """The other reading: the number if only the inputs changed, and what speaks for it or against it."""
-    other = (result.get("assumptions") or {}).get("covariate") or {}
+    other = inside(result, "assumptions", "covariate") or {}
     interval = interval_of(other)
     judged = str(other.get("method")).startswith(
         "votes"
@@ -462,21 +461,19 @@ def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
         return []
     says = other.get("evidence")
     if other.get("refuted"):  # the diagnosis has a line of its own and is not said twice
-        told = other["refuted"] in ((result.get("diagnosis") or {}).get("why") or "")
+        told = other["refuted"] in (inside(result, "diagnosis", "why") or "")
         says = f"the data contradict it: {'see the kind of shift' if told else other['refuted']}"
     why = f" ({says})" if says else ""
     return [f"If only the inputs changed: {with_ends(interval)}{why}"]
 
 
-def _truth(result: Mapping[str, Any]) -> Mapping[str, Any]:
+def _truth(result: Plain) -> Plain:
     """The accuracy by labels, with their number and whether they decide; empty without labels."""
-    truth: Mapping[str, Any] = (
-        result.get("truth") or (result.get("target") or {}).get("accuracy") or {}
-    )
+    truth: Plain = result.get("truth") or inside(result, "target", "accuracy") or {}
     return truth
 
 
-def _bands(head: Mapping[str, Any]) -> str:
+def _bands(head: Plain) -> str:
     """The three bands of a headline in a sentence; empty where it has none."""
     bands = head.get("bands") or {}
     same, half, most = (
@@ -489,24 +486,24 @@ def _bands(head: Mapping[str, Any]) -> str:
     return text + f"{percent(most.lower, 0)} to {percent(most.upper, 0)}"
 
 
-def _name(part: Mapping[str, Any]) -> str:
+def _name(part: Plain) -> str:
     """What people call a part: the value of a slice, the month or the rows of a chunk."""
     return str(part.get("value", part.get("name", part.get("start"))))
 
 
-def _is_alarm(part: Mapping[str, Any]) -> bool:
-    return bool((part.get("fell") or {}).get("alarm"))
+def _is_alarm(part: Plain) -> bool:
+    return bool(inside(part, "fell", "alarm"))
 
 
 _STILL = "if only the inputs changed"
 
 
-def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
+def _metrics_grids(result: Plain) -> list[Grid]:
     """What was asked for besides the accuracy; what each method says of it waits."""
     metrics = result.get("metrics") or {}
     rows, methods = [], []
     for name, metric in metrics.items():
-        own = [number((metric.get(side) or {}).get("value")) for side in ("reference", "truth")]
+        own = [number(inside(metric, side, "value")) for side in ("reference", "truth")]
         bands = metric.get("bands") or {}
         still = interval_of(bands.get("unchanged"))
         inputs = (
@@ -535,7 +532,7 @@ def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
     return grids if metrics else []
 
 
-def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def _parts_grids(title: str, parts: Sequence[Plain]) -> list[Grid]:
     """Slices or chunks, of very many those with an alarm and the worst at first; their metrics beside the truth."""
     if not parts:
         return []
@@ -559,17 +556,17 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     return [grid, *_parts_metrics_grid(title, parts, few)]
 
 
-def _part_row(part: Mapping[str, Any]) -> list[str]:
+def _part_row(part: Plain) -> list[str]:
     """The accuracy of a slice or chunk, if only the inputs changed, of the reference, whether it fell, the truth."""
     head, against = part.get("headline") or {}, part.get("reference") or {}
-    inputs = cells_of((head.get("bands") or {}).get("unchanged"))[0]
+    inputs = cells_of(inside(head, "bands", "unchanged"))[0]
     reference = "" if against.get("share") is None else percent(against["pooled"])
     fell = alarm_text(Fall(**part["fell"]) if part.get("fell") else None)
     cells = [*cells_of(head), inputs, reference, fell, cells_of(part.get("truth"))[0]]
     return [_name(part), f"{part['rows']:,}", *cells]
 
 
-def _alarms_note(title: str, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _alarms_note(title: str, parts: Sequence[Plain]) -> Strings:
     """How many of the parts are alarms, and of what."""
     fell = [part["fell"] for part in parts if part.get("fell")]
     if not fell:
@@ -579,25 +576,26 @@ def _alarms_note(title: str, parts: Sequence[Mapping[str, Any]]) -> tuple[str, .
 
 
 def _parts_metrics_grid(
-    title: str, parts: Sequence[Mapping[str, Any]], few: Sequence[int] | None
+    title: str, parts: Sequence[Plain], few: Sequence[int] | None
 ) -> list[Grid]:
     """The metrics of slices or chunks, each beside its truth where there is any."""
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if not names:
         return []
-    metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
+    metrics = [[inside(part, "metrics", name) or {} for name in names] for part in parts]
     has_truth = any(item.get("truth") for items in metrics for item in items)
+    width = 2 if has_truth else 1  # of a metric
     heads, rows = [title], [[_name(part)] for part in parts]
     for name in names:
-        heads += [name, "truth"] if has_truth else [name]
+        heads += [name, "truth"][:width]
     for row, items in zip(rows, metrics, strict=True):
         for item in items:
-            row.append(number(item.get("value")))
-            row += [number((item.get("truth") or {}).get("value"))] if has_truth else []
+            cells = [number(item.get("value")), number(inside(item, "truth", "value"))]
+            row += cells[:width]
     return [Grid(f"metrics of {title}s", heads, rows, noun=title, few=few)]
 
 
-def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
+def _method_grids(result: Plain) -> list[Grid]:
     """Every method, every assumption about the shift, and the methods that were left out: all wait."""
     estimates = result.get("estimates") or []
     kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
@@ -636,10 +634,10 @@ def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
     ]
 
 
-def threshold_sentences(result: Mapping[str, Any]) -> list[str]:
+def threshold_sentences(result: Plain) -> list[str]:
     """From which confidence on the estimated accuracy reaches what was asked for."""
     lines = []
-    for answer in (result.get("risk_coverage") or {}).get("answers") or []:
+    for answer in inside(result, "risk_coverage", "answers") or []:
         target, safe = percent(answer["accuracy"] or 0), answer["safe_threshold"]
         text = f"Threshold: no part of the target reaches an estimated accuracy of {target}"
         if answer["threshold"] is not None and answer["coverage"] is not None:
@@ -648,7 +646,7 @@ def threshold_sentences(result: Mapping[str, Any]) -> list[str]:
             reached = "nowhere does the band's lower end reach it"
             text += reached if safe is None else f"the band's lower end reaches it at >= {safe:.4f}"
         lines.append(text)
-    if lines and (result.get("diagnosis") or {}).get("kind") == "support":
+    if lines and inside(result, "diagnosis", "kind") == "support":
         lines.append(
             "Do not rely on this threshold: it holds only if confidence means what it meant on the reference"
         )
@@ -736,13 +734,11 @@ def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
     return made
 
 
-def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> dict[str, Any]:
+def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> Json:
     """Cells of a metric of the whole or of a part: number, fall, truth."""
-    head, truth, fell = (
-        metric.headline,
-        ends(metric.truth),
-        item.fell if name == "accuracy" else None,
-    )
+    head = metric.headline
+    truth = ends(metric.truth)
+    fell = item.fell if name == "accuracy" else None
     fall = zip(_FALL, (getattr(fell, key, None) for key in ("verdict", "p", "alarm")), strict=True)
     out = {"metric": name, **ends(head), "method": head.method, "trust": head.trust, **dict(fall)}
     return out | {
@@ -788,12 +784,14 @@ def _headline_table(result: Estimation) -> Table:
     """One row for each metric, of the whole target, beside the reference's."""
     rows = []
     for name, item in metrics_of(result).items():
-        beside = {
-            "rows": result.target.get("rows"),
-            "reference": item.reference,
-            "assumes": item.headline.assumes,
-        }
-        rows.append({**beside, **_metric_cells(result, name, item)})
+        rows.append(
+            {
+                "rows": result.target.get("rows"),
+                "reference": item.reference,
+                "assumes": item.headline.assumes,
+                **_metric_cells(result, name, item),
+            }
+        )
     main = (
         *_several(result),
         *_ENDS,
@@ -825,6 +823,13 @@ def _assumptions_table(result: Estimation) -> Table:
     """One row for each thing that one may believe of the shift."""
     rows = []
     for name, item in result.assumptions.items():
-        why = {"method": item.method, "refuted_by": item.refuted, "why": item.why}
-        rows.append({"if": name, **ends(item.interval), **why})
+        rows.append(
+            {
+                "if": name,
+                **ends(item.interval),
+                "method": item.method,
+                "refuted_by": item.refuted,
+                "why": item.why,
+            }
+        )
     return Table(("if", *INTERVAL, "method", "refuted_by", "why"), rows)

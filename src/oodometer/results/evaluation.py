@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from ..plain import Json, Plain, Strings, inside
 from ..version import __version__
 from .values import Curve, Interval, Record, Skipped, counted, percent, plain, points, rounded_up
 from .view import (
@@ -88,9 +89,9 @@ class Evaluation(Shown, Named[Interval]):
     unlabelled: int
     metrics: Mapping[str, Interval]
     curves: Mapping[str, Curve]
-    tables: Mapping[str, Any]
+    tables: Plain
     skipped: tuple[Skipped, ...]
-    warnings: tuple[str, ...]
+    warnings: Strings
     level: float
     seed: int
     slices: tuple[Slice, ...] = ()
@@ -101,22 +102,20 @@ class Evaluation(Shown, Named[Interval]):
         """Slices first where there are any, then metrics, classes and curves; ``name`` tells which file a row is of."""
         return _frames([self])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {
+        out: Json = {
             "command": "evaluate",
             "version": __version__,
             "argv": self.argv,
             "name": self.name,
-        }
-        out |= {
             "rows": self.rows,
             "unlabelled": self.unlabelled,
             "level": self.level,
             "seed": self.seed,
-        }
-        out |= {"metrics": plain(self.metrics), "per_class": [], **plain(self.tables)}
-        out |= {
+            "metrics": plain(self.metrics),
+            "per_class": [],
+            **plain(self.tables),
             "skipped": [{"metric": s.method, "why": s.why} for s in self.skipped],
             "warnings": list(self.warnings),
         }
@@ -155,7 +154,7 @@ class Evaluations(Shown, Record):
 
 
 @shows(Evaluation, Evaluations)
-def evaluation_view(result: Mapping[str, Any]) -> View:
+def evaluation_view(result: Plain) -> View:
     """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first."""
     if result.get("files") is not None:
         return _files_view(result["files"])
@@ -188,7 +187,7 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _files_view(files: Sequence[Mapping[str, Any]]) -> View:
+def _files_view(files: Sequence[Plain]) -> View:
     """The accuracy or mean score of each file, then what each one's own view says under its name."""
     views = {str(file.get("name")): evaluation_view(file) for file in files}
     metrics = [file.get("metrics") or {} for file in files]
@@ -215,7 +214,7 @@ def _files_view(files: Sequence[Mapping[str, Any]]) -> View:
     )
 
 
-def _failure_cases(result: Mapping[str, Any]) -> list[str]:
+def _failure_cases(result: Plain) -> list[str]:
     """The failure cases that the curve shows, or that it shows none."""
     lines, cases = [], result.get("failure_cases") or ()
     for case in cases:
@@ -226,7 +225,7 @@ def _failure_cases(result: Mapping[str, Any]) -> list[str]:
     return [none] if cases and not lines else lines
 
 
-def _slices_grid(slices: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def _slices_grid(slices: Sequence[Plain]) -> list[Grid]:
     """The main metrics of each slice."""
     known = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
     names = [name for name in _IN_SLICES if name in known] or known[:5]
@@ -237,7 +236,7 @@ def _slices_grid(slices: Sequence[Mapping[str, Any]]) -> list[Grid]:
     return [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []
 
 
-def _skipped_grid(result: Mapping[str, Any]) -> Grid:
+def _skipped_grid(result: Plain) -> Grid:
     """The metrics that were left out, and why."""
     skipped = [
         [item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()
@@ -250,7 +249,7 @@ def _called(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _answers_grids(numbers: Mapping[str, Any]) -> list[Grid]:
+def _answers_grids(numbers: Plain) -> list[Grid]:
     """Each task, whose means the macro mean is of, and pass@k by k."""
     tables = (
         ("by_task", "macro_mean", "task", "by task"),
@@ -258,7 +257,7 @@ def _answers_grids(numbers: Mapping[str, Any]) -> list[Grid]:
     )
     grids = []
     for key, metric, column, title in tables:
-        items = (numbers.get(metric) or {}).get(key) or []
+        items = inside(numbers, metric, key) or []
         more = ["rows"] if key == "by_task" else []
         rows = [
             [
@@ -292,7 +291,7 @@ _MEASURES = {
 }
 
 
-def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
+def votes_grids(result: Plain) -> list[Grid]:
     """What judges say: bounds by how many must agree, how many accept, how well they tell right from wrong."""
     judged = panel(result)
     if judged is None:
@@ -312,7 +311,7 @@ def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
 _BOUNDS = ["lower bound", "upper bound", "width"]
 
 
-def _bounds_grid(judged: Mapping[str, Any], with_truth: bool) -> Grid:
+def _bounds_grid(judged: Plain, with_truth: bool) -> Grid:
     """Bounds of the accuracy by how many of several judges must agree, and whether they hold the truth."""
     judges, rows = judged["judges"], []
     for bound in judged["bounds"] if judges != 1 else []:
@@ -324,7 +323,7 @@ def _bounds_grid(judged: Mapping[str, Any], with_truth: bool) -> Grid:
     return Grid.used("bounds by the judges", ["judges", *_BOUNDS, "truth"], rows, {4})
 
 
-def _ladder_grid(ladder: Sequence[Mapping[str, Any]]) -> Grid:
+def _ladder_grid(ladder: Sequence[Plain]) -> Grid:
     """The share of the outputs that each number of judges accepts."""
     rows = [
         [str(item["at_least"]), *cells_of(item["share"]), str(item["share"].get("kind") or "")]
@@ -336,7 +335,7 @@ def _ladder_grid(ladder: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid("how many judges accept", columns, rows, notes=(note,))
 
 
-def _rules_grid(table: Mapping[str, Any], several: bool) -> Grid:
+def _rules_grid(table: Plain, several: bool) -> Grid:
     """How well each rule, and each of several judges, tells right from wrong outputs."""
     called = _RULES if several else {"single": "the judge"}
     named = [
@@ -349,7 +348,7 @@ def _rules_grid(table: Mapping[str, Any], several: bool) -> Grid:
     return Grid(title, ["rule", *_MEASURES.values()], rows)
 
 
-def _fewer_judges_grid(numbers: Sequence[Mapping[str, Any]]) -> Grid:
+def _fewer_judges_grid(numbers: Sequence[Plain]) -> Grid:
     """The bounds to expect of each number of judges, where there is more than one."""
     rows = []
     for item in numbers if len(numbers) > 1 else ():
@@ -360,7 +359,7 @@ def _fewer_judges_grid(numbers: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid("bounds to expect of fewer judges", ["judges", *_BOUNDS], rows)
 
 
-def _draws_grid(draws: Sequence[Mapping[str, Any]]) -> Grid:
+def _draws_grid(draws: Sequence[Plain]) -> Grid:
     """How often the bounds held in smaller draws of the rows."""
     rows = []
     for draw in draws:
@@ -378,7 +377,7 @@ def agreement(agree: Any, judges: Any) -> str:
     return f"all {judges} agree" if agree == judges else f"{agree} of {judges} agree"
 
 
-def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def panel(result: Plain) -> Json | None:
     """What an estimate or an evaluation says of judges, in one form; None where it says nothing.
 
     judges, agree : their number, and how many had to agree. bounds : agree, lower, upper (fractions), inside. ladder :
@@ -391,7 +390,7 @@ def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
     details = next(_votes_of_estimates(result), None)
     if details is None:
         return None
-    truth = (result.get("target") or {}).get("accuracy")
+    truth = inside(result, "target", "accuracy")
     return {
         "judges": details.get("judges"),
         "agree": details.get("agree"),
@@ -406,7 +405,7 @@ def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _panel_of_evaluation(votes: Mapping[str, Any]) -> dict[str, Any]:
+def _panel_of_evaluation(votes: Plain) -> Json:
     """What an evaluation says of judges; see `panel`."""
     return {
         "judges": votes.get("judges"),
@@ -428,7 +427,7 @@ def _panel_of_evaluation(votes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _votes_of_estimates(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _votes_of_estimates(result: Plain) -> Iterator[Plain]:
     """The details of the estimates by votes that have bounds."""
     for item in result.get("estimates") or []:
         details = item.get("details") or {}
@@ -441,7 +440,7 @@ def _value(item: Any) -> float | None:
     return item.get("value") if isinstance(item, Mapping) else None
 
 
-def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
+def _sentences(result: Plain, numbers: Plain) -> list[str]:
     """On which rows, how far confidence is off, which class is the positive one, and what may be answered."""
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
     unknown = result.get("unlabelled") or 0
@@ -455,7 +454,7 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     return lines + [_operating_point(at) for at in result.get("operating_points") or ()]
 
 
-def _mean_sentences(mean: Mapping[str, Any]) -> list[str]:
+def _mean_sentences(mean: Plain) -> list[str]:
     """The scale of the scores, another interval of their mean, and how far rows depend on each other."""
     if not mean.get("t"):
         return []
@@ -469,7 +468,7 @@ def _mean_sentences(mean: Mapping[str, Any]) -> list[str]:
     return [text, f"Design effect {effect:.3g}: {dependent}"]
 
 
-def _confidence_to_take(compared: Mapping[str, Any] | None) -> list[str]:
+def _confidence_to_take(compared: Plain | None) -> list[str]:
     """The confidence that orders errors clearly better than the one that is taken, or that none is."""
     if not compared:
         return []
@@ -484,7 +483,7 @@ def _confidence_to_take(compared: Mapping[str, Any] | None) -> list[str]:
     return []
 
 
-def _operating_point(at: Mapping[str, Any]) -> str:
+def _operating_point(at: Plain) -> str:
     """What may be answered to be right as often as required, or why nothing is proven."""
     text = str(at.get("why") or "")
     if interval_of(at.get("coverage")):
@@ -495,7 +494,7 @@ def _operating_point(at: Mapping[str, Any]) -> str:
     return f"To be right {percent(at['accuracy'], None)} of the time: {text}"
 
 
-def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:
+def _confidences_grid(compared: Plain | None) -> list[Grid]:
     """All that says how sure the model was, by how well it puts right answers before wrong ones."""
     if not compared:
         return []
@@ -530,7 +529,7 @@ def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:
     ]
 
 
-def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
+def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
     """A row for each metric; a mean over classes stands there once; at first the main ones."""
     twice = {
         f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"
@@ -560,7 +559,7 @@ def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list
 
 def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     interval, about = ("metric", *INTERVAL), ("curve", "x_name", "y_name", "x", *INTERVAL)
-    made: list[tuple[str, tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]], bool]] = [
+    made: list[tuple[str, Strings, Callable[[Evaluation], list[Json]], bool]] = [
         (
             "slices",
             ("by", "slice", "rows", *interval),
@@ -583,9 +582,7 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
         ("curves", about, _curve_rows, any(item.curves for item in several)),
     ]
 
-    def table(
-        columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]
-    ) -> Table:
+    def table(columns: Strings, rows: Callable[[Evaluation], list[Json]]) -> Table:
         return Table(
             ("name", *columns),
             [{"name": item.name, **row} for item in several for row in rows(item)],
@@ -594,18 +591,18 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     return {name: partial(table, columns, rows) for name, columns, rows, there in made if there}
 
 
-def _metric_rows(item: Evaluation) -> list[dict[str, Any]]:
+def _metric_rows(item: Evaluation) -> list[Json]:
     return [
         {"rows": item.rows, "metric": name, **ends(metric)} for name, metric in item.metrics.items()
     ]
 
 
-def _task_rows(item: Evaluation) -> list[dict[str, Any]]:
+def _task_rows(item: Evaluation) -> list[Json]:
     macro = item.metrics.get("macro_mean")
     return [*macro.to_dict()["by_task"]] if macro is not None else []
 
 
-def _slice_rows(item: Evaluation) -> list[dict[str, Any]]:
+def _slice_rows(item: Evaluation) -> list[Json]:
     return [
         {"by": part.by, "slice": part.value, "rows": part.rows, "metric": name, **ends(metric)}
         for part in item.slices
@@ -613,7 +610,7 @@ def _slice_rows(item: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def _class_rows(item: Evaluation) -> list[dict[str, Any]]:
+def _class_rows(item: Evaluation) -> list[Json]:
     return [
         {"class": row["class"], "metric": name, **ends(cell), "support": row.get("support")}
         for row in item.tables.get("per_class", [])
@@ -622,7 +619,7 @@ def _class_rows(item: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def _curve_rows(item: Evaluation) -> list[dict[str, Any]]:
+def _curve_rows(item: Evaluation) -> list[Json]:
     out = []
     for name, curve in item.curves.items():
         about = {column: getattr(curve, column) for column in ("x_name", "y_name", "level", "kind")}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from ..plain import Json, Plain, inside
 from .values import Record, counted, percent, plain, points
 from .view import Grid, Named, Point, Shown, View, cell, cells_of, interval_of, shows, with_ends
 
@@ -41,7 +41,7 @@ class PastRun(Record):
     new: int
     exit_code: int
     repeats: int | None
-    options: Mapping[str, Any]
+    options: Plain
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class PastPart(Record):
         """Alarms that the last run raised."""
         return tuple(alarm for alarm in self.alarms if alarm.stands)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         return {**super().to_dict(), **self.newest.to_dict()}
 
@@ -118,7 +118,7 @@ class Job(Shown):
         """The kind of part that the newest run has: "chunk", "slice" or "target"."""
         return next((kind for kind in ("chunk", "slice") if self.of(kind)), "target")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         return {"job": self.name, "runs": plain(self.runs), "parts": plain(self.parts)}
 
@@ -143,7 +143,7 @@ class History(Shown, Record, Named[Job]):
 
 
 @shows(History)
-def history_view(result: Mapping[str, Any]) -> View:
+def history_view(result: Plain) -> View:
     """What a store holds, from the mapping that JSON holds: of one job all of it, of several a line each."""
     views = [job_view(job) for job in result["jobs"]]
     if len(views) == 1 and result["jobs"][0]["runs"]:
@@ -162,7 +162,7 @@ _FELL = {"alarm": "likely, with an alarm", "fell": "yes", "holds": "no", "cannot
 
 
 @shows(Job)
-def job_view(result: Mapping[str, Any]) -> View:
+def job_view(result: Plain) -> View:
     """What past runs of a job say, from the mapping that JSON holds: the last period, whether it fell, what stands."""
     runs, every = result.get("runs") or [], result.get("parts") or []
     if not runs:
@@ -211,16 +211,16 @@ def job_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _stands(part: Mapping[str, Any]) -> bool:
+def _stands(part: Plain) -> bool:
     """Whether an alarm of this part stands."""
     return any(alarm["stands"] for alarm in part.get("alarms") or ())
 
 
-def _points(chunks: Sequence[Mapping[str, Any]], standing: Sequence[str]) -> tuple[Point, ...]:
+def _points(chunks: Sequence[Plain], standing: Sequence[str]) -> tuple[Point, ...]:
     """Several chunks in the small chart, with the names of those whose alarms stand."""
     made = []
     for chunk in chunks if len(chunks) > 1 else ():
-        name, truth = chunk["name"], (chunk["truth"] or {}).get("value")
+        name, truth = chunk["name"], inside(chunk["truth"], "value")
         ends = chunk["value"], chunk["lower"], chunk["upper"]
         made.append(Point(name, *ends, truth, str(name) in standing))
     return tuple(made)
@@ -242,11 +242,11 @@ def _alarm(names: Sequence[str], kind: str) -> str:
     return f"ALARM stands in {counted(len(names), kind)}: {older}{newest}"
 
 
-def _when(run: Mapping[str, Any]) -> str:
+def _when(run: Plain) -> str:
     return str(run.get("at"))[:16].replace("T", " ")
 
 
-def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> Grid:
+def _parts_grid(parts: Sequence[Plain], kind: str, metric: str) -> Grid:
     """The newest estimate of each part, its truth, the runs that saw it, and since when it fails a rule."""
     rows, marked, share = [], set(), metric == "accuracy"
     for i, part in enumerate(parts):
@@ -283,7 +283,7 @@ def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> G
     return replace(grid, main=range(len(grid.columns) - 1))
 
 
-def _runs_grid(runs: Sequence[Mapping[str, Any]]) -> Grid:
+def _runs_grid(runs: Sequence[Plain]) -> Grid:
     rows = []
     for run in runs:
         number = f"{run['number']}" + (

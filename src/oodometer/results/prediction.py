@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..plain import Json, Plain, Strings
 from .values import Interval, Record, counted, percent
 from .view import Shown, View, interval_of, shows
 
@@ -28,16 +28,16 @@ class Prediction(Shown, Record):
     out: str | None
     rows: int
     classes: tuple[int | str, ...]
-    fields: tuple[str, ...]
+    fields: Strings
     accuracy: Interval | None = None
     skipped: int = 0
     examples: tuple[tuple[str, str], ...] = ()
     truncated: int = 0
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
     record: Any = field(default=None, repr=False)
     _command, _untold = "predict", frozenset({"record"})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         return super().to_dict() | {
             "examples": [{"name": name, "why": why} for name, why in self.examples]
@@ -45,7 +45,7 @@ class Prediction(Shown, Record):
 
 
 @shows(Prediction)
-def prediction_view(result: Mapping[str, Any]) -> View:
+def prediction_view(result: Plain) -> View:
     """What a prediction says, from the mapping that JSON holds: the accuracy if labels tell it, what was left out."""
     accuracy, rows, lines = interval_of(result["accuracy"]), counted(result["rows"], "row"), []
     if result["truncated"]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ..plain import Json, Plain, Strings, inside
 from .values import Interval, Record, Skipped, counted, percent, plain, points, shortened
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
 
@@ -48,7 +49,7 @@ class Evidence(Record):
     citation: str = ""
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def order(self) -> Strings:
         """Models, the best by this evidence first; those without a number are left out."""
         numbers = {name: value for name, value in self.values.items() if value is not None}
         sign = -1 if self.higher_is_better else 1
@@ -62,7 +63,7 @@ class Evidence(Record):
         shares = [0.5 if a == b else float((a > b) == self.higher_is_better) for a, b in pairs]
         return sum(shares) / len(shares) if shares else None
 
-    def to_dict(self, order: Sequence[str] = ()) -> dict[str, Any]:
+    def to_dict(self, order: Sequence[str] = ()) -> Json:
         """Return a plain mapping, ready for JSON; ``order`` is the order of the result."""
         return {**super().to_dict(), "order": list(self.order), "agreement": self.agreement(order)}
 
@@ -133,10 +134,10 @@ class ExplainedExample(Record):
 
     id: str
     label: int | str
-    parts: tuple[str, ...]
-    words: tuple[str, ...]
+    parts: Strings
+    words: Strings
     places: tuple[tuple[int, int, int], ...]
-    models: Mapping[str, Mapping[str, Any]]
+    models: Mapping[str, Plain]
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,28 +164,28 @@ class FewShotRanking(Shown, Record):
     modality: str
     classes: tuple[int | str, ...]
     settling: Settling
-    cost: Mapping[str, Any]
-    not_excluded: tuple[str, ...]
-    stop: Mapping[str, Any]
+    cost: Plain
+    not_excluded: Strings
+    stop: Plain
     level: float
     seed: int
     data: Mapping[str, str | None]
-    columns: tuple[str, ...] = ()
+    columns: Strings = ()
     id_column: str | None = "id"
     numbered: bool = False
     label_column: str = "label"
     suggested: tuple[tuple[str, Any], ...] = ()
     examples: tuple[ExplainedExample, ...] = ()
-    attribution: Mapping[str, Any] | None = None
+    attribution: Plain | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     chosen: int = 0
     labels_on_agreement: float | None = None
     labels_against_agreement: bool = False
     p_best_as_it_came: float | None = None
-    public: Mapping[str, Any] = field(default_factory=dict)
+    public: Plain = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    notes: Strings = ()
+    warnings: Strings = ()
     argv: str | None = None
     _command = "rank"
     _untold = frozenset(
@@ -207,23 +208,19 @@ class FewShotRanking(Shown, Record):
             for model, value in item.values.items()
         ]
         suggested = [{"id": name, "text": text_of(plain(text))} for name, text in self.suggested]
-        rows: dict[str, Any] = {
-            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)
-        }
-        rows |= {
+        rows: Json = {
+            "models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models),
             "pairs": (
                 ("a", "b", "p_a_better", "differ", "only_a", "only_b"),
                 list(map(vars, self.pairs)),
-            )
-        }
-        rows |= {
-            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)
+            ),
+            "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence),
         }
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *row) for name, row in rows.items()}
 
     @property
-    def models(self) -> tuple[str, ...]:
+    def models(self) -> Strings:
         """Names of the models, the best first."""
         return tuple(item.model for item in self.ranking)
 
@@ -241,7 +238,7 @@ class FewShotRanking(Shown, Record):
         )
 
     @property
-    def by_right(self) -> tuple[tuple[str, ...], ...]:
+    def by_right(self) -> tuple[Strings, ...]:
         """The plain order: models by their right answers on the random labelled rows, those with as many together."""
         counts = sorted({item.right for item in self.ranking}, reverse=True)
         return tuple(
@@ -249,26 +246,29 @@ class FewShotRanking(Shown, Record):
         )
 
     @property
-    def open_among(self) -> tuple[str, ...]:
+    def open_among(self) -> Strings:
         """Models that share the most right answers, which labels do not separate; empty where one has the most."""
         return self.by_right[0] if self.labelled > self.chosen and len(self.by_right[0]) > 1 else ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         rows = []
         for item in self.ranking:
-            values: dict[str, Any] = {"right": item.right}
+            values: Json = {"right": item.right}
             for match in self.evidence:
                 values[match.name] = plain(
                     match.intervals.get(item.model) or match.values.get(item.model)
                 )
-            row = {
-                "model": item.model,
-                "p_best": plain(item.p_best),
-                "rank": item.rank,
-                "source": item.source,
-            }
-            rows.append({**row, "truncated": item.truncated, "evidence": values})
+            rows.append(
+                {
+                    "model": item.model,
+                    "p_best": plain(item.p_best),
+                    "rank": item.rank,
+                    "source": item.source,
+                    "truncated": item.truncated,
+                    "evidence": values,
+                }
+            )
         out = super().to_dict() | {
             "labels": self.labelled,
             "likeliest": self.likeliest.model,
@@ -285,7 +285,7 @@ class FewShotRanking(Shown, Record):
 
 
 @shows(FewShotRanking)
-def ranking_view(result: Mapping[str, Any]) -> View:
+def ranking_view(result: Plain) -> View:
     """What a ranking says, from the mapping that JSON holds: the order, how sure it is, what would settle."""
     rows, evidence = result["ranking"], result.get("evidence") or ()
     top = max(rows, key=lambda row: row["p_best"] or 0.0)
@@ -328,23 +328,23 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _count(result: Mapping[str, Any], name: str) -> int:
+def _count(result: Plain, name: str) -> int:
     """A number of rows: 0 where nothing is said of them."""
     number: int = result.get(name) or 0
     return number
 
 
-def _random_labels(result: Mapping[str, Any]) -> int:
+def _random_labels(result: Plain) -> int:
     """Number of labelled rows that were drawn at random."""
     return _count(result, "labelled") - _count(result, "chosen")
 
 
-def _evidence_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _evidence_of(row: Plain) -> Plain:
     """What is known of a model by name of the evidence."""
     return row.get("evidence") or {}
 
 
-def _models_grid(result: Mapping[str, Any]) -> Grid:
+def _models_grid(result: Plain) -> Grid:
     """The chance of each model to be the best, and what labels and pool say of its accuracy."""
     rows, labelled = result["ranking"], bool(result.get("labelled"))
     pooled = any(_evidence_of(row).get("recalibrated") for row in rows)
@@ -364,7 +364,7 @@ def _models_grid(result: Mapping[str, Any]) -> Grid:
     return Grid("Models, the best first", heads, cells)
 
 
-def _pairs_grid(result: Mapping[str, Any]) -> Grid:
+def _pairs_grid(result: Plain) -> Grid:
     """How surely each model is better than each that is ranked below it."""
     labelled, cells = bool(result.get("labelled")), []
     for pair in result.get("pairs") or ():
@@ -376,7 +376,7 @@ def _pairs_grid(result: Mapping[str, Any]) -> Grid:
     return Grid("How sure the order of each two is", heads, cells, detail=True, kind="matrix")
 
 
-def _evidence_grid(result: Mapping[str, Any]) -> Grid:
+def _evidence_grid(result: Plain) -> Grid:
     """The number that each kind of evidence has for each model, and the order that it alone would give."""
     names, cells = [str(row["model"]) for row in result["ranking"]], []
     for item in result.get("evidence") or ():
@@ -388,7 +388,7 @@ def _evidence_grid(result: Mapping[str, Any]) -> Grid:
     return Grid(title, heads, cells, detail=True)
 
 
-def _evidence_cell(item: Mapping[str, Any], model: str) -> str:
+def _evidence_cell(item: Plain, model: str) -> str:
     """The number that a kind of evidence has for a model, with its interval where there is one."""
     ranges = item.get("intervals") or {}
     if model in ranges:
@@ -396,7 +396,7 @@ def _evidence_cell(item: Mapping[str, Any], model: str) -> str:
     return cells_of({"value": item["values"].get(model)}, share=item["group"] in _SHARES)[0]
 
 
-def _chain(item: Mapping[str, Any]) -> str:
+def _chain(item: Plain) -> str:
     """Models in the order of one kind of evidence, > between them and = where they tie."""
     order, values = item["order"], item["values"]
     text = "".join(order[:1])
@@ -405,7 +405,7 @@ def _chain(item: Mapping[str, Any]) -> str:
     return text
 
 
-def _unused_grid(result: Mapping[str, Any]) -> Grid:
+def _unused_grid(result: Plain) -> Grid:
     """Evidence that was not used, by the reason."""
     reasons: dict[str, list[str]] = {}
     for entry in result.get("skipped") or ():
@@ -415,7 +415,7 @@ def _unused_grid(result: Mapping[str, Any]) -> Grid:
     return Grid(title, ["what", "why"], cells, noun="reason", detail=True)
 
 
-def _suggested_grid(result: Mapping[str, Any]) -> Grid:
+def _suggested_grid(result: Plain) -> Grid:
     """Rows to label next."""
     suggested = result.get("suggested") or ()
     cells = [[str(item["id"]), text_of(item["text"])] for item in suggested]
@@ -423,7 +423,7 @@ def _suggested_grid(result: Mapping[str, Any]) -> Grid:
     return Grid("Rows to label next", ["id", "text"], cells, noun="row", notes=notes)
 
 
-def _origin(result: Mapping[str, Any], top: Mapping[str, Any]) -> str:
+def _origin(result: Plain, top: Plain) -> str:
     """How sure the likeliest model is the best, and from which rows."""
     labelled, pool = _count(result, "labelled"), counted(_count(result, "pool"), "row")
     sure = "" if result.get("open") else f"{percent(top['p_best'], 0)} sure, "
@@ -433,14 +433,14 @@ def _origin(result: Mapping[str, Any], top: Mapping[str, Any]) -> str:
     return f"{sure}from {counted(labelled, 'labelled row')}{beside}"
 
 
-def _order(result: Mapping[str, Any]) -> str:
+def _order(result: Plain) -> str:
     """The models, the best first; nothing where neither labels nor agreement order them."""
     if result.get("open") and not result.get("labelled"):
         return ""
     return f"In order, the best first: {', '.join(str(row['model']) for row in result['ranking'])}"
 
 
-def _highest_expected(first: Mapping[str, Any], top: Mapping[str, Any]) -> str:
+def _highest_expected(first: Plain, top: Plain) -> str:
     """That the first model is not the likeliest best one."""
     if first is top:
         return ""
@@ -448,7 +448,7 @@ def _highest_expected(first: Mapping[str, Any], top: Mapping[str, Any]) -> str:
     return f"{first['model']} has the highest expected accuracy, and is the best with {sure}"
 
 
-def _counting_alone(result: Mapping[str, Any]) -> str:
+def _counting_alone(result: Plain) -> str:
     """Which models have the most right answers on the random labelled rows."""
     leaders, random = (result.get("by_right") or [[]])[0], _random_labels(result)
     if not leaders or not random:
@@ -462,7 +462,7 @@ def _counting_alone(result: Mapping[str, Any]) -> str:
     )
 
 
-def _sample(result: Mapping[str, Any]) -> str:
+def _sample(result: Plain) -> str:
     """What the labelled rows must be for the probabilities to hold."""
     labelled, chosen = _count(result, "labelled"), _count(result, "chosen")
     if not labelled:
@@ -476,7 +476,7 @@ def _sample(result: Mapping[str, Any]) -> str:
     return f"{chosen:,} of {labelled:,} labelled rows {how}; {rest}"
 
 
-def _nothing_tells(result: Mapping[str, Any]) -> str:
+def _nothing_tells(result: Plain) -> str:
     """Why none of the models is favoured, and what would help without a label."""
     if not result.get("open"):
         return ""
@@ -492,11 +492,11 @@ def _nothing_tells(result: Mapping[str, Any]) -> str:
     )
 
 
-def _without_labels(result: Mapping[str, Any]) -> str:
+def _without_labels(result: Plain) -> str:
     """That no label was seen, on what the order rests, and how often such orders were right."""
     if result.get("labelled"):
         return ""
-    public, with_one = result.get("public") or {}, bool((result.get("data") or {}).get("reference"))
+    public, with_one = result.get("public") or {}, bool(inside(result, "data", "reference"))
     told = "agreement and the reference" if with_one else "agreement"
     text = f"No label of these rows was seen: the order is empirical and rests on {told}, which models may share "
     text += "mistakes in"
@@ -508,7 +508,7 @@ def _without_labels(result: Mapping[str, Any]) -> str:
     return f"{text}{sources} sources, counting ten labels {ten}"
 
 
-def _as_came_true(result: Mapping[str, Any], likeliest: str, p_best: float) -> str:
+def _as_came_true(result: Plain, likeliest: str, p_best: float) -> str:
     """What the evidence said of the likeliest model, where fewer of such came true."""
     said = result.get("p_best_as_it_came")
     if said is None:
@@ -517,9 +517,9 @@ def _as_came_true(result: Mapping[str, Any], likeliest: str, p_best: float) -> s
     return f"{text}{percent(p_best, 0)} of such came true, which is what counts here"
 
 
-def _suggested(result: Mapping[str, Any]) -> str:
+def _suggested(result: Plain) -> str:
     """By how much rows that were suggested were worth more than random ones."""
-    of = (result.get("public") or {}).get("suggested")
+    of = inside(result, "public", "suggested")
     if not of or not result.get("suggested"):
         return ""
     text = f"On {of['suites']} public suites ten suggested rows "
@@ -534,7 +534,7 @@ def text_of(text: Any) -> str:
     return text if isinstance(text, str) else " | ".join(text or ())
 
 
-def _picked(result: Mapping[str, Any]) -> str:
+def _picked(result: Plain) -> str:
     """What picking the first costs, which models may be the best, and whether one may stop."""
     cost, models = result.get("cost"), result.get("not_excluded") or ()
     if not cost:
@@ -542,12 +542,12 @@ def _picked(result: Mapping[str, Any]) -> str:
     text = f"Picking {cost['model']} costs at most {points(cost['at_most'])} of accuracy at "
     text += f"{percent(cost['level'], 0)}, {points(cost['expected'])} on average; not excluded as the best at "
     text += f"{percent(result['level'], None)}: {shortened(models, 8)}"
-    if (result.get("stop") or {}).get("safe"):
+    if inside(result, "stop", "safe"):
         text += "; labels alone say so too, however often you looked: you may stop"
     return text
 
 
-def _settled(item: Mapping[str, Any]) -> str:
+def _settled(item: Plain) -> str:
     """How many more labels would settle which of the two leading models is better."""
     if not item:
         return ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ..plain import Plain, Strings
 from .prediction import Prediction
 from .values import Interval, Record, counted, listed, percent, shortened
 from .view import Grid, View, cells_of, interval_of, shows
@@ -61,25 +61,25 @@ class Reading(Prediction):
 
     log: str = ""
     format: str = ""
-    metrics: tuple[str, ...] = ()
+    metrics: Strings = ()
     columns: tuple[ColumnRead, ...] = ()
     labelled: int = 0
     score: Interval | None = None
     tasks: tuple[TaskRead, ...] = ()
     macro: Interval | None = None
-    ids: Mapping[str, Any] | None = None
-    clusters: tuple[str, ...] = ()
-    judges: tuple[str, ...] = ()
+    ids: Plain | None = None
+    clusters: Strings = ()
+    judges: Strings = ()
     human: str | None = None
     questions: tuple[Question, ...] = ()
-    files: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    files: Strings = ()
+    left_out: Strings = ()
+    notes: Strings = ()
     _command = "read"
 
 
 @shows(Reading)
-def reading_view(result: Mapping[str, Any]) -> View:
+def reading_view(result: Plain) -> View:
     """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
     score, accuracy = interval_of(result["score"]), interval_of(result["accuracy"])
     share, number = score is None, accuracy or score
@@ -108,14 +108,14 @@ def reading_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _source(result: Mapping[str, Any]) -> str:
+def _source(result: Plain) -> str:
     """How many rows of which file, of which model, in which format."""
     model = f", model {result['model']}" if result["model"] else ""
     rows = counted(result["rows"], "row")
     return f"{rows} of {result['data'] or result['log']}{model}: {result['format']}"
 
 
-def _facts(result: Mapping[str, Any]) -> list[str]:
+def _facts(result: Plain) -> list[str]:
     """How many rows have a truth, how often each id stands, and what may be clusters."""
     facts, labelled, ids = [], result["labelled"], result["ids"]
     if labelled != result["rows"]:
@@ -129,7 +129,7 @@ def _facts(result: Mapping[str, Any]) -> list[str]:
     return facts
 
 
-def _judges(result: Mapping[str, Any]) -> list[str]:
+def _judges(result: Plain) -> list[str]:
     """Which columns are verdicts of judges, and which one people's labels."""
     if not result["judges"]:
         return []
@@ -142,7 +142,7 @@ def _judges(result: Mapping[str, Any]) -> list[str]:
     return [f"Verdicts of judges: {judges}{human}"]
 
 
-def _left_out(result: Mapping[str, Any]) -> list[str]:
+def _left_out(result: Plain) -> list[str]:
     """Rows without an answer, and columns that not all tasks have."""
     lines = []
     if result["skipped"]:
@@ -155,7 +155,7 @@ def _left_out(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _asked(questions: Sequence[Mapping[str, Any]]) -> list[str]:
+def _asked(questions: Sequence[Plain]) -> list[str]:
     """What can be asked, each with its command, then what these need."""
     wide = max((len(question["asks"]) for question in questions), default=0)
     needs = dict.fromkeys(question["needs"] for question in questions if question["needs"])
@@ -166,7 +166,7 @@ def _asked(questions: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _tasks_grid(result: Mapping[str, Any], share: bool) -> Grid:
+def _tasks_grid(result: Plain, share: bool) -> Grid:
     """The number of each task, or of each model, and their mean over tasks first."""
     macro = interval_of(result["macro"])
     rows = [
@@ -182,7 +182,7 @@ def _tasks_grid(result: Mapping[str, Any], share: bool) -> Grid:
     return Grid(f"By {by}", columns, rows, noun="task" if len(rows) > 13 else "row")
 
 
-def _columns_grid(columns: Sequence[Mapping[str, Any]], room: int | None) -> Grid:
+def _columns_grid(columns: Sequence[Plain], room: int | None) -> Grid:
     """The columns, at first those with a meaning as far as there is room; all wait where there is none."""
     rows = [
         [c["name"], c["kind"], f"{c['known']:,}", f"{c['distinct']:,}", c["taken"] or "-"]

@@ -20,6 +20,7 @@ from decimal import ROUND_CEILING, Decimal
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ..plain import Json, Plain, Strings
 from ..version import __version__
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
@@ -65,11 +66,9 @@ class Record:
     _spare: ClassVar[frozenset[str]] = frozenset()
     _untold: ClassVar[frozenset[str]] = frozenset()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = (
-            {"command": self._command, "version": __version__} if self._command else {}
-        )
+        out: Json = {"command": self._command, "version": __version__} if self._command else {}
         for name in dict.fromkeys((*self._first.split(), *self.__dataclass_fields__)):  # type: ignore[attr-defined]
             if name not in self._untold:
                 value = plain(getattr(self, name))
@@ -221,8 +220,8 @@ class Estimate(Record):
     citation: str
     score: str | None = None
     rows: int = 0
-    details: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    details: Plain = field(default_factory=dict)
+    warnings: Strings = ()
     _first = "method score"
     _spare = frozenset({"details", "warnings"})
 
@@ -269,7 +268,7 @@ class Curve(Record):
     level: float
     kind: Kind
     assumes: str
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Plain = field(default_factory=dict)
     _first = "name x_name y_name"
     _spread = frozenset({"extra"})
 
@@ -292,17 +291,17 @@ class Ranking:
     {'ranking': [{'model': 'b', 'p_best': 0.7}, {'model': 'a', 'p_best': 0.3}]}
     """
 
-    models: tuple[str, ...]
+    models: Strings
     p_best: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         rows = zip(self.models, self.p_best, strict=True)
         return {"ranking": [{"model": m, "p_best": plain(p)} for m, p in rows]}
 
 
 def answers_for(
-    targets: Sequence[float], ends: Mapping[str, Any], coverage: Any, threshold: Any
+    targets: Sequence[float], ends: Plain, coverage: Any, threshold: Any
 ) -> list[dict[str, float | None]]:
     """For each target accuracy the largest coverage at which a curve still reaches it, and the threshold there; None
     where none does. ``ends`` names curves over the coverages, shape (coverage,), by the prefix of their columns.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ..errors import UnknownNameError, near_names
+from ..plain import Json, Plain, Strings
 from ..registry import canonical
 from .values import INTERVAL as INTERVAL
 from .values import Interval, Record, decimals_of, percent, signed_points
@@ -57,7 +58,7 @@ class Grid:
     main: Sequence[int] | None = None
     bold: frozenset[tuple[int, int]] = frozenset()
     marked: frozenset[int] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: Strings = ()
     rest: str = ""
     across: str = "metric"
     kind: str = ""
@@ -99,10 +100,8 @@ class Grid:
         bold = frozenset(
             (i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold
         )
-        columns, rows = (
-            [self.columns[j] for j in across],
-            [[self.rows[i][j] for j in across] for i in lines],
-        )
+        columns = [self.columns[j] for j in across]
+        rows = [[self.rows[i][j] for j in across] for i in lines]
         return Grid(self.title, columns, rows, self.noun, bold=bold, notes=(*self.notes, self.rest))
 
     @classmethod
@@ -150,15 +149,15 @@ class View:
     note: str = ""
     share: bool = True
     trust: str | None = None
-    sentences: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
+    sentences: Strings = ()
+    details: Strings = ()
     points: tuple[Point, ...] = ()
     line: float | None = None
     line_name: str = ""
     grids: tuple[Grid, ...] = ()
-    notes: tuple[str, ...] = ()
-    alarms: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    notes: Strings = ()
+    alarms: Strings = ()
+    warnings: Strings = ()
     seed: int | None = None
     gap: bool = False
 
@@ -258,15 +257,15 @@ class Table(NamedTuple):
     people read; () says all.
     """
 
-    columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    main: tuple[str, ...] = ()
+    columns: Strings
+    rows: list[Json]
+    main: Strings = ()
 
 
 Maker = Callable[[], Table]
 
 
-def ends(item: Any) -> dict[str, Any]:
+def ends(item: Any) -> Json:
     """The cells of a number with its interval, a record or a mapping; empty cells without one."""
     read = (
         item.get
@@ -276,7 +275,7 @@ def ends(item: Any) -> dict[str, Any]:
     return {name: read(name, None) for name in INTERVAL}
 
 
-Viewer = Callable[[Mapping[str, Any]], View]
+Viewer = Callable[[Plain], View]
 
 
 class Shown:
@@ -369,10 +368,8 @@ class Named(Mapping[str, Entry]):
         )
 
     def __getitem__(self, name: str) -> Entry:
-        entries, why = (
-            self.entries(),
-            {skip.method: skip.why for skip in getattr(self, "skipped", ())},
-        )
+        entries = self.entries()
+        why = {skip.method: skip.why for skip in getattr(self, "skipped", ())}
         name = (
             canonical(self._kind, str(name), [*entries, *why])
             if self._kind and name not in entries

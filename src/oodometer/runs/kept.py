@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError, OodometerError, UsageError, WorkError
+from ..plain import Json
 from ..store.artifact_cache import made_anew, read_artifact, write_artifact
 from ..store.atomic import open_unfollowed, when_written, write_atomic
 from ..store.places import is_remote
@@ -128,8 +129,8 @@ class Kept:
         self, folder: Path | None, about: Mapping[str, str] | None = None, question: str = ""
     ) -> None:
         self.folder, self.about, self.question = folder, dict(about or {}), question
-        self._memory: dict[str, Any] = {}
-        self._manifest: dict[str, Any] = {}
+        self._memory: Json = {}
+        self._manifest: Json = {}
         self._noted = 0.0
 
     @property
@@ -260,7 +261,7 @@ class Kept:
             )
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
+def read_manifest(folder: Path) -> Json | None:
     """What a folder says of its run, None where there is none; `InputError` for a damaged or foreign manifest."""
     path = folder / MANIFEST
     try:

@@ -11,6 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..classes import ClassNames
+from ..plain import Strings
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import check_unpacked, translated
@@ -103,12 +104,12 @@ class ArrowReader(Reader):
     """
 
     file: str
-    columns: tuple[str, ...]
+    columns: Strings
     rows: int | None = None
     batch_rows: tuple[int, ...] | None = None
     start: int = 0
     classes: ClassNames | None = None
-    odd: tuple[str, ...] = ()
+    odd: Strings = ()
     form = "arrow"
 
     @staticmethod
@@ -179,7 +180,7 @@ class MemoryReader(Reader):
         self,
         table: Any,
         classes: ClassNames | None = None,
-        names: Mapping[str, tuple[str, ...]] | None = None,
+        names: Mapping[str, Strings] | None = None,
         index: str | None = None,
     ) -> None:
         self.table = table

@@ -12,6 +12,7 @@ from ..classes import ClassNames
 from ..errors import InputError, near_names
 from ..fields import FIELDS
 from ..kernels import side_by_side
+from ..plain import Strings
 from ..predictions import Predictions
 from ..results.diagnosis import UserColumn
 from .columns import AXES, class_names, shown
@@ -42,7 +43,7 @@ class Axes:
     """
 
     classes: ClassNames | None = None
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: Mapping[str, Strings] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     listed: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     positions: bool = False
@@ -107,10 +108,12 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
         got = [f"no class {absent[0]!r}"] * bool(absent) + [
             f"a class more, {min(unknown or {''})!r}"
         ] * bool(unknown)
-        expected = f"the {len(wanted)} known classes ({shown(wanted, 6)})"
-        remedy = "use the same classes in the reference and the target"
         raise InputError(
-            expected, got=" and ".join(got), file=file, column="classes", remedy=remedy
+            f"the {len(wanted)} known classes ({shown(wanted, 6)})",
+            got=" and ".join(got),
+            file=file,
+            column="classes",
+            remedy="use the same classes in the reference and the target",
         )
     return tuple(where[str(name)] for name in wanted)
 
@@ -134,12 +137,12 @@ def listed_classes(
 
 def order_along(
     axis: str,
-    own: tuple[str, ...] | None,
+    own: Strings | None,
     size: int,
     wide: bool,
     wanted: Axes,
     file: str | None = None,
-) -> tuple[Order | None, tuple[str, ...] | None]:
+) -> tuple[Order | None, Strings | None]:
     """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names then. Where one
     side alone has names, position tells which is which only among lists and arrays: columns (``wide``) stand in any
     order.
@@ -163,16 +166,11 @@ def order_along(
         return None, own
     named = names or own or ()
     got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
-    expected, remedy = (
-        f"{field} that are named in every file or in none",
-        f"write columns {front}<name> in every file",
-    )
-    raise fault(expected, got=got, remedy=remedy)
+    expected = f"{field} that are named in every file or in none"
+    raise fault(expected, got=got, remedy=f"write columns {front}<name> in every file")
 
 
-def _order_by_name(
-    own: tuple[str, ...], names: tuple[str, ...], front: str, file: str | None
-) -> Order:
+def _order_by_name(own: Strings, names: Strings, front: str, file: str | None) -> Order:
     """Positions in ``own`` of these names; `InputError` where both differ, with ``front`` before each."""
     where = {name: i for i, name in enumerate(own)}
     absent = [front + name for name in names if name not in where]
@@ -180,9 +178,12 @@ def _order_by_name(
     faults = [f"no {shown(absent, 6)}"] if absent else []
     faults += [f"{shown(more, 6)} more"] if more else []
     if faults:
-        expected = f"the reference's {len(names)} columns {front}<name>"
-        remedy = "they are matched by name: use the same names in every file"
-        raise InputError(expected, got=" and ".join(faults), file=file, remedy=remedy)
+        raise InputError(
+            f"the reference's {len(names)} columns {front}<name>",
+            got=" and ".join(faults),
+            file=file,
+            remedy="they are matched by name: use the same names in every file",
+        )
     return tuple(where[name] for name in names)
 
 
@@ -250,7 +251,7 @@ class Source(ABC):
 
     path: str | None
     name: str
-    columns: tuple[str, ...]
+    columns: Strings
     encoding: FeatureEncoding | None = None  # of the user's columns, where they are the features
     raw_text = False  # whether `raw` cells are written ones, as in CSV
     decimal_comma = False
@@ -259,7 +260,7 @@ class Source(ABC):
 
     @property
     @abstractmethod
-    def fields(self) -> tuple[str, ...]:
+    def fields(self) -> Strings:
         """Record fields that the source can give."""
 
     @property
@@ -282,7 +283,7 @@ class Source(ABC):
 
     @property
     @abstractmethod
-    def own_columns(self) -> tuple[str, ...]:
+    def own_columns(self) -> Strings:
         """Columns with one cell a row that are no field of a record: the user's own."""
 
     @abstractmethod
@@ -328,11 +329,13 @@ def no_column(column: str, columns: Sequence[str], file: str | None) -> InputErr
     remedy = (
         f"did you mean {near[0]}? or " if near else ""
     ) + "add it, or leave it out of --features"
-    expected, got = (
+    return InputError(
         "the column, which is one of the features",
-        f"no such column; its columns are {shown(columns)}",
+        got=f"no such column; its columns are {shown(columns)}",
+        file=file,
+        column=column,
+        remedy=remedy,
     )
-    return InputError(expected, got=got, file=file, column=column, remedy=remedy)
 
 
 def no_rows(file: str | None) -> InputError:

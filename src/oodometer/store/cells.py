@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..classes import (
 )
 from ..errors import InputError
 from ..fields import FIELDS, both_classes
+from ..plain import Json, Plain
 from .columns import Feed, Kind, Layout
 
 # How text files write "unknown"; in typed files only a null is unknown.
@@ -59,8 +60,13 @@ def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> N
     """Every cell holds something; ``per_row`` cells make one row."""
     if array.null_count:
         row = first_true(array.is_null().to_numpy(zero_copy_only=False)) // per_row + 1
-        got, remedy = "null (an empty cell)", "fill in the value or drop the row"
-        raise InputError(expected, got=got, remedy=remedy, row=row, column=column)
+        raise InputError(
+            expected,
+            got="null (an empty cell)",
+            remedy="fill in the value or drop the row",
+            row=row,
+            column=column,
+        )
 
 
 def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputError:
@@ -192,8 +198,13 @@ def flat_list(
         expected = f"a list of {size} entries" + (
             ", as in the rows before" if at or per_row > 1 else ""
         )
-        got, remedy = f"{lengths[at]} entries", "give every row a list of the same length"
-        raise InputError(expected, got=got, remedy=remedy, row=at // per_row + 1, column=column)
+        raise InputError(
+            expected,
+            got=f"{lengths[at]} entries",
+            remedy="give every row a list of the same length",
+            row=at // per_row + 1,
+            column=column,
+        )
     return plain(values), size
 
 
@@ -231,10 +242,8 @@ def dictionary(
         codes = np.where(np.isin(codes, unknown), -1, codes)
     for position, value in enumerate(values):
         if isinstance(value, float) and (codes == position).any():
-            expected, remedy = (
-                "a class (an integer or a string)",
-                "give class numbers or names, not scores",
-            )
+            expected = "a class (an integer or a string)"
+            remedy = "give class numbers or names, not scores"
             row = first_true(codes == position) // per_row + 1
             raise InputError(expected, got=f"{value:g}", column=column, remedy=remedy, row=row)
     return Coded(codes, values)
@@ -446,8 +455,13 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     try:
         cells = pa.array(values.tolist() if values.dtype.kind in "OU" else values, from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError):
-        got, remedy = "cells of several types", "make them one type"
-        raise InputError(_EXPECTED, got=got, file=file, column=column, remedy=remedy) from None
+        raise InputError(
+            _EXPECTED,
+            got="cells of several types",
+            file=file,
+            column=column,
+            remedy="make them one type",
+        ) from None
     return key_cells(cells, column)
 
 
@@ -518,18 +532,17 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     return cells
 
 
-def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
+def table_of(arrays: Plain, layout: Layout) -> Any:
     """The columns that a layout uses as one table."""
-    columns: dict[str, Any] = {}
+    columns: Json = {}
     rows: tuple[str, int] | None = None
     for name, kind in layout.kinds(layout.feeds.values()).items():
         value = arrays[name]
         columns[name] = _column(value, kind, name)
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
-            expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"
             raise InputError(
-                expected,
+                f"{rows[1]} entries, one a sample, as in {rows[0]}",
                 got=f"{len(columns[name])}",
                 remedy="align the arrays by sample",
                 column=name,
@@ -550,8 +563,7 @@ def _column(value: Any, kind: Kind, name: str) -> Any:
         error.column = error.column or name
         raise error.at() from None
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        got = str(error)[:120]
-        raise InputError("an array", got=got, column=name, remedy=_SAME) from None
+        raise InputError("an array", got=str(error)[:120], column=name, remedy=_SAME) from None
 
 
 _SAME = "give rows of the same length"
@@ -564,6 +576,10 @@ def _refuse_uneven(rows: Sequence[Any], column: str) -> None:
     first = len(rows[0])
     for row, cell in enumerate(rows, start=1):
         if not hasattr(cell, "__len__") or len(cell) != first:
-            got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
-            expected = f"{first} entries in every list"
-            raise InputError(expected, got=got, row=row, column=column, remedy=_SAME)
+            raise InputError(
+                f"{first} entries in every list",
+                got=f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell),
+                row=row,
+                column=column,
+                remedy=_SAME,
+            )

@@ -12,6 +12,7 @@ from ..classes import ClassNames, one_form
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..fields import Kind as Kind
+from ..plain import Strings
 
 _USUAL = {
     name: re.compile(field.elsewhere)
@@ -122,8 +123,8 @@ class Feed:
 
     field: str
     kind: Kind
-    columns: tuple[str, ...]
-    suffixes: tuple[str, ...] | None = None
+    columns: Strings
+    suffixes: Strings | None = None
     positive: int | None = None
 
     @cached_property
@@ -139,7 +140,7 @@ class Feed:
         )
 
     @cached_property
-    def names(self) -> tuple[str, ...] | None:
+    def names(self) -> Strings | None:
         """Names along the axis, None where they only count from 0."""
         if self.suffixes is None or self.suffixes == tuple(map(str, range(len(self.suffixes)))):
             return None
@@ -159,7 +160,7 @@ class Feed:
 class Layout:
     """What a file's columns mean; ``extra`` are further columns to carry along, ``where`` all: name -> the file's."""
 
-    columns: tuple[str, ...]
+    columns: Strings
     feeds: Mapping[str, Feed]
     extra: Mapping[str, str]
     where: Mapping[str, str]
@@ -206,7 +207,7 @@ class Layout:
         return error
 
     @cached_property
-    def fields(self) -> tuple[str, ...]:
+    def fields(self) -> Strings:
         """Fields that can be given, in the order of `FIELDS`."""
         given = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
         return tuple(name for name in FIELDS if name in given)
@@ -358,9 +359,12 @@ def _our_names(columns: Sequence[str], mapping: Mapping[str, str], file: str | N
     ours = [one_form(names[c] if c in names else _plain_name(c, renamed)) for c in columns]
     repeated = _repeated(ours) if repeated is None else repeated
     if repeated is not None:
-        got, remedy = f"{repeated} twice", "rename or drop one of them"
         raise InputError(
-            "distinct column names", got=got, remedy=remedy, file=file, column=repeated
+            "distinct column names",
+            got=f"{repeated} twice",
+            remedy="rename or drop one of them",
+            file=file,
+            column=repeated,
         )
     return ours
 

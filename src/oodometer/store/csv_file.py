@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..errors import InputError
+from ..plain import Json, Plain, Strings
 from .cells import holds_truth
 from .columns import Kind, says_truth
 from .files import check_row, most_row, opened, opened_natively, packing, translated
@@ -103,8 +104,12 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
         error.row = row + 1
         return error.at()
     except (csv.Error, OSError, EOFError) as error:
-        remedy = "it may be cut off or damaged: write it again"
-        return fault("CSV text", got=str(error), row=row + 1, remedy=remedy)
+        return fault(
+            "CSV text",
+            got=str(error),
+            row=row + 1,
+            remedy="it may be cut off or damaged: write it again",
+        )
     finally:
         csv.field_size_limit(before)
     return None
@@ -135,8 +140,9 @@ def _row_fault(
                 remedy = "write 70% as 0.7"
             elif "," in bare:
                 remedy = "write decimal points, not commas"
-        got = repr(cells[position][:60])
-        return InputError(expected, got=got, row=row, column=name, remedy=remedy)
+        return InputError(
+            expected, got=repr(cells[position][:60]), row=row, column=name, remedy=remedy
+        )
     return None
 
 
@@ -160,9 +166,9 @@ _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _WHOLE = re.compile(r"\s*(-?\d+),0+\s*")
-_LISTS: dict[str, Any] = dict.fromkeys(
-    ("numbers", "ragged"), pa.list_(pa.float64())
-) | dict.fromkeys(("classes", "truths"))
+_LISTS: Json = dict.fromkeys(("numbers", "ragged"), pa.list_(pa.float64())) | dict.fromkeys(
+    ("classes", "truths")
+)
 _LISTS["nested"] = pa.list_(_LISTS["numbers"])
 _LOOSE = ("int64", "double", "string")  # each fits what those before it fit
 _WORDS = pa.dictionary(pa.int32(), pa.string())
@@ -179,8 +185,8 @@ class CsvReader(TextReader):
         str, ...
     ] = ()  # features that say true or false in the first row, as indicators are written
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
-    odd: tuple[str, ...] = ()
-    loose: dict[str, Any] = field(
+    odd: Strings = ()
+    loose: Json = field(
         default_factory=dict
     )  # types of columns that no name gives, found by a pass
     form = "csv"
@@ -297,7 +303,7 @@ class CsvReader(TextReader):
                 yield piece
                 done += piece.num_rows
 
-    def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
+    def _stream(self, types: Plain, kinds: Mapping[str, Kind]) -> Iterator[Any]:
         block, done, reader = self.block, 0, self
         # Of one column blank lines before the first line and behind the last are no rows.
         single = len(self.columns) == 1
@@ -329,7 +335,7 @@ class CsvReader(TextReader):
                             error if fault is None else fault.at(row_offset=-self.before)
                         ) from None
 
-    def _parsed(self, stream: Any, types: Mapping[str, Any], block: int) -> Iterator[Any]:
+    def _parsed(self, stream: Any, types: Plain, block: int) -> Iterator[Any]:
         """The record batches of a stream; of one column a blank line is an empty cell."""
         names = list(self.columns) if self.start else None
         return iter(
@@ -376,8 +382,12 @@ def _head_of(path: str) -> bytes:
             filled = data.rstrip(b"\r\n")
             blank = len(data) - len(filled) + (0 if filled else blank)
         if blank > most:
-            got = f"more than {most >> 20} MB of blank lines"
-            raise InputError("rows", got=got, remedy="check what wrote the file", file=path)
+            raise InputError(
+                "rows",
+                got=f"more than {most >> 20} MB of blank lines",
+                remedy="check what wrote the file",
+                file=path,
+            )
     return head
 
 
@@ -397,9 +407,7 @@ def _decoded(head: bytes, path: str) -> str:
         ) from None
 
 
-def _first_cells(
-    names: Sequence[str], lines: Iterator[list[str]]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _first_cells(names: Sequence[str], lines: Iterator[list[str]]) -> tuple[Strings, Strings]:
     """The columns of indicators, which say true or false in the first row, and those whose cells may be nested."""
     truths: list[str] = []
     odd: dict[str, None] = {}

@@ -15,6 +15,7 @@ import pyarrow.types as pt
 
 from ..arrays import Array
 from ..errors import InputError
+from ..plain import Json, Plain, Strings
 from ..results.diagnosis import UserColumn
 from .cells import UNKNOWN, coded_cells, first_true, numbers_of, plain, wrong_type
 
@@ -200,10 +201,9 @@ class ColumnEncoding:
                 raise self._fault(repr(name[:60]), first_true(codes == code))
             is_digit = self.values == "truth" and name in ("0", "1")
             table[code] = labels.get(TRUTHS[name == "1"] if is_digit else name, len(labels))
-        if text and self.values == "name":
-            seen = [name for name in names if name is not None]
-            if seen and _are_numbers(seen, labels):
-                raise self._fault(seen[0], first_true(codes >= 0))
+        seen = [name for name in names if name is not None]
+        if text and self.values == "name" and seen and _are_numbers(seen, labels):
+            raise self._fault(seen[0], first_true(codes >= 0))
         out: Array = table[codes]
         return out
 
@@ -222,7 +222,7 @@ def _are_numbers(names: Sequence[str], labels: Collection[str]) -> bool:
     )
 
 
-def _user_facts(column: Mapping[str, Any]) -> dict[str, Any]:
+def _user_facts(column: Plain) -> Json:
     """What `FeatureEncoding.to_dict` says of a user's column, its lists as tuples again."""
     return {
         name: tuple(value) if isinstance(value, list) else value
@@ -246,7 +246,7 @@ class FeatureEncoding:
         return tuple(column.user for column in self.columns)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Strings:
         """A name for each feature."""
         return tuple(name for column in self.columns for name in column.user.features())
 
@@ -255,7 +255,7 @@ class FeatureEncoding:
         """Number of features."""
         return sum(column.user.width for column in self.columns)
 
-    def encode(self, arrays: Mapping[str, Any], text: bool, comma: bool = False) -> Array:
+    def encode(self, arrays: Plain, text: bool, comma: bool = False) -> Array:
         """Features of a batch, float32, shape (sample, feature); ``arrays``: name -> Arrow column."""
         return np.hstack(
             [column.features(arrays[column.user.name], text, comma) for column in self.columns]
@@ -273,18 +273,18 @@ class FeatureEncoding:
                 ).astype(np.int32)
         return out
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Json:
         """What was taken and what was not, as results tell it."""
         taken = [{"name": user.name, "kind": user.kind} for user in self.users]
         return {"taken": taken, "left_out": dict(self.left_out)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The encoding as plain values, from which `from_dict` makes it again."""
         columns = [{**column.user.to_dict(), "values": column.values} for column in self.columns]
         return {"columns": columns, "left_out": dict(self.left_out)}
 
     @staticmethod
-    def from_dict(given: Mapping[str, Any]) -> FeatureEncoding:
+    def from_dict(given: Plain) -> FeatureEncoding:
         """The encoding that `to_dict` gave."""
         columns = [
             ColumnEncoding(UserColumn(**_user_facts(column)), column["values"])

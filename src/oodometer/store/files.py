@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
+from ..plain import Json
 from ..version import __version__
 from .artifact_cache import content_of, read_artifact, write_artifact
 from .places import is_remote, local_copy, look_at, open_remote, split_query
@@ -35,13 +36,9 @@ def check_row(length: int, file: str, line: int | None = None) -> None:
     """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
     most = most_row()
     if length > most:
-        expected, got = (
-            f"rows of at most {most >> 20} MB",
-            "a longer one" + (f" (line {line})" if line else ""),
-        )
         raise InputError(
-            expected,
-            got=got,
+            f"rows of at most {most >> 20} MB",
+            got="a longer one" + (f" (line {line})" if line else ""),
             file=file,
             remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
         )
@@ -51,14 +48,12 @@ def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = N
     """What is to be unpacked as a whole takes at most 1 GB, or what OODOMETER_MAX_UNPACKED_MB says, or is no bomb."""
     most = _megabytes(UNPACKED, _UNPACKED_MB)
     if unpacked > most and unpacked > _TIMES * packed:
-        got = f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB"
-        remedy = f"check what the file is; {UNPACKED}=N allows N MB"
         raise InputError(
             f"at most {most >> 20} MB when unpacked",
-            got=got,
+            got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
             file=file,
             column=column,
-            remedy=remedy,
+            remedy=f"check what the file is; {UNPACKED}=N allows N MB",
         )
 
 
@@ -150,11 +145,9 @@ class Stamp:
         except OSError:
             now = None
         if now != self:
-            expected = "a file that stays the same while it is read"
-            got = "a file that was changed or removed meanwhile"
             raise InputError(
-                expected,
-                got=got,
+                "a file that stays the same while it is read",
+                got="a file that was changed or removed meanwhile",
                 remedy="wait until its writer has finished, then run again",
                 file=path,
             )
@@ -331,12 +324,11 @@ def explained(error: Exception, file: str | None, form: str) -> InputError:
         return InputError(
             "memory to read it", got=f"out of memory ({text[:120]})", remedy=remedy, file=file
         )
-    expected, got = (
-        f"a whole and readable {form} file",
-        text if len(text) <= 200 else text[:197] + "...",
-    )
     return InputError(
-        expected, got=got, remedy="it may be cut off or damaged: write it again", file=file
+        f"a whole and readable {form} file",
+        got=text if len(text) <= 200 else text[:197] + "...",
+        remedy="it may be cut off or damaged: write it again",
+        file=file,
     )
 
 
@@ -361,12 +353,12 @@ class KnownFiles:
         if path is not None and path.exists() and not path.is_file():
             raise UsageError(f"{path} is a folder, pipe or device; remove it")
         self._path, self._changed = path, False
-        self._before: dict[str, dict[str, Any]] = {}
+        self._before: dict[str, Json] = {}
         if path is not None:
             self._before = read_artifact(path, f"files {__version__}", warn=False) or {}
-        self._now: dict[str, dict[str, Any]] = {}
+        self._now: dict[str, Json] = {}
 
-    def _facts(self, path: str, stamp: Stamp | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _facts(self, path: str, stamp: Stamp | None) -> tuple[Json, Json]:
         """What is known of a file with this content: what was used or found by now, and before.
 
         ``mark`` tells the content from another of the same name, size and time: a hash where the file is small, made

@@ -63,10 +63,11 @@ class ClusterFrame:
             raise
         except Exception as error:  # errors of a cluster have no common root
             text = " ".join(str(error).split())[:200]
-            expected = "a frame whose rows can be fetched"
-            remedy = "run its job by itself, or write it to Parquet and name the folder"
             raise InputError(
-                expected, got=f"{type(error).__name__}: {text}", file=self.name, remedy=remedy
+                "a frame whose rows can be fetched",
+                got=f"{type(error).__name__}: {text}",
+                file=self.name,
+                remedy="run its job by itself, or write it to Parquet and name the folder",
             ) from error
 
 
@@ -162,6 +163,20 @@ def is_cluster_frame(data: Any) -> bool:
     )
 
 
+def _of_as_many_rows(nested: dict[str, Any], rows: int | None) -> dict[str, Any]:
+    """The nested arrays, all of them with an entry for each row; `InputError` where one has others."""
+    for name, cells in nested.items():
+        rows = len(cells) if rows is None else rows
+        if len(cells) != rows:
+            raise InputError(
+                f"{rows} entries, one a sample",
+                got=f"{len(cells)}",
+                column=name,
+                remedy="align the arrays by sample",
+            )
+    return nested
+
+
 def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Reader:
     arrays = {str(name): value for name, value in data.items() if value is not None}
     classes = arrays.pop("classes", None)
@@ -186,14 +201,7 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
         rows = len(array) if rows is None and array.ndim == 1 else rows
         if array.ndim == 1 and len(array) == rows:
             columns[name] = _further_column(array, name)
-    for name, cells in nested.items():
-        rows = len(cells) if rows is None else rows
-        if len(cells) != rows:
-            remedy = "align the arrays by sample"
-            raise InputError(
-                f"{rows} entries, one a sample", got=f"{len(cells)}", column=name, remedy=remedy
-            )
-        columns[name] = cells
+    columns |= _of_as_many_rows(nested, rows)
     if not columns:
         raise layout.nothing_known()
     table = pa.table(columns)
@@ -208,8 +216,9 @@ def _further_column(array: Array, name: str) -> Any:
     try:
         return pa.array(array if array.dtype.kind == "M" else array.tolist())
     except UnicodeEncodeError as error:  # half of a pair of surrogates
-        got, remedy = str(error)[:120], "replace it"
-        raise InputError("text that UTF-8 can hold", got=got, column=name, remedy=remedy) from None
+        raise InputError(
+            "text that UTF-8 can hold", got=str(error)[:120], column=name, remedy="replace it"
+        ) from None
 
 
 def _is_nested(value: Any) -> bool:
@@ -232,11 +241,11 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
         if isinstance(values, str) or not hasattr(values, "__len__")
     ]
     if bare or not data:
-        got, remedy = (
-            f"{bare[0]} without rows" if bare else "none",
-            "give each column one entry a row",
+        raise InputError(
+            "columns: lists or arrays",
+            got=f"{bare[0]} without rows" if bare else "none",
+            remedy="give each column one entry a row",
         )
-        raise InputError("columns: lists or arrays", got=got, remedy=remedy)
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) != 1:
         raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
@@ -259,13 +268,9 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     """
     out = dict(mapping or {})
     if not {"probabilities", "logits"} & {*arrays, *out.values()}:
-        wide = [
-            c
-            for c, value in arrays.items()
-            if c not in out and usual_field(str(c)) == "probabilities"
-        ]
-        wide = [c for c in wide if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
-        out |= {wide[0]: "probabilities"} if len(wide) == 1 else {}
+        free = [c for c in arrays if c not in out and usual_field(str(c)) == "probabilities"]
+        wide = [c for c in free if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
+        out |= dict.fromkeys(wide, "probabilities") if len(wide) == 1 else {}
     for name, value in arrays.items():
         field = out.get(name, name)
         prefix = FIELDS[field].prefix if field in FIELDS and FIELDS[field].of_classes else None
@@ -315,10 +320,19 @@ def _odd_frame(frame: Any, reason: str) -> InputError:
     full = [(row, cell) for row, cell in enumerate(cells, 1) if cell is not None and cell == cell]
     for row, cell in full:
         if type(cell) is not type(full[0][1]):
-            got, remedy = f"{full[0][1]!r} and {cell!r}", "make them one type"
-            return InputError("cells of one type", got=got, row=row, column=column, remedy=remedy)
-    expected = "a frame of numbers, strings and lists"
-    return InputError(expected, got=reason[:160], column=column, remedy="convert the column")
+            return InputError(
+                "cells of one type",
+                got=f"{full[0][1]!r} and {cell!r}",
+                row=row,
+                column=column,
+                remedy="make them one type",
+            )
+    return InputError(
+        "a frame of numbers, strings and lists",
+        got=reason[:160],
+        column=column,
+        remedy="convert the column",
+    )
 
 
 def without_spool_name(message: str) -> str:
@@ -340,14 +354,20 @@ def spooled_stdin() -> Path:
     while not head.strip(b"\xef\xbb\xbf \t\r\n"):
         more = stream.read(4096)
         if not more:
-            expected = "predictions on standard input (CSV or JSONL)"
-            raise InputError(expected, got="nothing", file="-", remedy="pipe a file into it")
+            raise InputError(
+                "predictions on standard input (CSV or JSONL)",
+                got="nothing",
+                file="-",
+                remedy="pipe a file into it",
+            )
         head += more
     first = head.strip(b"\xef\xbb\xbf \t\r\n")[:1]
     if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
-        remedy = "write it to a file and name that"
         raise InputError(
-            "CSV or JSONL on standard input", got="binary data", file="-", remedy=remedy
+            "CSV or JSONL on standard input",
+            got="binary data",
+            file="-",
+            remedy="write it to a file and name that",
         )
     atexit.register(forget_spooled)
     folder = Path(tempfile.mkdtemp(prefix=_SPOOL))

@@ -15,6 +15,7 @@ import pyarrow.json as pajson
 
 from ..errors import InputError
 from ..fields import FIELDS
+from ..plain import Json, Plain, Strings
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
 from .files import check_row, opened, packing, translated
@@ -27,7 +28,7 @@ _MARKED = 1 << 20  # bytes between places where a file may be cut
 _HALF = re.compile("[\ud800-\udfff]")  # of a pair of surrogates
 _FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
-_FIXED: dict[str, Any] = {"number": pa.float64(), "nested": pa.list_(_NUMBERS)}
+_FIXED: Json = {"number": pa.float64(), "nested": pa.list_(_NUMBERS)}
 _FIXED |= dict.fromkeys(("numbers", "ragged"), _NUMBERS) | dict.fromkeys(
     ("text", "time"), pa.string()
 )
@@ -54,7 +55,7 @@ class JsonlReader(TextReader):
     types: Mapping[
         str, str | None
     ]  # of columns, by their first value; None where it is to be inferred
-    odd: tuple[str, ...] = ()
+    odd: Strings = ()
     form = "jsonl"
     opening = ("columns", "types", "odd")
 
@@ -99,7 +100,7 @@ class JsonlReader(TextReader):
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
         tokens = {name: _written(name) for name in names}
-        late: dict[str, Any] = {}
+        late: Json = {}
         for _, block in _blocks(self.file, _BLOCK):
             for name in [
                 n for n in names if late.get(n) is None and any(map(block.__contains__, tokens[n]))
@@ -144,13 +145,17 @@ class JsonlReader(TextReader):
         return _FIXED[kind] if kind in _FIXED else _arrow(self.types[name])
 
 
-def _first_values(path: str) -> dict[str, Any]:
+def _first_values(path: str) -> Json:
     """The names in the first lines, and the first value of each."""
-    first: dict[str, Any] = {}
+    first: Json = {}
     for _, block in _blocks(path, _HEAD):
         if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            remedy = "write JSONL, for example with jq -c '.[]'"
-            raise InputError("one JSON object a line", got="a JSON array", file=path, remedy=remedy)
+            raise InputError(
+                "one JSON object a line",
+                got="a JSON array",
+                file=path,
+                remedy="write JSONL, for example with jq -c '.[]'",
+            )
         for row in _objects(block, path, 0):
             for name, value in row.items():
                 if first.get(name) is None:
@@ -160,7 +165,7 @@ def _first_values(path: str) -> dict[str, Any]:
     return first
 
 
-def _late_values(path: str, names: Collection[str]) -> dict[str, Any]:
+def _late_values(path: str, names: Collection[str]) -> Json:
     """Columns of a predictions file that come first after the first block, and the first value of each."""
     search, late = _NewNames(names), dict[str, Any]()
     for _, block in _blocks(path, _BLOCK):
@@ -262,7 +267,7 @@ class _Object(dict[str, Any]):
 _decoded = json.JSONDecoder(object_pairs_hook=_Object).decode
 
 
-def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
+def _objects(block: bytes, file: str, done: int) -> Iterator[Json]:
     for row, line in enumerate(filter(bytes.strip, block.split(b"\n")), start=done + 1):
         fault = partial(InputError, file=file, row=row)
         try:
@@ -279,12 +284,10 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
         yield value
 
 
-def _carefully(
-    block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind], file: str, done: int
-) -> Any:
+def _carefully(block: bytes, schema: Plain, kinds: Mapping[str, Kind], file: str, done: int) -> Any:
     """The block as a table by way of Python's parser, or the error that names row and column."""
     rows = list(_objects(block, file, done))
-    columns: dict[str, Any] = {}
+    columns: Json = {}
     for name, kind in kinds.items():
         cells = [row.get(name) for row in rows]
         # integers, whole floats or strings may come together in some; the decoder judges

@@ -64,10 +64,12 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
             columns.append(_learnt(plain(sample.column(name)), name, text, comma, every))
         except _Unfit as unfit:
             if not every:
-                expected = "a column of numbers, categories or text"
-                remedy = "leave it out of --features"
                 raise InputError(
-                    expected, got=str(unfit), file=sources[0].path, column=name, remedy=remedy
+                    "a column of numbers, categories or text",
+                    got=str(unfit),
+                    file=sources[0].path,
+                    column=name,
+                    remedy="leave it out of --features",
                 ) from None
             left_out[name] = str(unfit)
         except InputError as error:
@@ -124,9 +126,12 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
                         columns[name] = pa.concat_arrays([own.cast(kind), other.cast(kind)])
                         break
                 else:
-                    got, remedy = f"{own.type} and {other.type}", "make them one type"
                     raise InputError(
-                        "cells of one type", got=got, file=first.path, column=name, remedy=remedy
+                        "cells of one type",
+                        got=f"{own.type} and {other.type}",
+                        file=first.path,
+                        column=name,
+                        remedy="make them one type",
                     )
     rows = min(len(column) for column in columns.values())
     table = pa.table({name: column.slice(0, rows) for name, column in columns.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fnmatch import fnmatchcase
@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from ..errors import InputError
 from ..fields import FIELDS
+from ..plain import Json, Plain, Strings
 from .base import no_rows
 from .columns import WIDE
 from .files import ENDINGS, Stamp, format_of
@@ -144,9 +145,12 @@ def read_once(files: Sequence[str]) -> list[str]:
 
 
 def _two_names(path: str, other: str) -> InputError:
-    got = "another thing, though it is the same by a link"
-    remedy = "remove the link, or name those that belong by a pattern"
-    return InputError(f"what folders say of {other}", got=got, file=path, remedy=remedy)
+    return InputError(
+        f"what folders say of {other}",
+        got="another thing, though it is the same by a link",
+        file=path,
+        remedy="remove the link, or name those that belong by a pattern",
+    )
 
 
 def _below(paths: Iterable[str], base: str) -> list[str]:
@@ -201,11 +205,11 @@ class _File(NamedTuple):
 
     reader: Reader
     stamp: Stamp
-    folders: Mapping[str, Any]
-    columns: Mapping[str, Any]
+    folders: Plain
+    columns: Plain
 
     @property
-    def axes(self) -> dict[str, Any]:
+    def axes(self) -> Json:
         """The names along each axis that the file states."""
         return {"classes": self.reader.classes, **self.reader.stated_names}
 
@@ -216,7 +220,7 @@ def open_files(
     opener: Callable[[str], tuple[Reader, Stamp]],
     asked: Collection[str] = (),
     where: Sequence[Condition] = (),
-) -> tuple[str, list[Piece], tuple[str, ...]]:
+) -> tuple[str, list[Piece], Strings]:
     """Files as one: ``name`` of them all, a piece for each that has rows, the columns of all, with the folders'
     ``name=value``. Files whose folders say that ``where`` holds of no row are not opened.
     """
@@ -271,9 +275,9 @@ def _opened(
     ]
 
 
-def _folder_values(paths: Sequence[str]) -> list[dict[str, Any]]:
+def _folder_values(paths: Sequence[str]) -> list[Json]:
     """What the folders of each file say; whole numbers where all say one."""
-    folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]
+    folders: list[Json] = [dict(partition_of(path)) for path in paths]
     for name in folders[0]:
         values = [folder.get(name) for folder in folders]
         if all(value and value.isdecimal() and str(int(value)) == value for value in values):

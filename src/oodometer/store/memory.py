@@ -17,6 +17,7 @@ from ..classes import ClassNames, NewClassError, encode_positions, one_form
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..kernels import Top
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from .artifact_cache import checksum
 from .base import (
@@ -112,7 +113,7 @@ class InPlace:
                 (*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype
             )
 
-        cache: dict[str, Any] = {}
+        cache: Json = {}
         if "top" in batch._cache:
             cache["top"] = Top(*map(room, batch._cache["top"]))
         if "verdicts" in batch._cache:
@@ -128,7 +129,7 @@ class InPlace:
         )
 
 
-def _arrays(record: Predictions) -> dict[str, Any]:
+def _arrays(record: Predictions) -> Json:
     """Every array that a record holds or has worked out, by a name of its own."""
     out = {name: getattr(record, name) for name in record.fields}
     out |= {f"column {name}": values for name, values in record.columns.items()}
@@ -176,10 +177,10 @@ class _Change(ABC):
     """What is done to each batch of a source; it can be pickled."""
 
     @abstractmethod
-    def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+    def fields(self, own: Strings) -> Strings:
         """Fields of the changed source, where ``own`` are those of the source within."""
 
-    def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
+    def reads(self, fields: Iterable[str] | None, own: Strings) -> Iterable[str] | None:
         """Fields to read of the source within, where ``fields`` are asked for."""
         return fields
 
@@ -200,7 +201,7 @@ class _Change(ABC):
 class _ChangedPart(Part):
     part: Part
     change: _Change
-    own: tuple[str, ...]
+    own: Strings
 
     def identity(self) -> str | None:
         """The part within, and what is done to it."""
@@ -280,7 +281,7 @@ class _Decision(_Change):
     threshold: float
     positive: int | str | None
 
-    def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+    def fields(self, own: Strings) -> Strings:
         """Those of the source, and the decision."""
         return tuple(dict.fromkeys((*own, "prediction")))
 
@@ -368,7 +369,7 @@ class RecordSource(Source):
         )
 
     @property
-    def own_columns(self) -> tuple[str, ...]:
+    def own_columns(self) -> Strings:
         """Further columns of the record."""
         return tuple(name for name, values in self.record.columns.items() if values.ndim == 1)
 
@@ -465,7 +466,7 @@ def _with_order(record: Predictions, axes: Axes) -> Predictions:
     return replace(record, names=names, _cache={}, **_reordered(record, orders))
 
 
-def _reordered(record: Predictions, orders: Mapping[str, Order]) -> dict[str, Any]:
+def _reordered(record: Predictions, orders: Mapping[str, Order]) -> Json:
     """The fields that have one of these axes, in the order given."""
     return {
         field: np.take(getattr(record, field), orders[axis], axis=at)
@@ -508,9 +509,7 @@ def _with_classes(
     )
 
 
-def _recoded(
-    record: Predictions, own: ClassNames, wanted: ClassNames, others: bool
-) -> dict[str, Any]:
+def _recoded(record: Predictions, own: ClassNames, wanted: ClassNames, others: bool) -> Json:
     """The fields that hold classes, as positions among other ones; ``others``: labels may be of none of these."""
     where = {str(name): i for i, name in enumerate(wanted)}
     lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
@@ -573,18 +572,18 @@ def checksum_of_truth(truth: Predictions, columns: Iterable[str] = ()) -> str:
 @dataclass(frozen=True, eq=False)
 class _Beside(_Change):
     record: Predictions  # fields of every row, which take the place of the source's
-    columns: tuple[str, ...]  # of it, which are added
+    columns: Strings  # of it, which are added
 
     @property
-    def replaced(self) -> tuple[str, ...]:
+    def replaced(self) -> Strings:
         """Fields that the source no longer gives: whatever truth it had goes with one of its kinds."""
         return _TRUTH if {*_TRUTH} & {*self.record.fields} else self.record.fields
 
-    def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+    def fields(self, own: Strings) -> Strings:
         """Those of the source, and those beside it."""
         return (*(name for name in own if name not in self.replaced), *self.record.fields)
 
-    def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
+    def reads(self, fields: Iterable[str] | None, own: Strings) -> Iterable[str] | None:
         """Fields of the source itself; one of them where the others alone were asked for, since rows count."""
         if not self.replaced:
             return fields

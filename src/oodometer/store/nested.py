@@ -18,6 +18,7 @@ from ..arrays import Array
 from ..classes import one_form
 from ..errors import InputError
 from ..fields import FIELDS
+from ..plain import Json, Plain, Strings
 from .base import name_order
 from .cells import arrow_of, coded_cells, first_true, number_cells, numbers_of, plain
 from .columns import WIDE, usual_field
@@ -63,25 +64,26 @@ class Unfolded:
 
     column: str
     form: Form
-    gives: tuple[str, ...]
-    classes: tuple[str, ...] = ()
+    gives: Strings
+    classes: Strings = ()
     text: bool = False
     named_by: str = ""
 
-    def columns_of(self, cells: Any) -> dict[str, Any]:
+    def columns_of(self, cells: Any) -> Json:
         """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
         try:
             return self._columns(plain(cells, coded=False))
         except InputError:
             raise
         except (pa.ArrowException, AttributeError, KeyError, IndexError, TypeError, ValueError):
-            remedy = "write every cell of the column in one form"
-            got = f"cells of type {cells.type}"[:120]
             raise InputError(
-                "answers as in the first rows", got=got, column=self.column, remedy=remedy
+                "answers as in the first rows",
+                got=f"cells of type {cells.type}"[:120],
+                column=self.column,
+                remedy="write every cell of the column in one form",
             ) from None
 
-    def _columns(self, cells: Any) -> dict[str, Any]:
+    def _columns(self, cells: Any) -> Json:
         if self.form == "percents":
             return {self.column: _of_percents(cells, self.column)}
         if self.form == "fields":
@@ -128,12 +130,12 @@ class Unfolded:
         if (counts != 1).any():
             where, k = map(int, np.unravel_index(first_true((counts != 1).ravel()), counts.shape))
             if counts[where, k]:
-                got, remedy = (
-                    f"{self.classes[k]} {counts[where, k]} times",
-                    "give every class once a row",
-                )
                 raise InputError(
-                    "each class once", got=got, row=where + 1, column=self.column, remedy=remedy
+                    "each class once",
+                    got=f"{self.classes[k]} {counts[where, k]} times",
+                    row=where + 1,
+                    column=self.column,
+                    remedy="give every class once a row",
                 )
             raise _other_classes(self, where, None, [self.classes[k]])
         out = np.empty((len(lengths), size))
@@ -161,10 +163,9 @@ def _refuse_rows(bad: Array, column: str, expected: str, cells: Any) -> None:
     if bad.any():
         row = first_true(bad)
         value = cells[row].as_py()
-        got = "null (an empty cell)" if value is None else repr(value)[:_SHOWN]
         raise InputError(
             expected,
-            got=got,
+            got="null (an empty cell)" if value is None else repr(value)[:_SHOWN],
             row=row + 1,
             column=column,
             remedy="fill in the value or drop the row",
@@ -245,12 +246,12 @@ def _of_percents(cells: Any, column: str) -> Any:
             out.append(None)
             continue
         if not _PERCENT.fullmatch(str(text)):
-            expected, remedy = (
-                "percents such as 73.1%, as in row 1",
-                "write every cell of the column in one way",
-            )
             raise InputError(
-                expected, got=repr(text)[:_SHOWN], row=row, column=column, remedy=remedy
+                "percents such as 73.1%, as in row 1",
+                got=repr(text)[:_SHOWN],
+                row=row,
+                column=column,
+                remedy="write every cell of the column in one way",
             )
         out.append(float(text.strip().rstrip("%").strip().replace(",", ".")) / 100)
     return pa.array(out, pa.float64())
@@ -372,7 +373,7 @@ def odd_cell(value: Any, name: str) -> bool:
     return isinstance(value, (list, dict))
 
 
-def odd_columns(schema: Any) -> tuple[str, ...]:
+def odd_columns(schema: Any) -> Strings:
     """Columns of a schema that may hold such cells; of texts those whose name is one of answers."""
     out = []
     for one in schema:
@@ -493,7 +494,7 @@ def _answers_of(value: Any) -> list[tuple[str, float]] | None:
     return [(class_text(name), float(score)) for name, score in pairs] if names else None
 
 
-def _of_object(value: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _of_object(value: Plain) -> list[tuple[Any, Any]]:
     """Pairs of one object: a class and its score, lists of both, or a score under the name of each class."""
     label, score, many = keys_of(value)
     if not label:
@@ -535,7 +536,7 @@ def _of_answers(
     return None
 
 
-def _are_alike(orders: Sequence[tuple[str, ...]]) -> bool:
+def _are_alike(orders: Sequence[Strings]) -> bool:
     """Whether every row has the same classes, each once."""
     first = sorted(orders[0])
     return len({*first}) == len(first) > 1 and all(sorted(order) == first for order in {*orders})
@@ -559,13 +560,13 @@ def renamings_of(unfolded: Unfolded) -> dict[str, str]:
 class Unfolding(NamedTuple):
     """The columns of a file with those that nested answers give in their place, and the renamings with theirs."""
 
-    columns: tuple[str, ...]
+    columns: Strings
     mapping: Mapping[str, str]
     unfolded: tuple[Unfolded, ...] = ()
 
 
 def unfold(
-    reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str] = ()
+    reader: Any, columns: Strings, mapping: Mapping[str, str], kept: Collection[str] = ()
 ) -> Unfolding:
     """Find the columns of nested answers by the first rows; ``kept`` are asked for as they are, too. Raises
     `InputError` where two columns hold the answers, or one that is named so holds something else.
@@ -642,7 +643,7 @@ def _lists(cells: Any) -> list[Any]:
     return seen.values if seen is not None and all(map(_is_list, seen.values)) else []
 
 
-def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
+def _refuse_unread(head: Plain, others: Sequence[str]) -> None:
     """Raise `InputError` where a column that is named as answers are holds none that is known, and no other does."""
     unread: dict[str, tuple[int, Any]] = {}
     for name, cells in head.items():
@@ -656,13 +657,16 @@ def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
         return
     for name, (row, value) in unread.items():
         if usual_field(name) == "probabilities":
-            remedy = "write one number for each class, as columns prob_<class>"
             raise InputError(
-                _EXPECTED, got=repr(value)[:_SHOWN], row=row, column=name, remedy=remedy
+                _EXPECTED,
+                got=repr(value)[:_SHOWN],
+                row=row,
+                column=name,
+                remedy="write one number for each class, as columns prob_<class>",
             )
 
 
-def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
+def _head(reader: Any, names: Sequence[str]) -> Json:
     """The first rows of columns; none where they cannot be read, which is told by whoever wants them."""
     kinds = dict.fromkeys(names, "text" if reader.text else "raw")
     try:
@@ -687,9 +691,11 @@ def _chosen(
     answers = _likeliest([one for one in found if one not in sure], others, mapping)
     if len(answers) > 1 and not {"prediction", "correct"} & {*others}:
         named = ", ".join(one.column for one in answers)
-        remedy = f"name the one that is meant, --map {answers[0].column}=probabilities"
         raise InputError(
-            "one column of answers", got=named, column=answers[1].column, remedy=remedy
+            "one column of answers",
+            got=named,
+            column=answers[1].column,
+            remedy=f"name the one that is meant, --map {answers[0].column}=probabilities",
         )
     return [*sure, *(answers if len(answers) == 1 else ())]
 
@@ -712,7 +718,7 @@ def _is_share(one: Unfolded) -> bool:
 
 def _applied(
     chosen: Sequence[Unfolded],
-    columns: tuple[str, ...],
+    columns: Strings,
     mapping: Mapping[str, str],
     kept: Collection[str],
 ) -> Unfolding:
@@ -752,7 +758,7 @@ def _with_names(batch: Any, one: Unfolded) -> Any:
 
 def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded]) -> Any:
     """A record batch with the columns of these names, those of nested answers among them."""
-    given: dict[str, Any] = {}
+    given: Json = {}
     wanted = list(names)
     for one in unfolded:
         if not {*one.gives}.isdisjoint(wanted):

@@ -19,6 +19,7 @@ from ..arrays import Array, as_numpy
 from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from ..fields import FIELDS
+from ..plain import Strings
 from .base import rows_of_a_part
 from .cells import check_axes, column_of, sample_axis
 from .columns import AXES, Kind, Layout, offsets_of
@@ -50,10 +51,10 @@ class NpzReader(Reader):
     """Rows ``first`` to ``first + rows`` of the arrays in an NPZ file."""
 
     file: str
-    columns: tuple[str, ...]
+    columns: Strings
     members: Mapping[str, Member]
     classes: ClassNames | None = None
-    stated_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stated_names: Mapping[str, Strings] = field(default_factory=dict)
     rows: int | None = None
     first: int = 0
     offsets: Mapping[str, str] = field(
@@ -123,12 +124,13 @@ class NpzReader(Reader):
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
-                expected, remedy = (
-                    f"{rows[1]} samples, as in {rows[0]}",
-                    "align the arrays by sample",
-                )
+                expected = f"{rows[1]} samples, as in {rows[0]}"
                 raise InputError(
-                    expected, got=f"{length}", file=self.file, column=name, remedy=remedy
+                    expected,
+                    got=f"{length}",
+                    file=self.file,
+                    column=name,
+                    remedy="align the arrays by sample",
                 )
         return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
@@ -235,11 +237,17 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
         shape, fortran, dtype = read(file)
         header = file.tell()
     if dtype.hasobject:
-        remedy = "pickle is never read, convert the array to numbers or text"
-        raise fault("an array of numbers or strings", got="Python objects (pickle)", remedy=remedy)
+        raise fault(
+            "an array of numbers or strings",
+            got="Python objects (pickle)",
+            remedy="pickle is never read, convert the array to numbers or text",
+        )
     if info.file_size - header != prod(shape) * dtype.itemsize:
-        got = f"{info.file_size - header} bytes for shape {shape}"
-        raise fault("a whole array", got=got, remedy="it may be damaged: write it again")
+        raise fault(
+            "a whole array",
+            got=f"{info.file_size - header} bytes for shape {shape}",
+            remedy="it may be damaged: write it again",
+        )
     if fortran or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
         return Member(name, shape, dtype, None)
     raw.seek(info.header_offset)
@@ -268,10 +276,8 @@ def _check_sum(path: str, member: Member) -> None:
                 while file.read(_PIECE):
                     pass
         except (zipfile.BadZipFile, EOFError):
-            got, remedy = (
-                "bytes with another checksum",
-                "the file is damaged: copy or write it again",
-            )
+            got = "bytes with another checksum"
+            remedy = "the file is damaged: copy or write it again"
             fault = InputError(
                 "the array as it was written", got=got, file=path, column=member.name, remedy=remedy
             )

@@ -13,6 +13,7 @@ import pyarrow.types as pt
 
 from ..classes import ClassNames, one_form
 from ..errors import OodometerError
+from ..plain import Strings
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import Stamp, check_unpacked, translated
@@ -36,12 +37,12 @@ class ParquetReader(Reader):
     """Row groups ``start`` to ``stop`` of a Parquet file."""
 
     file: str
-    columns: tuple[str, ...]
+    columns: Strings
     rows: int
     groups: tuple[int, ...]  # rows of each row group of this piece
     start: int = 0
     classes: ClassNames | None = None
-    odd: tuple[str, ...] = ()
+    odd: Strings = ()
     form = "parquet"
 
     @staticmethod
@@ -139,21 +140,26 @@ def _opened(path: str) -> Any:
         )
 
 
+def _is_told(kind: Any, condition: Condition) -> bool:
+    """Whether the smallest and largest cell of a column of this type tell anything of a condition."""
+    if condition.kind == "truth":
+        return False
+    if condition.sign == "not_equal":
+        # NaN, which is unequal, is in no statistics, and texts may be cut off there
+        return bool(pt.is_integer(kind))
+    if pt.is_string(kind) or pt.is_large_string(kind):
+        # texts that are dates, true or false are not compared as they are kept
+        return condition.kind != "time" and not any(
+            v.time() is not None or v.text.lower() in ("true", "false") for v in condition.values
+        )
+    types = (pt.is_timestamp, pt.is_date, pt.is_integer, pt.is_float32, pt.is_float64)
+    return any(is_type(kind) for is_type in types)
+
+
 def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
     """Whether by its smallest and largest cell a condition may hold of a cell in a column of a row group."""
-    times = pt.is_timestamp(kind) or pt.is_date(kind)
-    # texts that are dates, true or false are not compared as they are kept
-    texts = (pt.is_string(kind) or pt.is_large_string(kind)) and condition.kind != "time"
-    texts = texts and not any(
-        v.time() is not None or v.text.lower() in ("true", "false") for v in condition.values
-    )
-    told = times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind)
-    if condition.sign == "not_equal":
-        told = pt.is_integer(
-            kind
-        )  # NaN, which is unequal, is in no statistics, and texts may be cut off there
     statistics = chunk.statistics
-    if condition.kind == "truth" or not told or statistics is None or not statistics.has_min_max:
+    if statistics is None or not statistics.has_min_max or not _is_told(kind, condition):
         return True
     try:
         ends = pa.array([statistics.min, statistics.max], kind)

@@ -109,8 +109,12 @@ def _said(url: str) -> Iterator[None]:
         )
         got = "permission denied" if isinstance(error, PermissionError) else got
         got = got or (text if len(text) <= 200 else text[:197] + "...")
-        remedy = _REMEDY.get(got or "", "check the URL and the connection")
-        raise InputError("a place that can be read", got=got, remedy=remedy, file=url) from error
+        raise InputError(
+            "a place that can be read",
+            got=got,
+            remedy=_REMEDY.get(got or "", "check the URL and the connection"),
+            file=url,
+        ) from error
 
 
 def look_at(url: str) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from ..arrays import Array, Coded
 from ..classes import ClassNames
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
+from ..plain import Json, Plain, Strings
 from ..predictions import Predictions
 from .artifact_cache import checksum
 from .base import BATCH_ROWS, Order, Part, no_rows, rows_of_a_part
@@ -46,15 +47,13 @@ class Reader(ABC):
 
     form: str
     file: str | None
-    columns: tuple[str, ...]
+    columns: Strings
     rows: int | None
     text = False  # whether cells are text whose type has to be found out
     comma = False  # whether its numbers have a decimal comma
     classes: ClassNames | None  # class names that the file states apart from its columns
     binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
-    stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType(
-        {}
-    )  # likewise of the axes in AXES
+    stated_names: Mapping[str, Strings] = MappingProxyType({})  # likewise of the axes in AXES
     index_column: str | None = None  # that was the index of a frame, where it has a name
     cast = ""  # what else decides how cells are read, besides the plan and the file itself
     odd: tuple[
@@ -109,17 +108,17 @@ class TextReader(Reader):
     """
 
     file: str
-    columns: tuple[str, ...]
+    columns: Strings
     start: int = 0
     end: int | None = None
     before: int = 0
     rows: int | None = None
     marks: tuple[tuple[int, int], ...] = ()
     finds_types: ClassVar[bool] = False
-    opening: ClassVar[tuple[str, ...]]  # attributes that opening the file finds
+    opening: ClassVar[Strings]  # attributes that opening the file finds
     classes = None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Json:
         """What opening the file found, as plain values."""
         own = {name: getattr(self, name) for name in self.opening}
         return {
@@ -127,7 +126,7 @@ class TextReader(Reader):
         }
 
     @classmethod
-    def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
+    def from_facts(cls, path: str, facts: Plain) -> Self:
         """The reader that opening the file would give."""
         lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
         return cls(file=path, **{**facts, **lists})
@@ -172,7 +171,7 @@ class Piece:
     """
 
     reader: Reader
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Plain = field(default_factory=dict)
     where: tuple[Condition, ...] = ()
     stamp: Stamp | None = None
     in_file: int = 0
@@ -325,8 +324,8 @@ def _picked(batch: Any, names: Iterable[str], places: Array) -> Any:
 class Decoded(NamedTuple):
     """Fields and further columns, as `Predictions.from_arrays` takes them."""
 
-    fields: dict[str, Any]
-    columns: dict[str, Any]
+    fields: Json
+    columns: Json
 
 
 @dataclass(frozen=True)
@@ -341,7 +340,7 @@ class Plan:
     classes: ClassNames | None
     widths: Mapping[str, int] = field(default_factory=dict)
     orders: Mapping[str, Order] = field(default_factory=dict)
-    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    named: Mapping[str, Strings] = field(default_factory=dict)
     positions: bool = False
     encoding: FeatureEncoding | None = None
     others: bool = False
@@ -352,8 +351,8 @@ class Plan:
         from . import cells as decode
         from .times import any_cells, time_cells
 
-        arrays: dict[str, Any] = {}
-        columns: dict[str, Any] = {}
+        arrays: Json = {}
+        columns: Json = {}
         for feed in feeds:
             name = feed.columns[0]
             if feed.kind == "raw" and self.encoding is not None:
@@ -427,12 +426,11 @@ class FilePart(Part):
             if piece.rows not in (None, done - first):
                 expected = f"{piece.rows} rows, as they were counted before"
                 remedy = "check what wrote it, and report it to oodometer: the file is not read"
-                got = f"{done - first}"
-                raise InputError(expected, got=got, file=piece.file, remedy=remedy)
+                raise InputError(expected, got=f"{done - first}", file=piece.file, remedy=remedy)
         if not done:
             raise none_left(self.where, self.name) if self.where else no_rows(self.name)
 
-    def _feeds(self, wanted: tuple[str, ...] | None) -> tuple[Feed, ...]:
+    def _feeds(self, wanted: Strings | None) -> tuple[Feed, ...]:
         """The feeds of the fields that are wanted; `InputError` where there is none."""
         layout = self.plan.layout
         feeds = layout.select(wanted)

@@ -29,6 +29,7 @@ from ..classes import (
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from .artifact_cache import checksum, content_of
 from .base import (
@@ -71,7 +72,7 @@ _HEAD_ROWS = 4096  # of which times are looked at together
 _SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
 
 
-def _look(work: tuple[Piece, Sequence[str]]) -> dict[str, Any]:
+def _look(work: tuple[Piece, Sequence[str]]) -> Json:
     piece, names = work
     try:
         return {name: piece.fact(name) for name in names}
@@ -80,9 +81,7 @@ def _look(work: tuple[Piece, Sequence[str]]) -> dict[str, Any]:
         raise
 
 
-def _facts(
-    pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each
-) -> list[dict[str, Any]]:
+def _facts(pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each) -> list[Json]:
     """What is known of each piece (`known_files`), or else found by ``each``."""
     known, work = known_files(), list(zip(pieces, wanted, strict=True))
     facts = [
@@ -115,10 +114,10 @@ def _rows_of(pieces: Sequence[Piece]) -> int | None:
 
 def _unfolded(
     pieces: Sequence[Piece],
-    columns: tuple[str, ...],
+    columns: Strings,
     mapping: Mapping[str, str],
-    kept: tuple[str, ...],
-) -> tuple[Sequence[Piece], tuple[str, ...], Mapping[str, str]]:
+    kept: Strings,
+) -> tuple[Sequence[Piece], Strings, Mapping[str, str]]:
     """Pieces, columns and renamings with the columns that nested answers give."""
     from .nested import unfold
 
@@ -133,7 +132,7 @@ class ReaderSource(Source):
 
     def __init__(
         self,
-        opened: tuple[str | None, Sequence[Piece], tuple[str, ...]],
+        opened: tuple[str | None, Sequence[Piece], Strings],
         wanted: Axes | None,
         mapping: Mapping[str, str] | None,
         extra: Iterable[str],
@@ -232,7 +231,7 @@ class ReaderSource(Source):
         return settled(self._times, (batch.column(column) for batch in batches))
 
     @property
-    def own_columns(self) -> tuple[str, ...]:
+    def own_columns(self) -> Strings:
         """Columns of the file that feed no field, without an index that has no name."""
         fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
         fed |= {self.layout.where.get(INDEX, INDEX)} - {INDEX}
@@ -280,7 +279,7 @@ class ReaderSource(Source):
         }
         sizes = {axis: len(feed.columns) for axis, feed in wide.items()}
         sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
-        listed: dict[str, Any] = {
+        listed: Json = {
             axis: own for axis, own in self.first.stated_names.items() if axis not in wide
         }
         if self.first.classes is not None and layout.wide_classes is None:
@@ -483,10 +482,13 @@ class ReaderSource(Source):
         """The order that brings lists, whose classes the data may name, into line with the classes."""
         column, wanted = feed.columns[0], replace(self._wanted or Axes(), classes=classes)
         if width != len(classes):
-            expected = f"lists of {len(classes)} entries, one a class"
-            remedy = "use the same classes in the reference and the target"
             raise InputError(
-                expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy
+                f"lists of {len(classes)} entries, one a class",
+                got=f"{width}",
+                file=self.path,
+                row=1,
+                column=column,
+                remedy="use the same classes in the reference and the target",
             )
         if own is None or only_counts(own, classes):
             own = listed_classes(width, wanted, self.path, column)
@@ -527,12 +529,20 @@ class ReaderSource(Source):
             if not self.first.binding:
                 return wide
             expected = f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})"
-            got = ", ".join(map(str, stated[:6]))
-            raise InputError(expected, got=got, column="classes", remedy="name the classes once")
+            raise InputError(
+                expected,
+                got=", ".join(map(str, stated[:6])),
+                column="classes",
+                remedy="name the classes once",
+            )
         if width is not None and len(stated) != width:
             expected = f"{width} class names, as many as lists have entries"
-            remedy = "name every class once, in their order"
-            raise InputError(expected, got=f"{len(stated)}", column="classes", remedy=remedy)
+            raise InputError(
+                expected,
+                got=f"{len(stated)}",
+                column="classes",
+                remedy="name every class once, in their order",
+            )
         return stated
 
     def _seen_classes(self) -> ClassNames | None:
@@ -593,10 +603,8 @@ class ReaderSource(Source):
         if not any(numbers):
             return tuple(sorted(classes))
         other = classes[numbers.index(not numbers[0])]
-        expected, got = (
-            "classes of one type, all integers or all strings",
-            f"{classes[0]!r} and {other!r}",
-        )
+        expected = "classes of one type, all integers or all strings"
+        got = f"{classes[0]!r} and {other!r}"
         column, file, row = at[other]
         raise InputError(
             expected, got=got, column=column, file=file, row=row, remedy="make them one type"
@@ -619,7 +627,7 @@ class ReaderSource(Source):
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
-    ) -> tuple[Layout, dict[str, tuple[str, ...]]]:
+    ) -> tuple[Layout, dict[str, Strings]]:
         """Models, views, judges and features in the order wanted: the layout, their names; ``orders`` are added to."""
         feeds, named = dict(layout.feeds), {}
         for name, axis in AXES.items():
@@ -631,9 +639,12 @@ class ReaderSource(Source):
             if feed.kind == "raw" and self.encoding is not None:
                 own = self.encoding.names
             if own is not None and (len(own) != size or len(set(own)) < size):
-                expected = f"{size} distinct names, one for each {axis}"
-                remedy = "name every entry once, in their order"
-                raise InputError(expected, got=f"{len(own)}", column=f"names_{axis}", remedy=remedy)
+                raise InputError(
+                    f"{size} distinct names, one for each {axis}",
+                    got=f"{len(own)}",
+                    column=f"names_{axis}",
+                    remedy="name every entry once, in their order",
+                )
             order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
             if order is not None:
                 orders[axis] = order
@@ -683,10 +694,8 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
         from .record_table import as_table
 
         table = as_table(source.read())
-        layout, kinds = (
-            Layout.parse(table.column_names, file=source.path),
-            dict.fromkeys(table.column_names, "any"),
-        )
+        layout = Layout.parse(table.column_names, file=source.path)
+        kinds = dict.fromkeys(table.column_names, "any")
         pieces = [Piece(MemoryReader(table))]
     for piece in pieces:
         before = before if piece.before is None else piece.before
@@ -718,7 +727,7 @@ _OPENERS |= {"arrow": "arrow ArrowReader", "npz": "npz NpzReader"}
 
 def open_all(
     path: Any, names: Collection[str], format: str | None = None, where: Sequence[Condition] = ()
-) -> tuple[str | None, Sequence[Piece], tuple[str, ...]]:
+) -> tuple[str | None, Sequence[Piece], Strings]:
     """What files are called together, a piece for each, and the columns that all have; files whose folders say that
     ``where`` holds of no row are left out.
     """

@@ -172,10 +172,8 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
         ]
         return np.array(table or [none], np.int64)[numbers_of(coded.indices)]
 
-    days, (half, offsets) = (
-        read("date", partial(_day, form=form)),
-        read("rest", _rest, (_NO_TIME, 0)).T,
-    )
+    days = read("date", partial(_day, form=form))
+    (half, offsets) = read("rest", _rest, (_NO_TIME, 0)).T
     try:  # of times of the day there may be as many as rows
         shown = joined(pa.scalar("1970-01-01", array.type), texts["clock"])
         shown.slice(0, 1).cast(pa.timestamp("s"))  # that of many fails slowly
@@ -192,10 +190,8 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
         micros = numbers_of(
             pc.utf8_slice_codeunits(pc.utf8_rpad(fraction, 6, "0"), 0, 6).cast(pa.int64())
         )
-        times, right = (
-            times + micros,
-            right & ((micros == 0) | (numbers_of(pc.utf8_length(texts["clock"])) > 5)),
-        )
+        times = times + micros
+        right = right & ((micros == 0) | (numbers_of(pc.utf8_length(texts["clock"])) > 5))
     return times, offsets, right
 
 

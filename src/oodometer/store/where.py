@@ -259,8 +259,12 @@ def no_such_column(condition: Condition, columns: Sequence[str], place: str) -> 
 
 def none_left(where: Iterable[Condition], file: str | None, among: str = "") -> InputError:
     """The error where no row is left."""
-    remedy = "check the conditions of --where"
-    return InputError(f"rows where {said(where)}", got=f"none{among}", file=file, remedy=remedy)
+    return InputError(
+        f"rows where {said(where)}",
+        got=f"none{among}",
+        file=file,
+        remedy="check the conditions of --where",
+    )
 
 
 def names_in(where: Iterable[Condition], mapping: Mapping[str, str] | None) -> list[Condition]:

@@ -226,10 +226,8 @@ def _same(a: Any, b: Any, rule: str) -> None:
 def check_estimator(factory: Callable[..., Any]) -> None:
     """Every rule of `oodometer.estimators.Estimator`, for a class or a factory that takes ``seed`` and ``level``."""
     rng = np.random.default_rng(3)
-    reference, target = (
-        example_record(seed=1),
-        example_record(300, seed=2, difficulty=1.6, labelled=False),
-    )
+    reference = example_record(seed=1)
+    target = example_record(300, seed=2, difficulty=1.6, labelled=False)
     fresh = factory(seed=5)
     _check_documented(type(fresh))
     assert fresh.assumes.strip(), "an estimator names its assumption"
@@ -283,10 +281,8 @@ def check_estimator(factory: Callable[..., Any]) -> None:
         )
         assert easy.value >= hard.value, text
     # positions among candidates are refused, or are not taken for classes: their order does not matter
-    ranked, ranked_target = (
-        example_candidates(seed=1),
-        example_candidates(300, seed=2, difficulty=1.6, labelled=False),
-    )
+    ranked = example_candidates(seed=1)
+    ranked_target = example_candidates(300, seed=2, difficulty=1.6, labelled=False)
     some = _answer(fresh, ranked_target, ranked)
     if some is not None:
         _inside(some, "value and interval of candidates lie in [0, 1]")
@@ -366,10 +362,8 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     assert np.allclose(made.probabilities.sum(axis=1), 1, atol=1e-5), "rows sum to 1"
     assert (made.predicted == target.predicted).all(), "the predicted class stays"
     order = np.random.default_rng(0).permutation(len(reference))
-    again, rule = (
-        fresh.fit(reference.take(order))(target),
-        "the order of reference rows does not matter",
-    )
+    again = fresh.fit(reference.take(order))(target)
+    rule = "the order of reference rows does not matter"
     assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), rule
     powered = present(reference.probabilities) ** 3
     overconfident = reference.with_probabilities(

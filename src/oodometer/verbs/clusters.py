@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..inference.clusters import (
 )
 from ..intervals import normal_quantile
 from ..passes.evaluating import widened
+from ..plain import Plain, Strings
 from ..predictions import Predictions
 from ..results import Estimate, Interval
 from ..results.estimation import Headline
@@ -70,7 +71,7 @@ class Side:
     rows.
     """
 
-    columns: tuple[str, ...] = ()
+    columns: Strings = ()
     column: str = ""
     count: int = 0
     effect: float = 1.0
@@ -112,7 +113,7 @@ class Design:
         bands = {name: self.wide(band, rows) for name, band in headline.bands.items()}
         return replace(headline, interval=self.wide(headline.interval, rows), bands=bands)
 
-    def about(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
+    def about(self, reference: Plain) -> Plain:
         """What is said of the reference, its accuracy with the interval of clusters."""
         if self.reference.effect <= 1:
             return reference

@@ -42,6 +42,7 @@ from ..passes.evaluating import (
 from ..passes.folding import Execution
 from ..passes.reference import read_reference
 from ..passes.slicing import WHOLE
+from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS
 from ..registry import create, find
 from ..results import Interval, percent
@@ -129,13 +130,13 @@ class Domain:
 
     name: str
     subject: str
-    models: tuple[str, ...]
+    models: Strings
     evaluations: tuple[Evaluation, ...]
     curves: tuple[RankBins, ...]
     why: str
-    options: Mapping[str, Any]
+    options: Plain
     rows: Paired | None = None
-    tasks: tuple[tuple[str, ...], Array] | None = None
+    tasks: tuple[Strings, Array] | None = None
     named: tuple[Array | None, ...] = ()
 
     @property
@@ -155,13 +156,11 @@ class Domain:
         }
         return drawn if self.curves or self.rows is None else {self.subject: self.rows.replicates}
 
-    def difference(
-        self, i: int, j: int, level: float, quantile: float | None = None
-    ) -> dict[str, Any]:
+    def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> Json:
         """What is compared, of model i ("b") minus j ("a"): on the same rows as `Paired` has it, else the arms of both
         intervals add as squares (Newcombe 1998).
         """
-        out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
+        out: Json = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
         if self.rows is None:
             own, other = (self.evaluations[k].metrics[self.subject] for k in (i, j))
             value = own.value - other.value
@@ -306,7 +305,7 @@ def _side_by_side(
     return side, notes
 
 
-def _tasks(rows: Sequence[Rows]) -> tuple[tuple[str, ...], Array] | None:
+def _tasks(rows: Sequence[Rows]) -> tuple[Strings, Array] | None:
     """Names of the groups that all files have alike, and the place of each row's among them."""
     first = rows[0].groups
     if first is None or any(row.groups is None or (row.groups != first).any() for row in rows):
@@ -335,9 +334,12 @@ def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> st
             return subject
     judged = ["accuracy" in evaluation.metrics for evaluation in evaluations]
     have, lack = judged.index(True), judged.index(False)
-    expected = f"`correct` as in {sources[have].name}, or a `score` in all files"
-    remedy = "read both logs by one metric: `oodometer read LOG --metric NAME --out FILE`"
-    raise InputError(expected, got="a `score` alone", file=sources[lack].name, remedy=remedy)
+    raise InputError(
+        f"`correct` as in {sources[have].name}, or a `score` in all files",
+        got="a `score` alone",
+        file=sources[lack].name,
+        remedy="read both logs by one metric: `oodometer read LOG --metric NAME --out FILE`",
+    )
 
 
 def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None) -> Source:
@@ -460,14 +462,12 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
             if all(apart)
             else "one has a prefix; "
         )
-    remedy = f"{cause}write the ids alike, or name another column that both have with --key"
-    expected = f"ids that {sources[0].name} has, too, such as {one!r}"
     raise InputError(
-        expected,
+        f"ids that {sources[0].name} has, too, such as {one!r}",
         got=f"{two!r}, and none in common",
         file=sources[other].name,
         column=KEY,
-        remedy=remedy,
+        remedy=f"{cause}write the ids alike, or name another column that both have with --key",
     )
 
 
@@ -551,10 +551,10 @@ def ranked(
     sign: int = 1,
     best: Array | None = None,
     same: Array | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Json]:
     """Rows of a ranking, best first; models of equal value share a rank."""
     ranks = _ranks(sign * np.array([[interval.value for interval in intervals]]))[0]
-    out: list[dict[str, Any]] = []
+    out: list[Json] = []
     for i in np.argsort(ranks, kind="stable"):
         number = {
             name: getattr(intervals[i], name)
@@ -573,7 +573,7 @@ def ranked(
     return out
 
 
-def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
+def rankings_of(domain: Domain) -> dict[str, list[Json]]:
     """Rows of each ranking, with the shares of replicates in which a model is best, and has the same rank."""
     out = {}
     for name in filter(domain.has, RANKED):
@@ -594,7 +594,7 @@ def _ranks(values: Array) -> Array:
     return out
 
 
-def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
+def pairs_of(domain: Domain, level: float) -> list[Json]:
     """Each two models and metric: difference a - b with its interval, and the share of replicates with a better."""
     out = []
     names = dict.fromkeys((domain.subject, *domain.draws))
@@ -623,12 +623,18 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
             "level": level,
             "kind": kind,
         }
-        sure = {"p_a_better": share, "undecided": max(share, 1 - share) < SURE}
-        out.append({**about, "difference": apart_by, **sure})
+        out.append(
+            {
+                **about,
+                "difference": apart_by,
+                "p_a_better": share,
+                "undecided": max(share, 1 - share) < SURE,
+            }
+        )
     return out
 
 
-def difference_of(domain: Domain, level: float) -> dict[str, Any]:
+def difference_of(domain: Domain, level: float) -> Json:
     """The difference that comes first: of the best model and the next, whose interval holds together with those of all
     pairs; of two, the second and the first. ``macro``: its mean over tasks, where there are some.
     """
@@ -652,7 +658,7 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
     return {**about, "level": level, **out}
 
 
-def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[str, Any]]:
+def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
     """The difference that comes first by task, with p-values that hold together (Holm 1979)."""
     if domain.rows is None or domain.tasks is None:
         return []
@@ -677,7 +683,7 @@ def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[
     return out
 
 
-def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[list[str]]]:
+def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
     """Of three models or more on the same rows: each one's difference to the best, with intervals that hold together
     for all pairs of models, and groups that cannot be told apart, the best first.
     """
@@ -691,8 +697,15 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
         gap = gaps[order[0], j]
         ends = Interval(-gap.value, -gap.upper, -gap.lower, level, "asymptotic").to_dict()
         behind = [domain.models[i] for i in order[: order.index(j)] if gaps[i, j].lower > 0]
-        row = {"model": domain.models[j], "best": domain.models[order[0]], "difference": ends}
-        out.append({**row, "p_adjusted": domain.rows.adjusted(order[0], j), "behind": behind})
+        out.append(
+            {
+                "model": domain.models[j],
+                "best": domain.models[order[0]],
+                "difference": ends,
+                "p_adjusted": domain.rows.adjusted(order[0], j),
+                "behind": behind,
+            }
+        )
     groups: list[list[str]] = []
     stop = 0  # of the last run of the order in which no two are told apart
     for start in range(len(order)):
@@ -707,24 +720,20 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
     return out, groups
 
 
-def disagreements(domain: Domain) -> list[dict[str, Any]]:
+def disagreements(domain: Domain) -> list[Json]:
     """Each two metrics whose rankings part: Kendall's tau-b, the pairs, and the share of replicates."""
     out = []
     names = [name for name in _HELD if name in domain.draws]
     for metric, other in combinations(names, 2):
-        first, second = (
-            domain.better(metric) * domain.values(metric),
-            domain.better(other) * domain.values(other),
-        )
+        first = domain.better(metric) * domain.values(metric)
+        second = domain.better(other) * domain.values(other)
         parted = []
         for i, j in combinations(range(len(domain.models)), 2):
             if (first[i] - first[j]) * (second[i] - second[j]) >= 0:
                 continue
             a, b = (i, j) if first[i] > first[j] else (j, i)
-            share, preferred = (
-                parting(domain, metric, other, a, b),
-                {metric: domain.models[a], other: domain.models[b]},
-            )
+            share = parting(domain, metric, other, a, b)
+            preferred = {metric: domain.models[a], other: domain.models[b]}
             parted.append({"preferred": preferred, "share": share, "undecided": share < SURE})
         if not parted:
             continue
@@ -743,9 +752,9 @@ def parting(domain: Domain, one: str, other: str, a: int, b: int) -> float:
     return float((prefers_a & prefers_b).mean())
 
 
-def findings_of(domain: Domain) -> list[dict[str, Any]]:
+def findings_of(domain: Domain) -> list[Json]:
     """All findings on a domain: pairs of models first, what is undecided, then the cases of each model."""
-    findings: list[dict[str, Any]] = []
+    findings: list[Json] = []
     area = domain.values("auc_coverage") if "auc_coverage" in domain.draws else np.zeros(0)
     ahead = [(a, b) for a, b in permutations(range(len(area)), 2) if area[a] > area[b]]
     for a, b in ahead:
@@ -767,32 +776,29 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     ]
 
 
-def _pair(
-    domain: Domain, name: str, a: int, b: int, share: float, more: Mapping[str, Any]
-) -> dict[str, Any]:
+def _pair(domain: Domain, name: str, a: int, b: int, share: float, more: Plain) -> Json:
     area = domain.values("auc_coverage")
-    about = {
+    return {
         "name": name,
         "domain": domain.name,
         "models": [domain.models[a], domain.models[b]],
         "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])],
+        **more,
     }
-    return {**about, "auc_coverage": [float(area[a]), float(area[b])], **more}
 
 
-def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]]:
+def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
     """AUC prefers a, the metric prefers b, in the sample and in most replicates."""
     if metric not in domain.draws:
         return []
     values, share = domain.values(metric), parting(domain, "auc_coverage", metric, a, b)
     if not values[b] > values[a] or share < SURE:
         return []
-    one, other, area, names = (
-        domain.evaluations[a],
-        domain.evaluations[b],
-        domain.values("auc_coverage"),
-        domain.models,
-    )
+    one = domain.evaluations[a]
+    other = domain.evaluations[b]
+    area = domain.values("auc_coverage")
+    names = domain.models
     say = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
     doubt = ""
     if metric == "disca":
@@ -817,7 +823,7 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
     return [_pair(domain, f"auc_against_{metric}", a, b, share, more)]
 
 
-def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[Json]:
     """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
     area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
     apart = [
@@ -873,7 +879,7 @@ def _precise(number: float, other: float) -> tuple[str, str]:
     return f"{number:.{digits}f}", f"{other:.{digits}f}"
 
 
-def _tail(domain: Domain, a: int, b: int) -> list[dict[str, Any]]:
+def _tail(domain: Domain, a: int, b: int) -> list[Json]:
     """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
     early = []
     for evaluation in (domain.evaluations[a], domain.evaluations[b]):
@@ -935,7 +941,7 @@ class CompareJob(CompareOptions):
         return check_options((self.tolerance,), self.weights, self.grid, self.steps)
 
     @property
-    def disca(self) -> dict[str, Any]:
+    def disca(self) -> Json:
         """Options of DiSCA."""
         weights = self.shares()
         return {
@@ -946,14 +952,14 @@ class CompareJob(CompareOptions):
         }
 
     @property
-    def curve(self) -> dict[str, Any]:
+    def curve(self) -> Json:
         """Options of the metrics that are read off a curve, of the sample or of a replicate."""
         return {**self.disca, "risk": _RISK, "coverage": _COVERAGE}
 
     def metrics(self) -> list[Metric[Any, Any]]:
         """The metrics of every model, in the order asked for."""
         required = tuple(self.require)
-        how: dict[str, dict[str, Any]] = {name: {} for name in _PLAIN} | {"disca": self.disca}
+        how: dict[str, Json] = {name: {} for name in _PLAIN} | {"disca": self.disca}
         how |= {"coverage_at_risk": {"risk": _RISK}, "risk_at_coverage": {"coverage": _COVERAGE}}
         how |= {
             "accuracy_coverage": {"steps": self.steps},
@@ -965,7 +971,7 @@ class CompareJob(CompareOptions):
         )
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         """What the result tells of them."""
         out = {**self.curve, "require": list(self.require), "threshold": self.threshold}
         out["features"] = (
@@ -1080,7 +1086,7 @@ def _compared(
         warnings += _said_of_sizes(domain)
     for domain in domains:
         warnings += _said_of(domain)
-    curves: list[dict[str, Any]] = []
+    curves: list[Json] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
         curves.append(curve)
@@ -1089,10 +1095,10 @@ def _compared(
     records = _records(domains, curves, options)
     rankings = {domain.name: rankings_of(domain) for domain in domains}
     rankings["in_domain"] |= _rankings_of_records(titles, records)
-    paired: dict[str, dict[str, Any]] = {
+    paired: dict[str, Json] = {
         domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains
     }
-    on_target: list[dict[str, Any]] = []
+    on_target: list[Json] = []
     if curves:
         on_target, paired["target"] = _paired_on_target(domains[0], targets, curves, options)
         rankings["target"] = _rankings_on_target(titles, curves)
@@ -1119,7 +1125,7 @@ def _compared(
 
 def _rankings_of_records(
     titles: Sequence[str], records: Sequence[ModelRecord]
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[Json]]:
     """Rankings by DiDMA and NiDMA, where every model has them."""
     out = {}
     for name in ("didma", "nidma"):
@@ -1129,9 +1135,7 @@ def _rankings_of_records(
     return out
 
 
-def _rankings_on_target(
-    titles: Sequence[str], curves: Sequence[Mapping[str, Any]]
-) -> dict[str, list[dict[str, Any]]]:
+def _rankings_on_target(titles: Sequence[str], curves: Sequence[Plain]) -> dict[str, list[Json]]:
     """Rankings by what is estimated on the targets of all models."""
     return {
         key: ranked(titles, [curve[key] for curve in curves])
@@ -1154,10 +1158,8 @@ def _said_of_sizes(domain: Domain) -> list[str]:
 
 def _said_of(domain: Domain) -> list[str]:
     """The warnings of the evaluations of a domain: those of all models once, then those of each."""
-    where, every = (
-        domain.name.replace("_", " "),
-        [evaluation.warnings for evaluation in domain.evaluations],
-    )
+    where = domain.name.replace("_", " ")
+    every = [evaluation.warnings for evaluation in domain.evaluations]
     common = {line for line in every[0] if all(line in lines for lines in every)}
     of_each = [
         (title, line) for title, lines in zip(domain.models, every, strict=True) for line in lines
@@ -1170,14 +1172,14 @@ def _said_of(domain: Domain) -> list[str]:
 def _paired_on_target(
     domain: Domain,
     targets: Sequence[Source],
-    curves: Sequence[Mapping[str, Any]],
+    curves: Sequence[Plain],
     options: CompareJob,
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[Json], Json]:
     """Each two models on the targets where no labels decide, and whether and why they were compared row by row."""
-    pairs, why = list[dict[str, Any]](), "the labels of the targets decide"
+    pairs, why = list[Json](), "the labels of the targets decide"
     if any(curve["by_labels"] is None for curve in curves):
         pairs, why = _pairs_on_target(domain, targets, options)
-    about: dict[str, Any] = {"paired": bool(pairs), "why": why}
+    about: Json = {"paired": bool(pairs), "why": why}
     if pairs:
         prior = packaged_differences()
         kinds = {row["group"] for row in pairs if not row["undecided"]}
@@ -1273,17 +1275,15 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
 
 
 def _records(
-    domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob
+    domains: Sequence[Domain], curves: Sequence[Plain], options: CompareJob
 ) -> list[ModelRecord]:
     inside, outside = domains[0], domains[1] if len(domains) > 1 else None
     scores, out = options.computation_scores(), []
     for i, name in enumerate(inside.models):
         disaster = spoken = None
         away = None if outside is None else outside.evaluations[i]
-        score, other = (
-            inside.evaluations[i].metrics.get("disca"),
-            None if away is None else away.metrics.get("disca"),
-        )
+        score = inside.evaluations[i].metrics.get("disca")
+        other = None if away is None else away.metrics.get("disca")
         if scores is not None and score is not None:
             ends = [
                 didma(x, scores[i], options.didma_weights)
@@ -1338,7 +1338,7 @@ def _moved_columns(
 
 def _label_free(
     home: Source, target: Source, options: CompareJob, execution: Execution
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+) -> tuple[Json, Strings]:
     """The headline of `estimate` for a model on its target, its accuracy-coverage curve, and its warnings."""
     from .estimate import estimated  # which no other part needs
     from .estimate_job import EstimateJob
@@ -1357,12 +1357,14 @@ def _label_free(
             f"{target.name or 'the target'}: nothing can be estimated: {error}"
         ) from None
     head, curve = estimation.headline, estimation.risk_coverage
-    out: dict[str, Any] = {
+    out: Json = {
         "name": target.name,
         "rows": estimation.target["rows"],
         "accuracy": head.interval,
+        "trust": head.trust,
+        "why": head.why,
+        "assumes": head.assumes,
     }
-    out |= {"trust": head.trust, "why": head.why, "assumes": head.assumes}
     out["shift"] = None if estimation.diagnosis is None else estimation.diagnosis.kind
     out |= {"truth": estimation.target.get("accuracy"), "by_labels": None}
     if estimation.is_known:
@@ -1378,7 +1380,7 @@ def _label_free(
 
 def _pairs_on_target(
     domain: Domain, targets: Sequence[Source], options: CompareJob
-) -> tuple[list[dict[str, Any]], str]:
+) -> tuple[list[Json], str]:
     """Each two models on the target, as `pairs_of` tells them, by natural differences; or none, and why."""
     if domain.rows is None:
         return [], f"in domain the rows are not the same: {domain.why}"
@@ -1408,10 +1410,18 @@ def _pairs_on_target(
     for i, j, signs in pairs_on_target(domain.rows.scores.astype(np.int8), own, away):
         difference, chance = prior.difference(signs, options.level)
         group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
-        about = {"domain": "target", "metric": "accuracy", **names}
-        sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
-        seen = {"parted": signs.share, "group": group}
-        out.append({**about, "difference": difference.to_dict(), **sure, **seen})
+        out.append(
+            {
+                "domain": "target",
+                "metric": "accuracy",
+                **names,
+                "difference": difference.to_dict(),
+                "p_a_better": chance,
+                "undecided": max(chance, 1 - chance) < prior.sure[group],
+                "parted": signs.share,
+                "group": group,
+            }
+        )
     return out, "the ids are the same" if by_id else "the files are read row by row"
 
 
@@ -1430,8 +1440,8 @@ def _named_on(target: Source) -> tuple[Array | None, str]:
 
 
 def _findings_on_targets(
-    titles: Sequence[str], curves: Sequence[dict[str, Any]], pairs: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+    titles: Sequence[str], curves: Sequence[Json], pairs: Sequence[Plain]
+) -> list[Json]:
     """A sentence for each two models by natural differences, else for neighbours by whether intervals overlap."""
     out = []
     all_labelled = all(model["by_labels"] is not None for model in curves)
@@ -1457,13 +1467,22 @@ def _findings_on_targets(
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[model]} deserves no trust"
-        about = {"name": "target_order", "domain": "target", "models": [titles[a], titles[b]]}
-        verdict = {"contested": False, "undecided": not apart, "share": None, "sentence": say}
-        out.append({**about, "accuracy": [better.value, worse.value], **verdict})
+        out.append(
+            {
+                "name": "target_order",
+                "domain": "target",
+                "models": [titles[a], titles[b]],
+                "accuracy": [better.value, worse.value],
+                "contested": False,
+                "undecided": not apart,
+                "share": None,
+                "sentence": say,
+            }
+        )
     return out
 
 
-def _beaten(pairs: Mapping[tuple[int, int], Mapping[str, Any]], models: int) -> list[float]:
+def _beaten(pairs: Mapping[tuple[int, int], Plain], models: int) -> list[float]:
     """How many others each model likely beats."""
     values = [0.0] * models
     for (a, b), row in pairs.items():
@@ -1480,7 +1499,7 @@ def _by_intervals(better: Interval, worse: Interval, remedy: str) -> str:
     return f"{say}, but their intervals overlap: undecided; {remedy}"
 
 
-def _by_difference(pair: Mapping[str, Any], in_order: bool, remedy: str) -> str:
+def _by_difference(pair: Plain, in_order: bool, remedy: str) -> str:
     """By how much, and how surely, one of two models is ahead; ``in_order``: it is the first of the pair."""
     sign = 1 if in_order else -1
     value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))

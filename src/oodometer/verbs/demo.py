@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from ..arrays import Array, softmax
 from ..errors import WorkError
 from ..options import verb
+from ..plain import Json
 from ..predictions import Predictions
 from ..results import percent
 from ..results.estimation import Estimation
@@ -85,7 +86,7 @@ class Step:
     estimation: Estimation
     files: tuple[Path, Path]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         plain = self.estimation.to_dict()
         return {
@@ -105,7 +106,7 @@ class Demo:
     reference: Path
     steps: tuple[Step, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 

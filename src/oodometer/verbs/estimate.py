@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -17,6 +17,7 @@ from ..options import verb
 from ..passes.folding import Execution, enter_phase
 from ..passes.reference import FIELDS_NEEDED, label_warnings
 from ..passes.slicing import WHOLE
+from ..plain import Plain
 from ..predictions import Predictions
 from ..results.estimation import Estimation
 from ..store import Source
@@ -160,7 +161,7 @@ def _learnt(opened: _Opened, execution: Execution) -> Fitted:
     return fitted
 
 
-def _figures(fitted: Fitted, opened: _Opened) -> Callable[[], Mapping[str, Any] | None]:
+def _figures(fitted: Fitted, opened: _Opened) -> Callable[[], Plain | None]:
     """Gives the reference's reliability diagram, which is drawn while the target is read, or stands in the file."""
     before = opened.fitted
     if before is None:
@@ -169,7 +170,7 @@ def _figures(fitted: Fitted, opened: _Opened) -> Callable[[], Mapping[str, Any] 
     return lambda: figures
 
 
-def _target_warnings(fitted: Fitted, opened: _Opened, whole: Mapping[str, Any]) -> list[str]:
+def _target_warnings(fitted: Fitted, opened: _Opened, whole: Plain) -> list[str]:
     """What is to be said of the target's classes and labels; `InputError` where labels are not of these rows, or most
     of them are of classes that the model does not know.
     """
@@ -191,12 +192,10 @@ def _target_warnings(fitted: Fitted, opened: _Opened, whole: Mapping[str, Any]) 
 
 def _design(fitted: Fitted, opened: _Opened, rows: int) -> tuple[Design | None, Sequence[str]]:
     """Clusters of both sides, None where no rows depend on each other, and what is to be said of a missing column."""
-    options, target, own, reference = (
-        opened.options,
-        opened.target,
-        fitted.clusters,
-        fitted.reference,
-    )
+    options = opened.options
+    target = opened.target
+    own = fitted.clusters
+    reference = fitted.reference
     away = Side()
     if options.cluster is not None or target.holds(KEY):
         statistics = fitted.plan.shift_statistics

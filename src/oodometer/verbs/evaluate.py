@@ -60,10 +60,8 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     done = []
 
     def judged(source: Source) -> Evaluation:
-        metrics, source = (
-            about_class(chosen, positive_class(source, positive)),
-            in_name_order(source),
-        )
+        metrics = about_class(chosen, positive_class(source, positive))
+        source = in_name_order(source)
         for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
             compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..options import declared, placed
 from ..passes.plan import EstimationPlan, quick_methods
 from ..passes.reference import Reference, ReferenceSource, Verdicts, most
 from ..persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
+from ..plain import Json, Plain
 from ..predictions import Predictions
 from ..registry import is_foreign
 from ..results import Skipped
@@ -39,7 +40,7 @@ FITTED = tuple(placed(Learnt, "fit", "read"))
 LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 
 _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
-_DEFAULTS: dict[str, Any] = {name: field.default for name, field, _ in declared(Learnt)}
+_DEFAULTS: Json = {name: field.default for name, field, _ in declared(Learnt)}
 Asked = TypeVar("Asked", bound=EstimateOptions)
 _NONE = type(None)
 _KINDS: dict[
@@ -87,11 +88,11 @@ class Fitted:
     learnt_rows: int
     unmade: Sequence[Skipped] = ()
     clusters: Side = field(default_factory=Side)
-    figures: Mapping[str, Any] | None = None
+    figures: Plain | None = None
     axes: Axes | None = None
     mapping: Mapping[str, str] | None = None
     threshold: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Plain = field(default_factory=dict)
     encoding: FeatureEncoding | None = None
     prior: NaturalShifts | None = None
     past: Sequence[PastPeriod] = ()
@@ -116,9 +117,9 @@ class Fitted:
             changes["prior"] = self.prior
         return _changed(options, changes)
 
-    def _usual_ones(self, options: EstimateOptions) -> dict[str, Any]:
+    def _usual_ones(self, options: EstimateOptions) -> Json:
         """The values of the fit for options that were left as they usually are; `UsageError` for others that differ."""
-        changes: dict[str, Any] = {}
+        changes: Json = {}
         for name in FITTED:
             if name in _OPENED or name not in self.options:
                 continue
@@ -167,12 +168,10 @@ class Fitted:
 
     def cut_to(self, options: EstimateOptions) -> Fitted:
         """What was learnt, cut to the methods that are asked for."""
-        plan, trials, skipped, warnings = (
-            self.plan,
-            self.trials,
-            list(self.skipped),
-            list(self.warnings),
-        )
+        plan = self.plan
+        trials = self.trials
+        skipped = list(self.skipped)
+        warnings = list(self.warnings)
         wanted = options.methods
         if wanted is not None and wanted != self.options.get("methods"):
             plan = replace(
@@ -180,18 +179,9 @@ class Fitted:
             )
             skipped = [skip for skip in skipped if skip.method in wanted]
             names = quick_methods(wanted)
-            if (
-                trials is not None
-            ):  # as if only these methods had been tried; of too few there is nothing to weigh
-                cut = (
-                    {name: e for name, e in trial.estimates.items() if name in names}
-                    for trial in trials.trials
-                )
-                tried = tuple(
-                    replace(trial, estimates=some)
-                    for trial, some in zip(trials.trials, cut, strict=True)
-                )
-                trials = replace(trials, trials=tried) if len(names) >= LEAST_CANDIDATES else None
+            # as if only these methods had been tried; of too few there is nothing to weigh
+            if trials is not None:
+                trials = _of_methods(trials, names) if len(names) >= LEAST_CANDIDATES else None
             if plan.metrics is not None:
                 plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
                 if plan.metrics is None:
@@ -236,12 +226,10 @@ class Fitted:
         trials = None if self.trials is None else replace(self.trials, reused=0)
         pieces |= {"counts": counts, "options": dict(self.options), "trials": trials}
         pieces |= {"slices": _plain_slices(reference), "past": list(self.past)}
-        about: dict[str, Any] = {
+        about: Json = {
             "reference": self.name,
             "rows": reference.rows,
             "kept_rows": len(record),
-        }
-        about |= {
             "classes": None if record.classes is None else list(record.classes),
             "methods": list(plan.methods),
         }
@@ -298,7 +286,7 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _changed(options: Asked, changes: Mapping[str, Any]) -> Asked:
+def _changed(options: Asked, changes: Plain) -> Asked:
     """The options with other values."""
     try:
         return replace(options, **changes)
@@ -366,6 +354,15 @@ def _check_past_and_plan(past: Sequence[Any], plan: EstimationPlan) -> None:
             raise Damaged(f"{name} is a {type(method).__name__}")
 
 
+def _of_methods(trials: Backtest, names: Collection[str]) -> Backtest:
+    """Trials with the estimates of these methods alone."""
+    cut = [
+        replace(trial, estimates={name: e for name, e in trial.estimates.items() if name in names})
+        for trial in trials.trials
+    ]
+    return replace(trials, trials=tuple(cut))
+
+
 def _check_record(record: Any) -> None:
     """Arrays of the right kind and as many rows as there should be, class numbers among the classes; else `Damaged`."""
     if not isinstance(record, Predictions):
@@ -413,11 +410,9 @@ class FittedSource(ReferenceSource):
         is_path = isinstance(data, (str, PathLike))
         self.fitted: Fitted = Fitted.read_file(data) if is_path else data.__fitted_reference__()
         super().__init__(self.fitted.reference)
-        self.path, self.name, self.encoding = (
-            self.fitted.file,
-            self.fitted.name,
-            self.fitted.encoding,
-        )
+        self.path = self.fitted.file
+        self.name = self.fitted.name
+        self.encoding = self.fitted.encoding
 
     @property
     def axes(self) -> Axes:

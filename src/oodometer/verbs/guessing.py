@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -20,29 +21,17 @@ from ..arrays import Array
 from ..audits.joining import looking_like_keys
 from ..classes import NEARLY_ALL
 from ..errors import MissingColumnsError, OodometerError
+from ..plain import Strings
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
 from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, positive_of, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
-_DECISION_OF: tuple[str, ...] = (
-    *(
-        "predicted_{}",
-        "prediction_{}",
-        "pred_{}",
-        "{}_pred",
-        "{}_predicted",
-        "{}_prediction",
-        "{}_predictions",
-    ),
-    *(
-        "i_{}",
-        "l_{}",
-        "c_{}",
-        "n_{}",
-        "most_likely_{}",
-    ),  # SAS, SPSS Modeler ($L-x, $C-x, $N-x), JMP
+_DECISION_OF: Strings = (
+    *("predicted_{}", "prediction_{}", "pred_{}", "{}_pred"),
+    *("{}_predicted", "{}_prediction", "{}_predictions"),
+    *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS ($L-x, $C-x, $N-x), JMP
 )
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
@@ -50,12 +39,8 @@ _TRUTH = {"label", "correct"}
 _VERDICTS = {"0", "1", "true", "false", "True", "False"}
 _MOST_GIVEN = 50  # columns of all classes that are held against a label which another one contests
 _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if the order of the names is the columns'
-_ANSWERS, _BESIDE_ANSWERS = (
-    {"label", "labels"},
-    {"score", "scores", "prediction_score"},
-)  # pipelines of Hugging Face, PyCaret
-
-
+_ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
+_BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?")  # a lone one
 _LOGIT_OF = re.compile(r"(?i)(logits?|(?:output_)?margins?)[_ .](.+)")  # one of several, of a class
@@ -85,9 +70,9 @@ class Guess:
     doubt: str = ""
     contested: bool = False
     remedy: str = ""
-    notes: tuple[str, ...] = ()
+    notes: Strings = ()
     more: Mapping[str, str] = field(default_factory=dict)
-    features: tuple[str, ...] = ()
+    features: Strings = ()
 
     @property
     def is_output(self) -> bool:
@@ -117,45 +102,52 @@ class Guess:
         return as_read(", ".join(read))
 
 
+def _evidence(source: Any, names: Iterable[str]) -> dict[str, ColumnEvidence]:
+    """What the first rows of columns tell of each."""
+    columns = [*names]
+    if not columns:
+        return {}
+    with closing(cast(Any, source.raw(columns))) as batches:
+        batch = next(batches).slice(0, _ROWS)
+    return {name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(columns)}
+
+
+def _around(column: str, name: str) -> tuple[str, str, str] | None:
+    """What stands before, at and behind the name of a class in that of a column; None where it is not there, or is
+    only a part of a word or number.
+    """
+    at = column.lower().rfind(name.lower())
+    if at < 0:
+        return None
+    head, own, tail = column[:at], column[at : at + len(name)], column[at + len(name) :]
+    for a, b in ((head[-1:], own[:1]), (own[-1:], tail[:1])):
+        if a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit():
+            return None
+    return head, own, tail
+
+
 class _Reader:
     """Reads one source beside others without labels; `guess` says what it does."""
 
     def __init__(self, source: Any, others: Sequence[Source], asked: Asked) -> None:
         self.source, self.others, self.asked, feeds = source, others, asked, source.layout.feeds
-        taken = asked.taken
+        given: dict[str, str] = {}
         block = feeds.get("probabilities")
-        given = (
-            dict(zip(block.columns, block.suffixes or (), strict=True))
-            if block is not None and block.wide
-            else {}
-        )
+        if block is not None and block.wide:
+            given = dict(zip(block.columns, block.suffixes or (), strict=True))
         wide = tuple(given) if asked.repair else ()
         self.given = given if len(given) <= _MOST_GIVEN else {}
-        self.fed = {
-            name: feeds[name].columns[0]
-            for name in ("label", "prediction", "correct")
-            if name in feeds
-        }
-        scores = (
-            feeds["score"].columns if "score" in feeds else ()
-        )  # a probability where one is asked for
-        self.own = tuple(
-            dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken)))
-        )
-        names = list(dict.fromkeys((*self.fed.values(), *self.own, *self.given)))
-        self.column: dict[str, ColumnEvidence] = {}
-        if names:
-            with closing(cast(Any, source.raw(names))) as batches:
-                batch = next(batches).slice(0, _ROWS)
-            self.column = {
-                name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(names)
-            }
+        truths = ("label", "prediction", "correct")
+        self.fed = {name: feeds[name].columns[0] for name in truths if name in feeds}
+        # a score is a probability where one is asked for
+        free = (*source.own_columns, *(feeds["score"].columns if "score" in feeds else ()))
+        self.own = tuple(dict.fromkeys((*wide, *(c for c in free if c not in asked.taken))))
+        self.column = _evidence(source, dict.fromkeys((*self.fed.values(), *self.own, *self.given)))
         self.usual = {
             name: "probabilities" if name in wide else usual_field(name) for name in self.own
         }
-        lone = [
-            c for c in self.own if c not in wide or len(wide) == 1
-        ]  # not one of the columns of all classes
+        # none of the columns of all classes
+        lone = [c for c in self.own if c not in wide or len(wide) == 1]
         self.scored = [c for c in lone if self.usual[c] in ("probabilities", "confidence")]
         self.renamings: dict[str, str] = {}
         self.doubt = self.remedy = ""
@@ -173,9 +165,24 @@ class _Reader:
         self.renamings |= dict.fromkeys(some[:1], field)
         if len(some) > 1:
             other = f" (the other one: --map {shlex.quote(f'{some[1]}={field}')})"
-            self.doubt = (
-                self.doubt or f"{some[0]} and {some[1]}, either of which may be the {field}{other}"
-            )
+            self._doubt(f"{some[0]} and {some[1]}, either of which may be the {field}{other}")
+
+    def _doubt(self, doubt: str) -> None:
+        """Doubt the reading; what was doubted first is said."""
+        self.doubt = self.doubt or doubt
+
+    def _numbers(self, columns: Iterable[str]) -> Array:
+        """The numbers of columns side by side, (row, column)."""
+        return np.column_stack([self.column[c].numbers for c in columns])
+
+    def _lacking(self, columns: Iterable[str]) -> list[str]:
+        """Columns that none of the files without labels has, where there are such files."""
+        others = [other.columns for other in self.others]
+        return [c for c in columns if others and not any(c in columns for columns in others)]
+
+    def _shares(self, columns: Iterable[str]) -> list[str]:
+        """Columns of numbers between 0 and 1."""
+        return [c for c in columns if self.column[c].is_share]
 
     def _release(self, field: str) -> str:
         """The column that is called as a field and is another thing: its name says nothing more."""
@@ -198,14 +205,12 @@ class _Reader:
         ]
         if len(distinct) < 2:
             return
-        answers = (
-            [c for c in distinct if self._is_answer(c)] if self.of("prediction") is None else []
-        )
+        answers = []
+        if self.of("prediction") is None:
+            answers = [c for c in distinct if self._is_answer(c)]
         answers = answers if len(answers) < len(distinct) else []
         left = [c for c in distinct if c not in answers]
-        lacking = [
-            c for c in left if self.others and not any(c in other.columns for other in self.others)
-        ]
+        lacking = self._lacking(left)
         left = lacking if len(lacking) == 1 else left
         self.contested |= len(left) > 1
         fed = self.fed.get("label")
@@ -252,10 +257,7 @@ class _Reader:
         if any(self.column[c].decides(column) for c in scores if c != name):
             return True
         for block in [*self._blocks(), *self._given_block()]:
-            p, names = (
-                np.column_stack([self.column[c].numbers for c in block]),
-                np.array([*block.values()], object),
-            )
+            p, names = self._numbers(block), np.array([*block.values()], object)
             if len(names) > 1 and (names[p.argmax(axis=1)] == column.texts).all():
                 return True
         beside = [c for c in self.own if bare_name(c) in _BESIDE_ANSWERS]
@@ -345,7 +347,7 @@ class _Reader:
             more[keys[0]] = "id"
         return more
 
-    def _inputs(self, keys: Sequence[str]) -> tuple[str, ...]:
+    def _inputs(self, keys: Sequence[str]) -> Strings:
         """Columns that say something of a row and are nothing else, as far as every file has them."""
         rest = [c for c in self.own if self.usual[c] is None and c not in {*keys, *self.renamings}]
         rest = [c for c in rest if self.column[c].varies or self.column[c].classes]
@@ -365,7 +367,7 @@ class _Reader:
         if len(blocks) != 1:
             return
         names = np.array([*blocks[0].values()], dtype=object)
-        largest = names[np.column_stack([self.column[c].numbers for c in blocks[0]]).argmax(axis=1)]
+        largest = names[self._numbers(blocks[0]).argmax(axis=1)]
         taken = {*self.renamings, *blocks[0]}
         some = [
             c
@@ -389,35 +391,29 @@ class _Reader:
         decision = self.of("prediction")
         if decision is not None:
             free = [c for c in free if {*self.column[c].classes} & {*decision.classes}]
-        lacking = [
-            c for c in free if self.others and not any(c in other.columns for other in self.others)
-        ]
+        lacking = self._lacking(free)
         pairs = [c for c in lacking if len(self.column[c].classes) == 2] if decision is None else []
         self.choose("label", pairs or lacking)
         if lacking:
             return
-        shares = [c for c in self.scored if self.column[c].is_share]
         if decision is not None:
+            what = "the prediction"
             free = [c for c in free if {*self.column[c].classes} == {*decision.classes}]
             if len(free) == 1 and decision.is_told_by_classes:
                 self.choose("label", free)
                 return
             free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
-            free = [
-                c
-                for c in free
-                if len(shares) == 1 and self.column[shares[0]].is_calibrated(self.column[c])
-            ]
+            shares = self._shares(self.scored)
+            if len(shares) != 1:
+                return
+            (what,) = shares
+            free = [c for c in free if self.column[what].is_calibrated(self.column[c])]
         self.choose("label", free)
         if free:  # the rows tell, but a column in every file may be an input, too
-            what = "the prediction" if decision is not None else shares[0]
-            self.doubt = (
-                self.doubt
-                or f"{free[0]}, which goes with {what} as a label does, but so may an input"
-            )
+            self._doubt(f"{free[0]}, which goes with {what} as a label does, but so may an input")
 
-    def _scores(self) -> tuple[str, ...]:
+    def _scores(self) -> Strings:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
         decision, label = self.of("prediction"), self.of("label")
         if logits := self._logits():
@@ -428,40 +424,31 @@ class _Reader:
             first, *others = blocks
             self.renamings |= {column: f"prob_{name}" for column, name in first.items()}
             if others:
-                text = f"{', '.join(first)} and {', '.join(others[0])}, either of which may be the probabilities"
-                self.doubt = self.doubt or text
+                both = f"{', '.join(first)} and {', '.join(others[0])}"
+                self._doubt(f"{both}, either of which may be the probabilities")
             return ()
-        shares = [c for c in self.scored if self.column[c].is_share]
-        shares += [c for c in self.own if self.usual[c] == "prediction" and self.column[c].is_share]
-        unnamed = [c for c in self.own if self.usual[c] is None and self.column[c].is_share]
-        if (
-            not self.scored
-            and not shares
-            and decision is None
-            and label is not None
-            and len(unnamed) == 1
-        ):
-            shares = unnamed if self.column[unnamed[0]].is_calibrated(label) else []
+        shares = self._shares(self.scored)
+        shares += self._shares(c for c in self.own if self.usual[c] == "prediction")
+        unnamed = self._shares(c for c in self.own if self.usual[c] is None)
+        if not (self.scored or shares or decision) and label and len(unnamed) == 1:
+            shares = [c for c in unnamed if self.column[c].is_calibrated(label)]
             if shares:
                 self.doubt = f"{shares[0]}, which goes with the label as a probability does, but so may an input"
         kinds = self._kinds(shares, decision, label)
-        if len(kinds) > 1 and {ours for ours, _ in kinds.values()} == {
-            "confidence"
-        }:  # each is, and one is taken
-            name, *more = kinds
+        if not kinds:
+            return self._unread(self.scored, unnamed, decision)
+        name, *more = kinds
+        if more and {ours for ours, _ in kinds.values()} == {"confidence"}:  # one is taken
             self.renamings[name] = "confidence"
             return (
                 f"{', '.join(more)} may be the confidence, too: `evaluate` says which orders errors best",
             )
-        if len(kinds) == 1 or (kinds and decision is None):
-            name, *more = kinds
-            self.renamings[name], doubt = kinds[name]
-            doubt = (
-                f"{name} and {more[0]}, either of which may be the probability" if more else doubt
-            )
-            self.doubt = self.doubt or doubt
-            return ()
-        return self._unread([*kinds] or self.scored, unnamed, decision)
+        if more and decision is not None:
+            return self._unread([*kinds], unnamed, decision)
+        self.renamings[name], doubt = kinds[name]
+        either = f"{name} and {more[0]}, either of which may be the probability" if more else ""
+        self._doubt(either or doubt)
+        return ()
 
     def _kinds(
         self, shares: Sequence[str], decision: ColumnEvidence | None, label: ColumnEvidence | None
@@ -554,43 +541,21 @@ class _Reader:
         out: dict[frozenset[str], dict[str, str]] = {}
         for classes in known:
             groups: dict[tuple[str, str], dict[str, str]] = {}
-            for column in shares if len(classes) > 1 else ():
-                for name in classes:
-                    at = column.lower().rfind(name.lower())
-                    head, own, tail = (
-                        column[: max(at, 0)],
-                        column[at : at + len(name)],
-                        column[at + len(name) :],
-                    )
-                    edges = (
-                        (head[-1:], own[:1]),
-                        (own[-1:], tail[:1]),
-                    )  # no signs of one word or number
-                    inside = any(
-                        a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit() for a, b in edges
-                    )
-                    if at >= 0 and not inside:
-                        groups.setdefault((head, tail), {})[column] = own
+            for column, name in product(shares, classes) if len(classes) > 1 else ():
+                if (parts := _around(column, name)) is not None:
+                    head, own, tail = parts
+                    groups.setdefault((head, tail), {})[column] = own
             for (head, tail), columns in groups.items():
-                around = [
-                    c
-                    for c in shares
-                    if c.startswith(head) and c.endswith(tail) and len(c) > len(head + tail)
-                ]
-                wide = (
-                    {c: c[len(head) : len(c) - len(tail)] for c in around}
-                    if head + tail
-                    else columns
-                )
+                wide = columns
+                if head + tail:
+                    around = re.compile(f"{re.escape(head)}(.+){re.escape(tail)}", re.DOTALL)
+                    wide = {c: told[1] for c in shares if (told := around.fullmatch(c))}
                 for some in (columns, wide):
-                    varies = any(
-                        self.column[c].varies for c in some
-                    )  # indicators of a category sum to 1, too
-                    if (
-                        varies
-                        and len(some) >= max(2, len(classes))
-                        and (named := self._class_names(some)) is not None
-                    ):
+                    # indicators of a category sum to 1, too
+                    varies = any(self.column[c].varies for c in some)
+                    enough = varies and len(some) >= max(2, len(classes))
+                    named = self._class_names(some) if enough else None
+                    if named is not None:
                         out.setdefault(frozenset(some), named)
                         break
         return [*out.values()]
@@ -605,7 +570,7 @@ class _Reader:
             if told is not None and np.isfinite(self.column[c].numbers).all():
                 heads.setdefault(told[1].lower(), {})[c] = told[2]
         for columns in heads.values():
-            logits = np.column_stack([self.column[c].numbers for c in columns])
+            logits = self._numbers(columns)
             p = np.exp(logits - logits.max(axis=1, keepdims=True))
             if (
                 len(columns) > 1
@@ -624,9 +589,8 @@ class _Reader:
         positive = positive_of(label.classes)
         if positive is None or not self.column[lone[0]].is_raw_score:
             return {}
-        self.doubt = (
-            self.doubt
-            or f"{lone[0]}, which may be the log-odds of {positive}, or a score of another scale"
+        self._doubt(
+            f"{lone[0]}, which may be the log-odds of {positive}, or a score of another scale"
         )
         return {lone[0]: positive}
 
@@ -634,7 +598,7 @@ class _Reader:
         self, columns: dict[str, str], p: Array | None = None
     ) -> dict[str, str] | None:
         """Columns with the names that the labels have for what they count or name; None where rows contradict."""
-        p = np.column_stack([self.column[c].numbers for c in columns]) if p is None else p
+        p = self._numbers(columns) if p is None else p
         column = self.of("label") or self.of("prediction")
         if not np.allclose(np.nansum(p, axis=1), 1, atol=0.02):
             return None
@@ -645,25 +609,15 @@ class _Reader:
             if not all(name.isdecimal() for name in names):
                 return columns  # each is called by its class, whatever the truth says
         else:
-            forms = ([*map(str, range(len(names)))], ["false", "true"])
-            form = next(
-                (
-                    form
-                    for form in forms
-                    if {*form} == {*names} and len(form) == len(column.classes)
-                ),
-                None,
-            )
-            if form is None:
+            form = [*map(str, range(len(names)))] if "0" in names else ["false", "true"]
+            if {*form} != {*names} or len(form) != len(column.classes):
                 return None
             order = self._order(p[:, [names.index(name) for name in form]], form, column)
             if order is None:
                 return None
             columns = {c: order[form.index(name)] for c, name in zip(columns, names, strict=True)}
         ours = [name.lower() for name in columns.values()]
-        truth = np.array(
-            [None if text is None else text.lower() for text in column.texts], dtype=object
-        )
+        truth = np.array([text and text.lower() for text in column.texts], dtype=object)
         return columns if beyond_chance(p, ours, truth) > 0 else None
 
     def _order(self, p: Array, form: Sequence[str], column: ColumnEvidence) -> list[str] | None:
@@ -687,7 +641,7 @@ class _Reader:
             return column.classes
         order = proved_order(p, decision)
         if order is None:
-            self.doubt = self.doubt or (
+            self._doubt(
                 f"columns of {len(form)} numbered classes whose order the predictions do not tell; name the classes in "
                 "the order of the columns with --classes"
             )
@@ -695,12 +649,12 @@ class _Reader:
 
     def _unread(
         self, seen: Sequence[str], unnamed: Sequence[str], decision: ColumnEvidence | None
-    ) -> tuple[str, ...]:
+    ) -> Strings:
         """A line on columns that may be scores and are not read, with what to do."""
         tells: dict[str, str] = {}
-        for c in (c for c in (*seen, *unnamed) if decision is not None and self.column[c].is_share):
-            if (told := self.column[c].tells(cast(ColumnEvidence, decision))) is not None:
-                tells[c] = told
+        if decision is not None:
+            told = ((c, self.column[c].tells(decision)) for c in self._shares((*seen, *unnamed)))
+            tells = {c: positive for c, positive in told if positive is not None}
         seen = seen or [*tells]
         if not seen:
             return ()
@@ -734,34 +688,23 @@ class _Reader:
         truth = read.get("label", self.fed.get("label", ""))
         if decision is not None:
             beyond, what = decision.goes_with(label), "the prediction"
-            for c in (
-                c
-                for c in self.scored
-                if self.column[c].is_share and self.column[c].tells(decision) is None
-            ):
-                if self.column[c].tells(label) is not None:
+            for c in self._shares(self.scored):
+                column = self.column[c]
+                if column.tells(decision) is None and column.tells(label) is not None:
                     self.doubt = f"{truth}, which is what a threshold makes of {c}: a prediction, not the label"
-                    if {"label", "prediction"} <= {
-                        *read
-                    }:  # the other way round is what the rows say
+                    if {"label", "prediction"} <= {*read}:  # the rows say the other way round
                         self.renamings |= {truth: "prediction", read["prediction"]: "label"}
                         self._scores()
                     return
         else:
-            p, names = np.column_stack([self.column[c].numbers for c in wide]), [*wide.values()]
+            p, names = self._numbers(wide), [*wide.values()]
             if len(wide) == 1:
                 names += [name for name in label.classes if name != names[0]][:1]
                 p = np.hstack([p, 1 - p])
             beyond, what = beyond_chance(p, names, label.texts), "the probabilities"
-        called, answer = (
-            truth not in self.renamings or self.usual[truth] == "label",
-            read.get("prediction"),
-        )
-        if (
-            called
-            and decision is not None
-            and (answer is None or self.usual[answer] == "prediction")
-        ):
+        called = truth not in self.renamings or self.usual[truth] == "label"
+        answer = read.get("prediction")
+        if called and decision and (answer is None or self.usual[answer] == "prediction"):
             return  # a model may be worse than chance, which is said beside its number
         named = called or beyond >= BEYOND
         if beyond < (-BEYOND if named else BEYOND if len(label.texts) >= 100 else 0):

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..errors import InputError
 from ..histories import open_store, read_history
 from ..options import verb
 from ..passes.run_folder import PARTS
+from ..plain import Json, Plain
 from ..results.history import History
 from ..runs import LOCK, MANIFEST, is_locked, read_manifest
 from .options import HistoryOptions
@@ -69,7 +69,7 @@ class Runs:
 
     runs: tuple[Run, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """As plain values."""
         return {"runs": [asdict(run) for run in self.runs]}
 
@@ -126,7 +126,7 @@ def _run(folder: Path) -> Run:
     status = str(manifest.get("status"))
     if status == "running" and not is_locked(folder / LOCK):
         status = "killed"
-    about: Mapping[str, Any] = manifest["about"]
+    about: Plain = manifest["about"]
     parts, done = int(manifest.get("parts") or 0), int(manifest.get("done") or 0)
     if status == "killed" and (folder / PARTS).is_dir():  # before it could note its last parts
         kept = sum(state.suffix == ".state" for state in (folder / PARTS).iterdir())

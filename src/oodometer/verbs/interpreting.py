@@ -62,6 +62,7 @@ from ..passes.metrics import COUNTS, MetricPlan, predicted_of
 from ..passes.plan import EstimationPlan, State, checked_estimate
 from ..passes.reference import has_column
 from ..passes.slicing import MISSING, WHOLE, TimeChunks, column_of, in_natural_order, rows_by_value
+from ..plain import Json, Plain
 from ..registry import FAILURES, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
 from ..results.alarms import Alarms, FailWhen, Fall
@@ -97,7 +98,7 @@ _PART_SIGNS = ("moved", "unexplained")
 
 
 def estimates_of(
-    methods: Mapping[str, Estimator], states: Mapping[str, Any], lighter: bool = False
+    methods: Mapping[str, Estimator], states: Plain, lighter: bool = False
 ) -> tuple[list[Estimate], list[Skipped]]:
     """What methods say by the states of the target or a part of it, and which of them can say nothing."""
     out, skipped = [], []
@@ -146,8 +147,8 @@ class _PartStates:
     """A slice or chunk before anything is concluded: its ``key`` among the states, where it lies, what methods say."""
 
     key: tuple[str, Any]
-    states: Mapping[str, Any]
-    place: Mapping[str, Any]
+    states: Plain
+    place: Plain
     estimates: Sequence[Estimate]
     labels: LabelEvidence | None
 
@@ -201,7 +202,7 @@ class Interpreter:
     def finish(
         self,
         state: State,
-        figures: Callable[[], Mapping[str, Any] | None],
+        figures: Callable[[], Plain | None],
         target: Source,
         given: LabelEvidence | None = None,
     ) -> Estimation:
@@ -317,7 +318,7 @@ class Interpreter:
         known = conclusion.posterior is not None and conclusion.without is None
         return conclusion.headline.trust == "none" and not known
 
-    def _about_reference(self) -> dict[str, Any]:
+    def _about_reference(self) -> Json:
         """Rows and accuracy of the reference, with an exact interval."""
         reference, level = self.fitted.reference, self.options.level
         low, high = clopper_pearson(reference.correct, reference.rows, level)
@@ -332,7 +333,7 @@ class Interpreter:
             "classes": reference.record.num_classes,
         }
 
-    def _about_calibration(self) -> dict[str, Any]:
+    def _about_calibration(self) -> Json:
         """The calibrator that was chosen, and why."""
         choice = self.plan.choice
         return {
@@ -342,7 +343,7 @@ class Interpreter:
             "temperature": getattr(choice.calibrator, "temperature", None),
         }
 
-    def _about_backtest(self) -> dict[str, Any] | None:
+    def _about_backtest(self) -> Json | None:
         """How many trials weighed the methods, and on how many rows: those that they read may be a sample."""
         trials = self.fitted.trials
         if trials is None:
@@ -357,7 +358,7 @@ class Interpreter:
     # ------------------------------------------------------------------------------ methods
 
     def _of_methods(
-        self, whole: Mapping[str, Any]
+        self, whole: Plain
     ) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, _ByMetric]:
         """What methods and diagnostician say of the whole target, the heavy ones side by side, and of other metrics."""
         plan = self.plan
@@ -390,7 +391,7 @@ class Interpreter:
     def of(
         self,
         estimates: Sequence[Estimate],
-        states: Mapping[str, Any],
+        states: Plain,
         by_metric: _ByMetric,
         diagnosis: Diagnosis | None = None,
         part: AskedPart | None = None,
@@ -454,7 +455,7 @@ class Interpreter:
             reading=None if signs is None or judges else reading_of(signs, estimates, self.prior),
         )
 
-    def _moves(self, states: Mapping[str, Any], part: AskedPart | None) -> Mapping[str, float]:
+    def _moves(self, states: Plain, part: AskedPart | None) -> Mapping[str, float]:
         """How far the outputs moved: a part's own, or those of the whole target."""
         if part is not None:
             return part.moves
@@ -502,7 +503,7 @@ class Interpreter:
         return chance
 
     def _changed(
-        self, states: Mapping[str, Any], part: AskedPart | None, whole: Conclusion | None
+        self, states: Plain, part: AskedPart | None, whole: Conclusion | None
     ) -> float | None:
         """The p value of outputs that are distributed as in the reference; None where that cannot be seen."""
         statistics = self.plan.shift_statistics
@@ -579,7 +580,7 @@ class Interpreter:
         name: str,
         at: float,
         reading: Reading | None,
-        states: Mapping[str, Any],
+        states: Plain,
         evidence: LabelEvidence | None,
     ) -> bool:
         """Whether a period tells anything: then it is behind those that come after it."""
@@ -698,7 +699,7 @@ class Interpreter:
     # ------------------------------------------------------------------------------ labels
 
     def labels_of(
-        self, states: Mapping[str, Any], parts: Sequence[Mapping[str, Any]] | None = None
+        self, states: Plain, parts: Sequence[Plain] | None = None
     ) -> LabelEvidence | None:
         """What the labels of a part of the target say; None without any. ``parts``: those that the whole of it was cut
         into.
@@ -744,7 +745,7 @@ class Interpreter:
     def _metrics(
         self,
         by_metric: _ByMetric,
-        states: Mapping[str, Any],
+        states: Plain,
         evidence: Evidence,
         signs: ShiftSigns | None,
     ) -> dict[str, MetricEstimation]:
@@ -850,16 +851,15 @@ class Interpreter:
         for i, key in enumerate(keys):
             states = state[key]
             if plan.every is None:
-                place: Mapping[str, Any] = {"by": plan.by, "value": key[1]}
+                place: Plain = {"by": plan.by, "value": key[1]}
             else:
                 latest = state[WHOLE].get("latest") if i + 1 == len(keys) else None
                 place = plan.every.place(key[1], int(states["truth"]["rows"]), latest)
             estimates, skipped = estimates_of(plan.methods, states, lighter=True)
             if not estimates:
-                got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
                 raise InputError(
                     "rows that at least one method can use",
-                    got=got,
+                    got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
                     column=", ".join(f"{name} {value}" for name, value in place.items()),
                     remedy="cut the target into larger parts, or ask for more methods",
                 )
@@ -939,7 +939,7 @@ def _widened(assumptions: Mapping[str, Assumed], design: Design, rows: int) -> d
     }
 
 
-def _shares_of_confidence(whole: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[str, Any]:
+def _shares_of_confidence(whole: Plain, drawn: Plain) -> Json:
     """Shares of rows by bins of confidence, of reference and target."""
     counts = whole["confidence"]["counts"].reshape(HISTOGRAM_BINS, -1).sum(axis=1)
     return {
@@ -1019,7 +1019,7 @@ def _alarms(
 
 def _watched(part: Part, conclusion: Conclusion, level: float) -> Watched:
     """What rules look at of the target or a part of it: the estimates, or the truth where every row has a label."""
-    where: dict[str, Any] = {"name": part.name}
+    where: Json = {"name": part.name}
     if "by" in part.place:
         where |= {"by": part.place["by"], "slice": part.place["value"]}
     where |= {key: part.place[key] for key in ("start", "end", "timezone") if key in part.place}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
 from ..classes import is_null, verdict_number
 from ..errors import InputError, MissingColumnsError, UsageError
+from ..plain import Json, Plain, Strings
 from ..results import Estimate, percent
 from ..results.values import counted
 from ..store import Source, as_source
@@ -118,20 +119,16 @@ def verdicts(
             remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
             raise fault(expected, got=repr(distinct[code].as_py())[:60], row=row, remedy=remedy)
         for number, cell in zip(numbers, distinct.to_pylist(), strict=True):
-            written.setdefault(
-                float(number or 0), str(cell).lower() if isinstance(cell, bool) else str(cell)
-            )
+            text = str(cell).lower() if isinstance(cell, bool) else str(cell)
+            written.setdefault(float(number or 0), text)
         values.append(np.array([*numbers, np.nan], dtype=float)[codes])
         first += len(codes)
     whole = np.concatenate(values)
     known = whole[np.isfinite(whole)]
     grades = None if np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
-    if (
-        grades is not None
-        and scale is not None
-        and not (scale[0] <= grades[0] and grades[1] <= scale[1])
-    ):
-        bad = int(np.flatnonzero((whole < scale[0]) | (whole > scale[1]))[0])
+    off = np.zeros(0) if scale is None else (whole < scale[0]) | (whole > scale[1])
+    if grades is not None and scale is not None and off.any():
+        bad = int(np.argmax(off))
         expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{whole[bad]:g}"
         remedy = (
             f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
@@ -185,7 +182,7 @@ class Read:
     scale: tuple[float, float] | None
     label: str
     notes: list[str]
-    compared: tuple[str, ...] = ()
+    compared: Strings = ()
 
 
 def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
@@ -241,9 +238,12 @@ def _labels_of(
         inside = (row >= 0) & np.isfinite(labels.values)
         at, new = row[inside], labels.values[inside]
         if (clash := np.isfinite(truth[at]) & (truth[at] != new)).any():
-            expected, got = f"one label for row {int(at[clash][0]) + 1}", "two that disagree"
             raise InputError(
-                expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one"
+                f"one label for row {int(at[clash][0]) + 1}",
+                got="two that disagree",
+                file=source.path,
+                column=labels.name,
+                remedy="drop the wrong one",
             )
         truth[at] = new
         people.append(labels)
@@ -415,13 +415,12 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
     row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
     if row is None and first.judged.rows != second.judged.rows:
         got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
-        remedy = "give both a column of ids, or name one with --key"
         raise InputError(
             "as many rows in both files",
             got=got,
             file=second.source.path,
             column=column,
-            remedy=remedy,
+            remedy="give both a column of ids, or name one with --key",
         )
     row = np.arange(first.judged.rows) if row is None else row
     there = np.flatnonzero(row >= 0)
@@ -459,10 +458,10 @@ class _Corrected:
 
     counts: Counts
     intervals: tuple[Estimate, ...] = ()
-    not_given: tuple[str, ...] = ()
+    not_given: Strings = ()
     effective_labels: float | None = None
-    widths: tuple[Mapping[str, Any], ...] = ()
-    warnings: tuple[str, ...] = ()
+    widths: tuple[Plain, ...] = ()
+    warnings: Strings = ()
 
     @property
     def estimate(self) -> Estimate | None:
@@ -576,16 +575,14 @@ def judges_columns(judged: Judged) -> list[str]:
     return [name.partition("[")[0] for name in judged.names]
 
 
-def _groups(
-    read: Read, by: str, level: float, scale: tuple[float, float]
-) -> Iterator[dict[str, Any]]:
+def _groups(read: Read, by: str, level: float, scale: tuple[float, float]) -> Iterator[Json]:
     """The corrected rate of each value of a column, largest first."""
     name, _ = column_of(read.source, by, "by")
     cells = np.array(list(map(str, _cells(read.source, name))))
     values, at, times = np.unique(cells[read.at], return_inverse=True, return_counts=True)
     for i in np.argsort(-times, kind="stable")[:_MOST_GROUPS]:
         part = read.judged.part(at == i)
-        out: dict[str, Any] = {
+        out: Json = {
             "group": str(values[i]),
             "rows": int(times[i]),
             "labels": len(part.row),

@@ -179,10 +179,12 @@ def _asked_metrics(
     if not (metrics := metrics_named(options.metrics, classes, payoff)):
         return None
     if record.label is None or not record.has_classes or not record.num_classes:
-        got = "`correct` alone" if record.has("correct") else "none"
-        remedy = "add the true class of each row, or leave --metric out"
-        expected = f"reference rows with a `label`, which {metrics[0].name} asks for"
-        raise InputError(expected, got=got, remedy=remedy, file=source.name)
+        raise InputError(
+            f"reference rows with a `label`, which {metrics[0].name} asks for",
+            got="`correct` alone" if record.has("correct") else "none",
+            remedy="add the true class of each row, or leave --metric out",
+            file=source.name,
+        )
     methods = metric_methods(options.methods)
     if not methods:
         able = ", ".join(metric_methods(None))
@@ -252,7 +254,12 @@ def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
     )
     full = np.flatnonzero(rows)
     ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
-    diagram = {"confidence": sums[full] / rows[full], "accuracy": hits[full] / rows[full]}
-    diagram |= {"lower": ends[:, 0], "upper": ends[:, 1], "rows": rows[full]}
+    diagram = {
+        "confidence": sums[full] / rows[full],
+        "accuracy": hits[full] / rows[full],
+        "lower": ends[:, 0],
+        "upper": ends[:, 1],
+        "rows": rows[full],
+    }
     wide = counts.reshape(HISTOGRAM_BINS, -1).sum(axis=1)
     return {"reliability": diagram, "shares": wide / wide.sum(), "score": plan.confidence.name}

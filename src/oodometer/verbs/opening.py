@@ -133,10 +133,10 @@ def with_classes_of_all(
     try:
         return run(options.classes)
     except NewClassError as error:
-        given = [*(given[0] if isinstance(given[0], (list, tuple)) else given[:1]), *given[1:]]
-        if options.classes is not None or any(
-            is_fitted(data) or isinstance(data, Source) for data in given
-        ):
+        first = given[0] if isinstance(given[0], (list, tuple)) else given[:1]
+        given = [*first, *given[1:]]
+        opened = any(is_fitted(data) or isinstance(data, Source) for data in given)
+        if options.classes is not None or opened:
             raise
         opener = opener_for(options)
         try:
@@ -533,9 +533,11 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
         if file is None:
             raise
         got = f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})"
-        remedy = "fit it again; if that changes nothing, run with --debug and report it"
         raise InputError(
-            "a fitted file as `oodometer fit` writes it", got=got, remedy=remedy, file=file
+            "a fitted file as `oodometer fit` writes it",
+            got=got,
+            remedy="fit it again; if that changes nothing, run with --debug and report it",
+            file=file,
         ) from error
 
 

@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from ..headline.natural_shifts import NaturalShifts
     from ..results.backtest import Backtest
 
-_ROWS, _WHAT, _ALARMS, _RUN, _MODEL = (
-    "Rows and columns",
-    "What is worked out",
-    "Alarms and past runs",
-    "Where it runs",
-    "Model",
-)
+_ROWS = "Rows and columns"
+_WHAT = "What is worked out"
+_ALARMS = "Alarms and past runs"
+_RUN = "Where it runs"
+_MODEL = "Model"
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:

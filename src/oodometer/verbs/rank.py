@@ -15,6 +15,7 @@ from ..engines import task_engine
 from ..errors import UsageError
 from ..options import verb
 from ..persistence import ENDING
+from ..plain import Json
 from ..predictions import Predictions
 from ..rankings.answered import CHOSEN, Answered, shown
 from ..rankings.outcome import outcome_of
@@ -81,14 +82,14 @@ def write_suggested(ranking: FewShotRanking, out: str | os.PathLike[str]) -> Non
     write_result(out, file.getvalue())
 
 
-def _row_to_label(ranking: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
+def _row_to_label(ranking: FewShotRanking, name: str, text: Any) -> Json:
     """A suggested row by its columns: its id, its text or texts, an empty label."""
     parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
     columns = ranking.columns
     if len(columns) != len(parts):
         several = tuple(f"text_{number}" for number, _ in enumerate(parts, 1))
         columns = ("text",) if len(parts) == 1 else several
-    row: dict[str, Any] = {}
+    row: Json = {}
     key = ranking.id_column or (None if parts else "id")
     if key is not None:
         row[key] = int(name) if ranking.numbered and name else name

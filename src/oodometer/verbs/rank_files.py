@@ -279,8 +279,9 @@ def _in_order_of_first(
         faults += [f"{more:,} ids more"] if more else []
         if faults:
             remedy = "ask all models about the same rows, each as often, or name rows by another column with --id"
-            got = " and ".join(faults)
-            raise InputError(f"the ids of {files[0]}", got=got, remedy=remedy, file=file)
+            raise InputError(
+                f"the ids of {files[0]}", got=" and ".join(faults), remedy=remedy, file=file
+            )
         out.append(record.take(np.array([row_of[name] for name in first], dtype=np.int64)))
     return out, first
 
@@ -471,9 +472,12 @@ def _column(table: RawTable, name: str, options: Asked, remedy: str) -> str:
         if ours == name and theirs in table.columns
     ]
     if not renamed:
-        expected = f"a column {name}: examples are matched to predictions by id"
-        got = f"the columns {shown(table.columns, 12)}"
-        raise InputError(expected, got=got, remedy=remedy, file=table.file or table.name)
+        raise InputError(
+            f"a column {name}: examples are matched to predictions by id",
+            got=f"the columns {shown(table.columns, 12)}",
+            remedy=remedy,
+            file=table.file or table.name,
+        )
     return renamed[0]
 
 
@@ -498,6 +502,10 @@ def _known_ground(references: Sequence[Any], opener: Opener, axes: Axes) -> tupl
         source = opener.open(reference, None, axes=axes)
         out.append(source.read(_fields(source)).known())
         if not len(out[-1]):
-            expected, remedy = "labelled rows of known ground", "give a file with a column label"
-            raise InputError(expected, got="none", remedy=remedy, file=said_model(reference))
+            raise InputError(
+                "labelled rows of known ground",
+                got="none",
+                remedy="give a file with a column label",
+                file=said_model(reference),
+            )
     return tuple(out)

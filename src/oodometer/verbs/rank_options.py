@@ -72,9 +72,11 @@ def repeated(names: Sequence[str]) -> str | None:
 
 def no_clusters(column: str, columns: Sequence[str], remedy: str, file: str) -> InputError:
     """The error for a column of clusters that is not there."""
-    expected = f"a column {column} that tells which rows depend on each other"
     return InputError(
-        expected, got=shown(tuple(columns), 12) or "no columns", remedy=remedy, file=file
+        f"a column {column} that tells which rows depend on each other",
+        got=shown(tuple(columns), 12) or "no columns",
+        remedy=remedy,
+        file=file,
     )
 
 
@@ -100,5 +102,9 @@ def check_classes(
     """Raise `InputError` where the models have not the same classes."""
     for names, source in zip(classes[1:], sources[1:], strict=True):
         if {str(cls) for cls in names} != {str(cls) for cls in classes[0]}:
-            expected = f"the classes of {sources[0]}, {shown(classes[0])}"
-            raise InputError(expected, got=shown(names), remedy=remedy, file=source)
+            raise InputError(
+                f"the classes of {sources[0]}, {shown(classes[0])}",
+                got=shown(names),
+                remedy=remedy,
+                file=source,
+            )

@@ -20,6 +20,7 @@ from ..classes import TRUTH, verdict_number
 from ..errors import InputError, NotApplicable, UsageError
 from ..inference.clusters import CLUSTER, Clusters, cluster_keys, clustered_share
 from ..inference.means import mean_of_means
+from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import create
 from ..results import Interval
@@ -142,14 +143,14 @@ class About:
     log: str
     format: str
     model: str = ""
-    warnings: tuple[str, ...] = ()
-    judges: tuple[str, ...] = ()
+    warnings: Strings = ()
+    judges: Strings = ()
     human: str | None = None
-    metrics: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    metrics: Strings = ()
+    notes: Strings = ()
     skipped: int = 0
     examples: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: Strings = ()
 
 
 @dataclass
@@ -172,9 +173,12 @@ class Content:
         """The files that were written: one, or one for each task or model in a folder."""
         record, path, parts = self.record, self.about.log, self.parts
         if record is None:
-            got = ", ".join([*self.columns][:8])
-            remedy = "name it: --map THEIRS=correct, score, label or confidence"
-            raise InputError("a column that tells of an answer", got=got, file=path, remedy=remedy)
+            raise InputError(
+                "a column that tells of an answer",
+                got=", ".join([*self.columns][:8]),
+                file=path,
+                remedy="name it: --map THEIRS=correct, score, label or confidence",
+            )
         if not is_folder(out):
             if self.of_models:
                 raise UsageError(
@@ -211,7 +215,7 @@ class Content:
         human = self.about.human
         return self.known_rows or (self.columns[human].known if human else 0)
 
-    def number(self) -> tuple[Interval | None, tuple[str, ...]]:
+    def number(self) -> tuple[Interval | None, Strings]:
         """The accuracy or mean score of all rows, not of several models, and a warning where ids repeat."""
         if self.record is None or not self.truth or self.of_models:
             return None, ()
@@ -246,7 +250,7 @@ class Content:
         return Interval(*mean_of_means(ends), 0.95, "asymptotic")
 
     @cached_property
-    def ids(self) -> dict[str, Any] | None:
+    def ids(self) -> Json | None:
         """The column of ids, how many there are, and how often a model was asked about the most frequent one."""
         key = next((name for name, ours in self.taken.items() if ours == "id"), "")
         if key not in self.columns:
@@ -256,7 +260,7 @@ class Content:
         return {"column": key, "distinct": cells.distinct, "most": -(-cells.most // models)}
 
     @cached_property
-    def clusters(self) -> tuple[str, ...]:
+    def clusters(self) -> Strings:
         """Columns whose values repeat and which are nothing else; those with a name that says so alone, if any."""
         names = [name for name, ours in self.taken.items() if ours == "group" and not self.groups]
         names += [name for name in self.columns if name not in self.taken]
@@ -288,7 +292,7 @@ class Content:
         )
 
 
-def known_number(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
+def known_number(record: Predictions) -> tuple[Interval | None, Strings]:
     """The accuracy, or the mean score, of rows whose truth is known, and a warning where rows of one id make its
     interval one of clusters.
     """
@@ -297,10 +301,8 @@ def known_number(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]
     if not rows:
         return None, ()
     keys = np.arange(rows, dtype=np.uint64) if ids is None else cluster_keys(ids)
-    sums, name = (
-        Clusters.of(keys, known.outcomes),
-        "accuracy" if known.can_be_judged else "mean_score",
-    )
+    sums = Clusters.of(keys, known.outcomes)
+    name = "accuracy" if known.can_be_judged else "mean_score"
     columns = {**known.columns, CLUSTER: keys} if sums.repeated else known.columns
     with suppress(NotApplicable):
         number = create("metric", name).compute(replace(known, columns=columns))

@@ -43,11 +43,9 @@ def questions_of(content: Content, files: Sequence[str]) -> tuple[Question, ...]
         if not files:
             folder = f"{plain_name(Path(str(content.file)).stem)}-models/"
             words = ("read", content.about.log, "--out", folder)
-            first, files, options = (
-                [_question("A file for each model", *words)],
-                files_in(folder, content.parts),
-                [],
-            )
+            first = [_question("A file for each model", *words)]
+            files = files_in(folder, content.parts)
+            options = []
         file, others = files[0], list(files[1:])
     else:
         file = str(content.file)

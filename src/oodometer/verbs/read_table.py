@@ -184,8 +184,12 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     source: Any = opened_raw(given, mapping)
     if not hasattr(source, "layout"):
         if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
-            expected = "a log of inspect as it was written"
-            raise InputError(expected, got="a packed one", remedy="unpack it first", file=path)
+            raise InputError(
+                "a log of inspect as it was written",
+                got="a packed one",
+                remedy="unpack it first",
+                file=path,
+            )
         if os.path.isfile(path) and os.path.getsize(path):
             as_source(path)  # which says what is wrong
         raise error

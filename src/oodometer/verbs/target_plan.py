@@ -34,8 +34,9 @@ def fit_to_target(
     batches = (batch for part in parts for batch in part.batches(rows=fitted.plan.rows))
     beginning = next(batches, None)
     if beginning is None:
-        remedy = "check what wrote it"
-        raise InputError("at least one row", got="none", remedy=remedy, file=target.name)
+        raise InputError(
+            "at least one row", got="none", remedy="check what wrote it", file=target.name
+        )
     in_all = rows_of(parts) or target.rows or 0  # 0: nobody knows
     is_all = len(parts) == 1 and beginning.rows < fitted.plan.rows and execution.is_plain
     if is_all and next(batches, None) is None:  # it need not be read again
@@ -76,8 +77,9 @@ def _slow_methods(methods: Collection[str], target: Source) -> list[str]:
 
 def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
     """The error where no method can say anything of the target, with each one's reason."""
-    got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
-    remedy = "`oodometer methods` says what each one needs"
     return InputError(
-        "data that at least one method can use", got=got, file=target.name, remedy=remedy
+        "data that at least one method can use",
+        got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
+        file=target.name,
+        remedy="`oodometer methods` says what each one needs",
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...plain import Json, Plain, inside
 from ..numbers import finite, percent, percent_range, short
 from .looks import (
     BAND,
@@ -32,11 +33,11 @@ from .looks import (
     narrow,
 )
 
-Result = Mapping[str, Any]
+Result = Plain
 """A result as written in JSON."""
-Rows = list[dict[str, Any]]
+Rows = list[Json]
 
-WORDS: dict[str, Any] = tomllib.loads(
+WORDS: Json = tomllib.loads(
     Path(__file__).parents[1].joinpath("templates/words.toml").read_text("utf-8")
 )
 """The words of the pages that stand in no template: how to read each chart, kinds of interval, trust, shifts."""
@@ -81,10 +82,8 @@ def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[fl
     numbers = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
     low, high = min(numbers), max(numbers)
     span, middle = max(high - low, 0.02), (low + high) / 2
-    low, high = (
-        min(low, middle - span / 2) - _ROOM * span,
-        max(high, middle + span / 2) + _ROOM * span,
-    )
+    low = min(low, middle - span / 2) - _ROOM * span
+    high = max(high, middle + span / 2) + _ROOM * span
     step = next((size for size in _STEPS if (high - low) / size <= most), _STEPS[-1])
     low, high = math.floor(low / step * 2) * step / 2, math.ceil(high / step * 2) * step / 2
     first, last = math.ceil(round(max(low, 0) / step, 6)), math.floor(round(min(high, 1) / step, 6))
@@ -103,7 +102,7 @@ def axis(
 ) -> Spec:
     """A quantitative axis; ``more`` is of Vega-Lite's axis. Of ticks those outside a logarithmic scale are left out."""
     ends = {} if domain is None else {"domain": list(domain)}
-    if domain is not None and (scale or {}).get("type") == "log":
+    if domain is not None and inside(scale, "type") == "log":
         more["values"] = [value for value in more["values"] if domain[0] <= value <= domain[1]]
     scale = {**ends, "nice": False, "zero": False, **(scale or {})}
     return {"type": "quantitative", "scale": scale, "axis": {"title": title, **more}}
@@ -131,10 +130,8 @@ def coverage_axis(title: str) -> Spec:
 
 def steps(labels: Sequence[str], title: str) -> Spec:
     """An axis of places 0, 1, 2 and on, each with its label."""
-    positions, text = (
-        list(range(len(labels))),
-        f"{json.dumps([label[:12] for label in labels])}[datum.value]",
-    )
+    positions = list(range(len(labels)))
+    text = f"{json.dumps([label[:12] for label in labels])}[datum.value]"
     return axis(
         [-0.15, max(len(labels) - 1, 1) + 0.15],
         title=title,
@@ -148,17 +145,17 @@ def names_axis(
     limit: tuple[int, int] = (118, 230), order: Sequence[str] | None = None, **more: Any
 ) -> Spec:
     """The vertical axis of categories, in their order in the data or in the one given; ``limit`` in pixels."""
-    look = {
-        "title": None,
-        "grid": False,
-        "labelLimit": narrow(*limit),
-        "labelColor": INK,
-        "labelFontSize": 13,
-    }
     return {
         "type": "nominal",
         "sort": None if order is None else list(order),
-        "axis": {**look, **more},
+        "axis": {
+            "title": None,
+            "grid": False,
+            "labelLimit": narrow(*limit),
+            "labelColor": INK,
+            "labelFontSize": 13,
+            **more,
+        },
     }
 
 
@@ -343,17 +340,14 @@ class Plot:
             "width": "container",
             "height": height,
             "description": words or title,
-        }
-        spec |= {
             "autosize": {"type": "fit-x", "contains": "padding"},
             "datasets": dict(tables.values()),
-        }
-        spec |= {
             "layer": [
                 {**layer, "data": {"name": tables[id(layer["data"])][0]}} for layer in self.layers
-            ]
+            ],
+            "config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}},
+            **more,
         }
-        spec |= {"config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}}, **more}
         return Figure(name, title, caption, spec)
 
 
@@ -410,14 +404,13 @@ def ends(interval: Result) -> tuple[Any, Any]:
     return low, high
 
 
-def entry(
-    name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more: Any
-) -> dict[str, Any]:
+def entry(name: str, interval: Plain, *, color: str = QUIET, **more: Any) -> Json:
     """One row of `categories`; ``more`` is shown when the pointer rests on it, its names as they are read."""
     low, high = ends(interval)
-    tip = {"": name, "value": percent(interval.get("value"))}
-    tip |= {"interval": percent_range(interval.get("lower"), interval.get("upper"))}
-    tip |= {
+    tip = {
+        "": name,
+        "value": percent(interval.get("value")),
+        "interval": percent_range(interval.get("lower"), interval.get("upper")),
         "kind": str(interval.get("kind") or ""),
         **{key: str(text) for key, text in more.items()},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...plain import Json, inside
 from ...results.backtest import answered_families, by_family
 from ...results.backtest import family_name as called
 from ...results.evaluation import agreement, panel
@@ -143,7 +144,7 @@ def error_map(result: Result) -> Figure | None:
     return plot.figure("error-map", title, caption("error-map", "read"), height=height)
 
 
-def styles(result: Result) -> list[dict[str, Any]]:
+def styles(result: Result) -> list[Json]:
     """Colour, shape and dash of each leading method, for the lines and for the key above them."""
     others = iter(
         [(ACCENT, "circle", (1, 0)), (REFERENCE, "square", (1, 0)), (TRUTH, "triangle-up", (1, 0))]
@@ -226,7 +227,7 @@ def is_headline(estimate: Result, headline: Result) -> bool:
     return all(estimate.get(key) == headline.get(key) for key in ("method", "value"))
 
 
-def with_headline(result: Result) -> list[dict[str, Any]]:
+def with_headline(result: Result) -> list[Json]:
     """Estimates from the highest to the lowest; before them the headline where it is made from several of them."""
     estimates = [item for estimate in result.get("estimates") or [] if (item := best(estimate))]
     estimates.sort(key=lambda item: -float(item["value"]))
@@ -254,7 +255,7 @@ def methods(result: Result) -> Figure | None:
         rows.append(
             entry(name, item, color=ACCENT if shown else QUIET, assumes=item.get("assumes") or "")
         )
-    accuracy, title = (result.get("reference") or {}).get("accuracy"), "What each method says"
+    accuracy, title = inside(result, "reference", "accuracy"), "What each method says"
     if headline:
         gap, (low, high) = difference(headline["value"], accuracy, "the reference"), ends(headline)
         title = f"Estimated accuracy is {percent(headline['value'])}" + (
@@ -270,7 +271,7 @@ def methods(result: Result) -> Figure | None:
         least=percent(min(values, default=None)),
         most=percent(max(values, default=None)),
     )
-    truth = best((result.get("target") or {}).get("accuracy")).get("value")
+    truth = best(inside(result, "target", "accuracy")).get("value")
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
     return categories(
         "methods", title, text, rows, axis_title="accuracy on the target", lines=lines
@@ -280,7 +281,7 @@ def methods(result: Result) -> Figure | None:
 # ------------------------------------------------------------------------------------------ audits
 
 
-def chosen_first(result: Result) -> list[dict[str, Any]]:
+def chosen_first(result: Result) -> list[Json]:
     """The intervals from labels, the one that the page prints before the others."""
     intervals = [item for each in result.get("intervals") or [] if (item := best(each))]
     return sorted(intervals, key=lambda item: item.get("method") != result.get("method"))
@@ -288,11 +289,9 @@ def chosen_first(result: Result) -> list[dict[str, Any]]:
 
 def audited(result: Result) -> Figure | None:
     """Every interval that the labels allow, over the band of the label-free estimate."""
-    intervals, claim, estimate = (
-        chosen_first(result),
-        best(result.get("headline")),
-        best(result.get("estimate")),
-    )
+    intervals = chosen_first(result)
+    claim = best(result.get("headline"))
+    estimate = best(result.get("estimate"))
     if not intervals or result.get("scale"):  # a mean grade is no share
         return None
     rows = []
@@ -315,7 +314,7 @@ def audited(result: Result) -> Figure | None:
         caption("audited", "read", claim and "claim"),
         rows,
         axis_title=rate,
-        lines=[("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)],
+        lines=[("reference", inside(result, "reference", "accuracy"), REFERENCE)],
         shaded=(claim.get("lower"), claim.get("upper")),
     )
 
@@ -323,11 +322,11 @@ def audited(result: Result) -> Figure | None:
 # ------------------------------------------------------------------------------------------ files, classes, slices
 
 
-def _accuracy(item: Result) -> dict[str, Any]:
-    return best((item.get("metrics") or {}).get("accuracy"))
+def _accuracy(item: Result) -> Json:
+    return best(inside(item, "metrics", "accuracy"))
 
 
-def best_files_first(result: Result) -> list[dict[str, Any]]:
+def best_files_first(result: Result) -> list[Json]:
     """Files from the highest accuracy to the lowest; those without one come last."""
     files = (dict(file) for file in result.get("files") or [])
     return sorted(files, key=lambda item: -float(_accuracy(item).get("value", -1)))
@@ -338,10 +337,8 @@ def files(result: Result) -> Figure | None:
     shown = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
     if not shown:
         return None
-    names, tones = (
-        unique(basename(item.get("name")) for item in shown),
-        [ACCENT, *[QUIET] * len(shown)],
-    )
+    names = unique(basename(item.get("name")) for item in shown)
+    tones = [ACCENT, *[QUIET] * len(shown)]
     rows = [
         entry(name, _accuracy(item), color=tone, rows=number(item.get("rows")))
         for name, item, tone in zip(names, shown, tones, strict=False)
@@ -353,9 +350,7 @@ def files(result: Result) -> Figure | None:
     return categories("files", title, caption("files", "read"), rows, axis_title="accuracy")
 
 
-def _weakest(
-    some: list[dict[str, Any]], names: list[str], key: str, whole: Any
-) -> list[dict[str, Any]]:
+def _weakest(some: list[Json], names: list[str], key: str, whole: Any) -> list[Json]:
     """An entry for each part, in colour where its whole interval lies below the number of all rows."""
     rows = []
     for name, item in zip(names, some, strict=True):
@@ -366,7 +361,7 @@ def _weakest(
     return rows
 
 
-def worst_classes(result: Result) -> tuple[str | None, list[dict[str, Any]]]:
+def worst_classes(result: Result) -> tuple[str | None, list[Json]]:
     """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
         every = ((item, item.get(name)) for item in result.get("per_class") or [])
@@ -401,10 +396,8 @@ def slices(result: Result) -> Figure | None:
     having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
     if not having:
         return None
-    every, whole = (
-        sorted(having, key=lambda item: float(item["headline"]["value"])),
-        best(result.get("headline")),
-    )
+    every = sorted(having, key=lambda item: float(item["headline"]["value"]))
+    whole = best(result.get("headline"))
     some, worst, of = every[:_MOST], every[0]["headline"]["value"], whole.get("value")
     gap = difference(worst, of, "all rows together")
     about = "" if result.get("command") == "evaluate" else "about "
@@ -417,7 +410,7 @@ def slices(result: Result) -> Figure | None:
         "slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result)
     )
     lines = [
-        ("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE),
+        ("reference", inside(result, "reference", "accuracy"), REFERENCE),
         ("all rows", of, ACCENT),
     ]
     rows = _weakest(some, unique(item.get("value") for item in some), "headline", of)
@@ -439,8 +432,8 @@ def votes(result: Result) -> Figure | None:
         alone = [(name, item) for name, item in jury["alone"] if item][:_MOST_JUDGES]
         called = unique(f"judge {name} alone" for name, _ in alone)
         rows += [entry(name, item) for name, (_, item) in zip(called, alone, strict=True)]
-    evaluated = (result.get("votes") or {}).get("bounds")
-    reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
+    evaluated = inside(result, "votes", "bounds")
+    reference = None if evaluated else inside(result, "reference", "accuracy")
     return categories(
         "votes",
         _judge_title(jury) if one else _judges_title(jury),
@@ -507,7 +500,7 @@ def _judges_caption(seen: Result) -> str:
 # ------------------------------------------------------------------------------------------ models on a few labels
 
 
-def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any]]:
+def ranked_models(result: Result, most: int = _MOST_FILES) -> list[Json]:
     """Rows of the ranking with a name each that is short and unique, as ``short``."""
     rows = result.get("ranking") or []
     names = unique(str(row.get("model")) for row in rows)
@@ -516,9 +509,7 @@ def ranked_models(result: Result, most: int = _MOST_FILES) -> list[dict[str, Any
 
 def shots(result: Result) -> Figure | None:
     """The accuracy of each model on the labelled rows with its exact interval, in the order of the ranking."""
-    models = (
-        (row, best((row.get("evidence") or {}).get("accuracy"))) for row in ranked_models(result)
-    )
+    models = ((row, best(inside(row, "evidence", "accuracy"))) for row in ranked_models(result))
     shown = [(row, item) for row, item in models if item]
     if not shown:
         return None
@@ -546,14 +537,11 @@ def best_chances(result: Result) -> Figure | None:
     first = max(every, key=lambda row: finite(row.get("p_best")) or 0.0, default={})
     for row in every[:_MOST_FILES]:
         if (chance := finite(row.get("p_best"))) is not None:
-            bar = {
-                "name": row["short"],
-                "value": chance,
-                "color": ACCENT if row is first else QUIET,
-            }
             rows.append(
                 {
-                    **bar,
+                    "name": row["short"],
+                    "value": chance,
+                    "color": ACCENT if row is first else QUIET,
                     "label": percent(chance, 0),
                     "tip": {"": row["short"], "P(best)": percent(chance)},
                 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...plain import Json, inside
 from ...results.evaluation import agreement
 from ..numbers import (
     best,
@@ -87,7 +88,7 @@ def risk_coverage(result: Result) -> Figure | None:
     reached = [wish for wish in wishes if finite(wish.get("threshold")) is not None]
     text = [caption("risk-coverage", "read", measured=capital(estimated))]
     text += map(_safe_threshold, reached)
-    if (result.get("diagnosis") or {}).get("kind") == "support":
+    if inside(result, "diagnosis", "kind") == "support":
         text.append(caption("risk-coverage", "support"))
     first, last = (percent(rows[end]["y"]) for end in (0, -1))
     title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
@@ -201,7 +202,7 @@ def _bins(table: Result) -> Rows:
 
 def _confidence_title(result: Result, bins: Rows) -> str:
     """Whether the model is over- or underconfident, on average over its rows."""
-    counts = (result.get("reliability") or {}).get("rows") or ()
+    counts = inside(result, "reliability", "rows") or ()
     counted = [row for row, count in zip(bins, counts, strict=False) if count]
     if not counted:
         return "Confidence against accuracy"
@@ -223,8 +224,11 @@ def confidence(result: Result) -> Figure | None:
     bins = []
     for low, high, item, other in zip(edges, edges[1:], *shares_of, strict=False):
         if finite(item) is not None and finite(other) is not None:
-            tip = {"confidence": f"{percent(low, 0)} to {percent(high, 0)}"}
-            tip |= {"reference": percent(item), "target": percent(other)}
+            tip = {
+                "confidence": f"{percent(low, 0)} to {percent(high, 0)}",
+                "reference": percent(item),
+                "target": percent(other),
+            }
             bins.append({"low": low, "high": high, "reference": item, "target": other, "tip": tip})
     if not bins:
         return None
@@ -249,9 +253,17 @@ def confidence(result: Result) -> Figure | None:
         heights = [{"x": row["low"], "y": row[name]} for row in bins] + [
             {"x": last, "y": bins[-1][name]}
         ]
-        look = {"color": BAND[color], "fillOpacity": 1, "interpolate": "step-after"}
         plot.draw(
-            "area", heights, {**look, "line": {"color": color, "strokeWidth": 2}}, x="x", y="y"
+            "area",
+            heights,
+            {
+                "color": BAND[color],
+                "fillOpacity": 1,
+                "interpolate": "step-after",
+                "line": {"color": color, "strokeWidth": 2},
+            },
+            x="x",
+            y="y",
         )
     for index, (name, color) in enumerate(sides):
         text = [{"label": f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"}]
@@ -322,7 +334,7 @@ def _step_name(index: int, step: Result) -> str:
     return str(step.get("name") or f"severity {step.get('severity', index)}")
 
 
-def _headline_row(index: int, step: Result) -> dict[str, Any]:
+def _headline_row(index: int, step: Result) -> Json:
     """Estimate and truth of a step."""
     headline, truth = best(step.get("headline")), best(step.get("truth")).get("value")
     value, (low, high) = headline.get("value"), ends(headline)
@@ -379,9 +391,9 @@ _WIDTHS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _FLOOR = 0.002  # widths below it are drawn there
 
 
-def width_steps(result: Result) -> list[dict[str, Any]]:
+def width_steps(result: Result) -> list[Json]:
     """Widths by number of labels, the fewest first."""
-    every = (result.get("outlook") or {}).get("widths") or []
+    every = inside(result, "outlook", "widths") or []
     values = [
         dict(item)
         for item in every
@@ -390,14 +402,12 @@ def width_steps(result: Result) -> list[dict[str, Any]]:
     return sorted(values, key=lambda entry: float(entry["labels"]))
 
 
-def today(result: Result) -> dict[str, Any] | None:
+def today(result: Result) -> Json | None:
     """Number of labels and width of this audit's interval."""
     interval = best(result.get("estimate"))
-    low, high, labels = (
-        finite(interval.get("lower")),
-        finite(interval.get("upper")),
-        finite(result.get("labels")),
-    )
+    low = finite(interval.get("lower"))
+    high = finite(interval.get("upper"))
+    labels = finite(result.get("labels"))
     if low is None or high is None or not labels:
         return None
     return {"labels": int(labels), "width": high - low}
@@ -472,7 +482,7 @@ def widths(result: Result) -> Figure | None:
         "random" in shown and "random",
         "suggested" in shown and "suggested",
         _all_have(curve, "widest") and "band",
-        accuracy=percent((result.get("outlook") or {}).get("accuracy")),
+        accuracy=percent(inside(result, "outlook", "accuracy")),
         span="today's interval" if now else "the label-free interval",
     )
     return plot.figure("widths", _width_title(result, curve, now), text, height=_HEIGHT)
@@ -553,11 +563,11 @@ _SERIES = (
 _TONES = (ACCENT, REFERENCE, TRUTH, QUIET)
 
 
-def _sizes(result: Result) -> list[dict[str, Any]]:
+def _sizes(result: Result) -> list[Json]:
     """Draws by number of rows, the fewest first; those without truth or bounds are left out."""
     draws = [
         dict(subset)
-        for subset in (result.get("votes") or {}).get("subsets") or []
+        for subset in inside(result, "votes", "subsets") or []
         if finite(subset.get("rows"))
     ]
     whole = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
@@ -567,7 +577,7 @@ def _sizes(result: Result) -> list[dict[str, Any]]:
 def vote_subsets(result: Result) -> Figure | None:
     """Truth and bounds in random draws of fewer rows, with their spread (Figure 4 of the paper)."""
     sizes = _sizes(result)
-    if len(sizes) < 2 or (result.get("votes") or {}).get("judges") == 1:
+    if len(sizes) < 2 or inside(result, "votes", "judges") == 1:
         return None
     least, most, last = sizes[0]["rows"], sizes[-1]["rows"], []
     across = axis(
@@ -621,17 +631,15 @@ def vote_subsets(result: Result) -> Figure | None:
 
 def vote_trade_off(result: Result) -> Figure | None:
     """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
-    sizes, most, judges = (
-        _sizes(result)[:-1],
-        len(_TONES),
-        (result.get("votes") or {}).get("judges"),
-    )
+    sizes = _sizes(result)[:-1]
+    most = len(_TONES)
+    judges = inside(result, "votes", "judges")
     picked = (
         sizes
         if len(sizes) <= most
         else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
     )
-    shown: list[tuple[int, list[tuple[Any, float, dict[str, Any]]]]] = []
+    shown: list[tuple[int, list[tuple[Any, float, Json]]]] = []
     for entry in picked:
         every = (
             (b.get("agree"), best(b.get("width")), best(b.get("reliability")))
@@ -660,8 +668,8 @@ def vote_trade_off(result: Result) -> Figure | None:
             tip = {
                 "": f"{agreement(agree, judges)}, {number(many)} rows",
                 "bounds held": percent(share["value"], 0),
+                "interval": percent_range(share.get("lower"), share.get("upper"), 0),
             }
-            tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
             rows.append(
                 {"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}}
             )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ...plain import Json, inside
 from ...results.comparison import amount, leader
 from ...results.view import interval_of
 from ..numbers import best, capital, finite, given, number, percent, short, threshold
@@ -59,14 +60,14 @@ def domains(result: Result) -> list[str]:
     ]
 
 
-def part(model: Result, domain: str) -> dict[str, Any]:
+def part(model: Result, domain: str) -> Json:
     """What was found for a model in a domain; empty where it was not judged there."""
     return dict(model.get(domain) or {})
 
 
-def score(model: Result, domain: str, metric: str) -> dict[str, Any]:
+def score(model: Result, domain: str, metric: str) -> Json:
     """A metric of a model with its interval; empty where there is none."""
-    return best((part(model, domain).get("metrics") or {}).get(metric))
+    return best(inside(part(model, domain), "metrics", metric))
 
 
 def rankings(result: Result, domain: str = "in_domain") -> dict[str, list[dict[str, Any]]]:
@@ -103,7 +104,7 @@ def colors(result: Result) -> dict[str, str]:
     return {name: bright.get(name, QUIET) for name in ordered}
 
 
-def drawn(result: Result) -> list[dict[str, Any]]:
+def drawn(result: Result) -> list[Json]:
     """Models that charts show, the best first: those in colour, and others as far as there is room."""
     tones = colors(result)
     bright = [name for name, tone in tones.items() if tone != QUIET]
@@ -115,7 +116,7 @@ def drawn(result: Result) -> list[dict[str, Any]]:
     return [by_name[name] for name in tones if name in shown]
 
 
-def _each(result: Result) -> list[tuple[dict[str, Any], str, str]]:
+def _each(result: Result) -> list[tuple[Json, str, str]]:
     """The models that charts show, each with its short name and its colour."""
     called, tones = names(result), colors(result)
     return [
@@ -175,7 +176,7 @@ def _differences(
     return categories(name, title, text, rows, axis_title=unit, lines=lines, across=across)
 
 
-def _difference_row(title: str, item: Result, gap: Result) -> dict[str, Any]:
+def _difference_row(title: str, item: Result, gap: Result) -> Json:
     """A difference as a row of the chart, bright where it is more than chance."""
     value, low, high = (amount(gap, item[end], signed=True) for end in ("value", "lower", "upper"))
     color = ACCENT if item["lower"] > 0 or item["upper"] < 0 else QUIET
@@ -203,10 +204,8 @@ _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
 def thin(x: Sequence[Any]) -> list[int]:
     """Numbers of the points to draw: all the early ones, fewer of the others, always the last."""
     values = [i for i, value in enumerate(x) if finite(value) is not None]
-    early, late = (
-        [i for i in values if x[i] <= _FIRST + 1e-9],
-        [i for i in values if x[i] > _FIRST + 1e-9],
-    )
+    early = [i for i in values if x[i] <= _FIRST + 1e-9]
+    late = [i for i in values if x[i] > _FIRST + 1e-9]
     out = early[:: -(-len(early) // _MOST_EARLY) or 1]
     step = -(-len(late) // _MOST_LATE) or 1
     return out + (late[(len(late) - 1) % step :: step] if late else [])
@@ -217,23 +216,25 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     curve = curve or {}
     x, y = curve.get("x") or [], curve.get("y") or []
     chosen = [i for i in thin(x[: len(y)]) if finite(y[i]) is not None]
-    columns = {"x": x, "y": y, "t": curve.get("thresholds") or [None] * len(x)}
-    columns |= {"lower": curve.get("lower") or y, "upper": curve.get("upper") or y}
+    columns = {
+        "x": x,
+        "y": y,
+        "t": curve.get("thresholds") or [None] * len(x),
+        "lower": curve.get("lower") or y,
+        "upper": curve.get("upper") or y,
+    }
     out: dict[str, list[Any]] = {}
     for key, values in columns.items() if chosen else ():
         digits = 6 if key == "t" else 5  # confidences may be near 1
-        out[key] = [
-            None if (item := finite(values[i])) is None else round(item, digits) for i in chosen
-        ]
-        if key in ("lower", "upper"):
-            out[key] = [
-                middle if end is None else end
-                for middle, end in zip(out["y"], out[key], strict=True)
-            ]
+        items = [finite(values[i]) for i in chosen]
+        out[key] = [None if item is None else round(item, digits) for item in items]
+    for end in ("lower", "upper") if chosen else ():
+        pairs = zip(out["y"], out[end], strict=True)
+        out[end] = [middle if item is None else item for middle, item in pairs]
     return out
 
 
-def _curve_of(model: Result, domain: str) -> dict[str, Any]:
+def _curve_of(model: Result, domain: str) -> Json:
     """The accuracy-coverage curve of a model; of the target the estimated one."""
     return dict(
         part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {}
@@ -301,9 +302,13 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     percents = "format(datum.{} * 100, '.1f') + '\N{NO-BREAK SPACE}%'".format
     low = percents("lower").partition(" + ")[0]
     fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
-    tip = {"": "datum.label", "answered": percents("x"), "accuracy": percents("y")}
-    tip |= {"interval": f"{low} + '\N{EN DASH}' + {percents('upper')}"}
-    tip |= {"confidence down to": f"isValid(datum.t) ? ({fine}) : '\N{EN DASH}'"}
+    tip = {
+        "": "datum.label",
+        "answered": percents("x"),
+        "accuracy": percents("y"),
+        "interval": f"{low} + '\N{EN DASH}' + {percents('upper')}",
+        "confidence down to": f"isValid(datum.t) ? ({fine}) : '\N{EN DASH}'",
+    }
     _lines(plot, rows, _tip(tip), height)
     name, title = f"curves-{domain.replace('_', '-')}", _curves_title(result, domain)
     text = f"{_curves_caption(result, domain)} {caption('curves', 'pointer')}"
@@ -397,8 +402,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         "": "datum.label",
         "accuracy to keep": "format(-datum.x, '.2f')",
         "confidence b": "format(datum.y, '.4f')",
+        "falls below it": "datum.never ? 'never' : 'yes'",
     }
-    tip |= {"falls below it": "datum.never ? 'never' : 'yes'"}
     plot, height = Plot(across, up), max(340, 17 * len(rows))
     _lines(plot, rows, _tip(tip), height, hollow="never")
     every = (
@@ -406,7 +411,7 @@ def tolerances(result: Result, domain: str) -> Figure | None:
         for m in result.get("models") or []
     )
     lowest = [(b, name) for b, name in every if b is not None]
-    tolerance = finite((result.get("settings") or {}).get("tolerance"))
+    tolerance = finite(inside(result, "settings", "tolerance"))
     title = f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
     if lowest and tolerance is not None:
         b, first = min(lowest, key=lambda pair: pair[0])
@@ -456,13 +461,13 @@ def first_mistakes(result: Result) -> Figure | None:
     return plot.figure("first-mistakes", title, text, height=height, spoken=False)
 
 
-def _first_mistake(model: Result, name: str, domain: str) -> dict[str, Any] | None:
+def _first_mistake(model: Result, name: str, domain: str) -> Json | None:
     """The confidence at which a model first errs in a domain, with its interval; None where it is not known."""
     disca = score(model, domain, "disca")
     value = finite(disca.get("a"))
     if value is None:
         return None
-    ends = (disca.get("intervals") or {}).get("a") or [value, value]
+    ends = inside(disca, "intervals", "a") or [value, value]
     # A confidence is at most 1, whatever the bootstrap's arithmetic says.
     low, high = (
         None if (end := finite(item)) is None else min(max(end, 0.0), 1.0) for item in ends[:2]
@@ -607,10 +612,8 @@ def places(result: Result, domain: str) -> Figure | None:
     scale = {"domain": [most + 0.5, -0.5], "nice": False}
     plot = Plot(across, {"type": "quantitative", "scale": scale, "axis": None})
     _draw_places(plot, rows, titles)
-    title, sentence = (
-        _places_title(result, domain),
-        _read("places", result, "read", firm=percent(_FIRM, 0)),
-    )
+    title = _places_title(result, domain)
+    sentence = _read("places", result, "read", firm=percent(_FIRM, 0))
     name, height = f"places-{domain.replace('_', '-')}", 34 * len(shown)
     return plot.figure(name, title, sentence, height=height, spoken=False)
 
@@ -620,7 +623,7 @@ _PLACE = ("metric", "slot", "value", "firm", "text", "stable", "best")
 
 
 def _places_of(
-    by_metric: dict[str, list[dict[str, Any]]], metrics: Sequence[str], shown: Sequence[str]
+    by_metric: dict[str, list[Json]], metrics: Sequence[str], shown: Sequence[str]
 ) -> dict[str, dict[str, list[Any]]]:
     """The places of the models that are shown, as columns, by model."""
     by_model: dict[str, dict[str, list[Any]]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ...plain import inside
 from ..numbers import best, fall_text, finite, number, percent, percent_range
 from .base import Figure, Line, Plot, Result, Rows, axis, caption, ends, shares
 from .looks import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Spec
@@ -178,7 +179,7 @@ def chunks(result: Result) -> Figure | None:
     shown = every[-MOST:]
     spans, dated = _spans(shown)
     rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, shown, strict=True)]
-    accuracy = finite((result.get("reference") or {}).get("accuracy"))
+    accuracy = finite(inside(result, "reference", "accuracy"))
     lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
     title = f"Lowest in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
     if accuracy is not None and not any(chunk.get("fell") for chunk in every):
@@ -190,7 +191,7 @@ def chunks(result: Result) -> Figure | None:
         "read",
         bool(_with_wide(rows)) and "history",
         any(best(chunk.get("truth")) for chunk in every) and "truths",
-        any((chunk.get("fell") or {}).get("alarm") for chunk in every) and "alarms",
+        any(inside(chunk, "fell", "alarm") for chunk in every) and "alarms",
         of="next rows of the file" if of_rows else "rows of one stretch of time",
     )
     plot = _along(rows, dated, [("reference", accuracy, REFERENCE)])
@@ -216,7 +217,7 @@ def _estimate_row(span: tuple[float, float], chunk: Result) -> Spec:
 
 def _without_history(headline: Result) -> tuple[Spec, Spec]:
     """The band that has not heard of own history, of a row and for the pointer; empty where there is none."""
-    without = best((headline.get("history") or {}).get("public"))
+    without = best(inside(headline, "history", "public"))
     if not without:
         return {}, {}
     low, high = ends(without)
@@ -230,7 +231,7 @@ def metric_chunks(result: Result) -> list[Figure]:
     made = []
     for index, (name, whole) in enumerate((result.get("metrics") or {}).items()):
         every = [item for item in result.get("chunks") or [] if best(item.get("headline"))][-MOST:]
-        shown = [item for item in every if best((item.get("metrics") or {}).get(name))]
+        shown = [item for item in every if best(inside(item, "metrics", name))]
         if not shown:
             continue
         spans, dated = _spans(shown)
@@ -287,7 +288,7 @@ def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
 def levels(job: Result) -> list[Line]:
     """The accuracy of the reference and the bound of an alarm, as the newest run had them."""
     last = (job.get("runs") or [{}])[-1]
-    below = (last.get("options") or {}).get("fail_below")
+    below = inside(last, "options", "fail_below")
     bound = finite(below.get("accuracy") if isinstance(below, dict) else below)
     return [
         ("reference", finite(last.get("reference_accuracy")), REFERENCE),
@@ -323,7 +324,7 @@ def _chunk_rows(job: Result) -> tuple[Rows, bool]:
         standing = [entry for entry in raised if entry.get("stands")]
         tip = {"": str(part.get("name")), "estimate": percent(part["value"])}
         ended = bool(raised) and not standing
-        truth = (part.get("truth") or {}).get("value")
+        truth = inside(part, "truth", "value")
         row = _row(tip, span, part, truth, alarm=bool(standing), ended=ended)
         row["tip"] |= {"estimated": f"{str(part.get('at'))[:10]}, run {part.get('run')}"}
         if raised:
@@ -368,7 +369,7 @@ def changes(job: Result, index: int) -> list[Figure]:
             _row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"])
             for item in seen
         ]
-        made.append((str(part.get("name")), finite((part.get("truth") or {}).get("value")), rows))
+        made.append((str(part.get("name")), finite(inside(part, "truth", "value")), rows))
     seen = [row[key] for _, _, rows in made for row in rows for key in ("lower", "upper")]
     up = shares(seen + [truth for _, truth, _ in made], most=4)
     out = []

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ...errors import InputError
 from ...fields import FIELDS
 from ...intervals import wilson_from_variance
+from ...plain import Json, Plain, Strings
 from ..files import check_row, most_row, opened, translated
 
 _WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
@@ -82,7 +83,7 @@ class Answers:
     metric: str = ""
     filter: str = ""
     label_decides: bool = False
-    classes: tuple[str, ...] | None = None
+    classes: Strings | None = None
     skipped: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -148,12 +149,13 @@ class Answers:
         elif off and named:
             self.warnings.append(f"{self.task}: {differ}")
         elif off:
-            option, expected = (
-                shlex.quote(f"{self.task}={self.metric}"),
+            option = shlex.quote(f"{self.task}={self.metric}")
+            raise InputError(
                 f"{source} to say what the log says",
+                got=differ,
+                remedy=f"find out which one was changed; `--metric {option}` takes the log",
+                file=self.file,
             )
-            remedy = f"find out which one was changed; `--metric {option}` takes the log"
-            raise InputError(expected, got=differ, remedy=remedy, file=self.file)
 
 
 class NoMetric(InputError):
@@ -283,10 +285,8 @@ class Metric:
                 if other.name != self.name and other.is_number
             ]
             another = f", or name another: {others[0]}" if others else ""
-            got, remedy = (
-                repr(self.raw[at])[:60],
-                f"find out what the scorer meant, or score the log again{another}",
-            )
+            got = repr(self.raw[at])[:60]
+            remedy = f"find out what the scorer meant, or score the log again{another}"
             if not self.known and isinstance(self.raw[at], (list, dict)):
                 remedy = f"the harness works {self.name} out over all rows at once, and no row has one{another}"
             raise InputError(
@@ -380,8 +380,12 @@ def choose_metric(
     if name not in metrics:
         options = " or ".join(filter(None, (metric.option("") for metric in metrics.values())))
         remedy = f"name one of them: {options}" if options else remedy or "score the log first"
-        got = f"{name!r}; there are {described(metrics)}"
-        raise InputError("a metric of this log", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "a metric of this log",
+            got=f"{name!r}; there are {described(metrics)}",
+            file=file,
+            remedy=remedy,
+        )
     if match is not None:
         try:
             metrics[name].least = float(match["least"])
@@ -482,7 +486,7 @@ class JsonStream:
                 return
 
 
-def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_rows(file: str) -> Iterator[tuple[int, Json]]:
     """Objects with their row, from 1; blank lines are passed over. Raises `InputError` naming the row that is none."""
     with translated(file, "JSONL"), opened(file) as stream:
         head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
@@ -517,9 +521,12 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
                     raise ValueError("more than one value")
             except ValueError:
                 got = repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else "")
-                remedy = "the log may be cut off: copy it again, or remove that line"
                 raise InputError(
-                    "one JSON object a line", got=got, file=file, row=row, remedy=remedy
+                    "one JSON object a line",
+                    got=got,
+                    file=file,
+                    row=row,
+                    remedy="the log may be cut off: copy it again, or remove that line",
                 ) from None
             yield row, value if type(value) is dict else _object(value, file, row)
 
@@ -533,15 +540,18 @@ def read_json(file: str) -> Any:
         return value
 
 
-def _object(value: Any, file: str, row: int) -> dict[str, Any]:
+def _object(value: Any, file: str, row: int) -> Json:
     if not isinstance(value, dict):
-        remedy = "check what wrote the log"
         raise InputError(
-            "a JSON object", got=type(value).__name__, file=file, row=row, remedy=remedy
+            "a JSON object",
+            got=type(value).__name__,
+            file=file,
+            row=row,
+            remedy="check what wrote the log",
         )
     return value
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Plain:
     """A mapping as it is, anything else as an empty one."""
     return value if isinstance(value, Mapping) else {}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...plain import Json, Plain
 from ..files import check_unpacked, opened, translated
 from .base import Answers, JsonStream, LogOptions, Metric, mapping
 
@@ -39,8 +40,12 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     out = Answers(file, task, str(model) if model else None)
     logged = _logged(samples, out, options)
     if not logged:
-        got, remedy = f"none (status {header.get('status')})", "run it again with samples logged"
-        raise InputError("a log with samples", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "a log with samples",
+            got=f"none (status {header.get('status')})",
+            file=file,
+            remedy="run it again with samples logged",
+        )
     order = mapping(about.get("dataset")).get("sample_ids")
     order_in = {str(name): i for i, name in enumerate(order if isinstance(order, list) else [])}
     logged.sort(key=lambda sample: (sample.epoch, order_in.get(sample.id, len(order_in))))
@@ -84,7 +89,7 @@ def _refuse_twice(logged: Sequence[_Sample], file: str) -> None:
 
 
 def _graded(
-    out: Answers, logged: Sequence[_Sample], headline: Mapping[str, Any], options: LogOptions
+    out: Answers, logged: Sequence[_Sample], headline: Plain, options: LogOptions
 ) -> tuple[list[_Sample], Metric, bool]:
     """The samples that have a score, the metric and whether it was named; ``headline`` is the score that comes first,
     in later releases.
@@ -135,7 +140,7 @@ def _take_probabilities(out: Answers, scored: Sequence[_Sample]) -> None:
         out.warnings.append(f"{out.task}: {lack}; those of the others are left out")
 
 
-def _warn(out: Answers, scored: Sequence[_Sample], results: Mapping[str, Any]) -> None:
+def _warn(out: Answers, scored: Sequence[_Sample], results: Plain) -> None:
     """Warn of samples that have no answer, and of what was stopped."""
     empty = sum(sample.is_empty for sample in scored)
     limited = sum(sample.is_limited for sample in scored)
@@ -153,7 +158,7 @@ def _warn(out: Answers, scored: Sequence[_Sample], results: Mapping[str, Any]) -
 
 def _hold(
     out: Answers,
-    header: Mapping[str, Any],
+    header: Plain,
     metric: Metric,
     scored: Sequence[_Sample],
     rows: int,
@@ -190,7 +195,7 @@ def _hold(
         )
 
 
-def _asked(header: Mapping[str, Any]) -> Any:
+def _asked(header: Plain) -> Any:
     """How many samples the run was to have, as far as the header says."""
     about = mapping(header.get("eval"))
     asked = mapping(header.get("results")).get("total_samples")
@@ -200,10 +205,10 @@ def _asked(header: Mapping[str, Any]) -> Any:
     return asked
 
 
-def _figures(entries: Any, name: str) -> Mapping[str, Any]:
+def _figures(entries: Any, name: str) -> Plain:
     """The figures by a metric, ``scorer`` or ``scorer/key``, that were reduced by the mean."""
     scorer, _, key = name.partition("/")
-    figures: Mapping[str, Any] = {}
+    figures: Plain = {}
     for entry in map(mapping, entries if isinstance(entries, list) else []):
         is_named = entry.get("name") == (key or scorer) and entry.get("scorer") in (None, scorer)
         if is_named and entry.get("reducer") in (None, "mean"):
@@ -265,13 +270,13 @@ class _Sample:
         return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
 
 
-def _lone_score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+def _lone_score(sample: Plain) -> Plain:
     """The score of the one scorer that logs of version 1 have."""
     score = sample.get("score")
     return {"score": score} if isinstance(score, Mapping) else {}
 
 
-def _first_choice(output: Any) -> Mapping[str, Any]:
+def _first_choice(output: Any) -> Plain:
     choices = mapping(output).get("choices")
     return mapping(choices[0]) if isinstance(choices, list) and choices else {}
 
@@ -280,9 +285,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _values(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _values(entries: Plain) -> Json:
     """Values by scorer, ``scorer/key`` where it has several."""
-    values: dict[str, Any] = {}
+    values: Json = {}
     for name, entry in entries.items():
         value = mapping(entry).get("value")
         if isinstance(value, Mapping):
@@ -292,7 +297,7 @@ def _values(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value == value}
 
 
-def _why(sample: Mapping[str, Any]) -> str:
+def _why(sample: Plain) -> str:
     """Why a sample has no score."""
     if sample.get("invalidation"):
         return "invalidated"
@@ -301,7 +306,7 @@ def _why(sample: Mapping[str, Any]) -> str:
     return " ".join(str(message).split())[:80] if message else "no score"
 
 
-def _prompt(asked: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
+def _prompt(asked: Any, choices: Sequence[str], attached: Plain) -> str:
     """What the model was asked, a text or messages with their roles, and the options by their letters."""
     messages = [*map(mapping, asked)] if isinstance(asked, list) else [{"content": asked}]
     texts = [_content(message.get("content"), attached) for message in messages]
@@ -312,7 +317,7 @@ def _prompt(asked: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> 
     return "\n".join(["\n\n".join(texts), *letters])
 
 
-def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
+def _samples(file: str) -> tuple[Plain, Iterator[Any]]:
     """The header of a log, and its samples one after the other; what stands behind them is added to the header."""
     with open(file, "rb") as stream:
         packed = stream.read(2) == b"PK"
@@ -326,7 +331,7 @@ def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
         return whole, _members(
             file, lambda name: name.startswith("samples/") and name.endswith(".json")
         )
-    header: dict[str, Any] = {}
+    header: Json = {}
     samples = _streamed(file, header)
     first = list(itertools.islice(samples, 1))
     if "eval" not in header:  # it stands behind them
@@ -334,7 +339,7 @@ def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
     return header, itertools.chain(first, samples)
 
 
-def _streamed(file: str, header: dict[str, Any]) -> Iterator[Any]:
+def _streamed(file: str, header: Json) -> Iterator[Any]:
     """The samples of a log in JSON; all else goes to ``header``."""
     with translated(file, "JSON"), opened(file) as stream:
         text = JsonStream(stream, file)
@@ -382,7 +387,7 @@ def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
             yield value
 
 
-def _content(content: Any, attached: Mapping[str, Any]) -> str:
+def _content(content: Any, attached: Plain) -> str:
     """Text of a message; other parts of it, such as images and reasoning, are left out."""
     if isinstance(content, list):
         texts = [
@@ -392,12 +397,12 @@ def _content(content: Any, attached: Mapping[str, Any]) -> str:
     return _resolved(content, attached) if isinstance(content, str) else ""
 
 
-def _resolved(text: str, attached: Mapping[str, Any]) -> str:
+def _resolved(text: str, attached: Plain) -> str:
     attachment = attached.get(text.removeprefix(_ATTACHED)) if text.startswith(_ATTACHED) else None
     return attachment if isinstance(attachment, str) else text
 
 
-def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None:
+def _logprobs(given: Any, file: str, row: int) -> list[Plain] | None:
     """The tokens with their log-probabilities, none of an empty answer; None where the log does not have them."""
     content = mapping(given).get("content")
     if not isinstance(content, list):
@@ -406,16 +411,19 @@ def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None
     for token in tokens:
         value = token.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
-            remedy = "find out why the model gave it, or remove the sample"
-            expected = "a log-probability, at most 0"
             raise InputError(
-                expected, got=repr(value), file=file, row=row, column="logprobs", remedy=remedy
+                "a log-probability, at most 0",
+                got=repr(value),
+                file=file,
+                row=row,
+                column="logprobs",
+                remedy="find out why the model gave it, or remove the sample",
             )
     return tokens
 
 
 def _letter_scores(
-    tokens: Sequence[Mapping[str, Any]] | None,
+    tokens: Sequence[Plain] | None,
     output: str,
     choices: Sequence[str],
     target: Any,
@@ -443,7 +451,7 @@ def _letter_scores(
     return None
 
 
-def _by_letter(tokens: Sequence[Mapping[str, Any]], count: int) -> dict[int, float]:
+def _by_letter(tokens: Sequence[Plain], count: int) -> dict[int, float]:
     """The log-probability of each letter of an option, over its spellings."""
     out: dict[int, float] = {}
     for token in tokens:
@@ -453,7 +461,7 @@ def _by_letter(tokens: Sequence[Mapping[str, Any]], count: int) -> dict[int, flo
     return out
 
 
-def _answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None) -> float:
+def _answer_probability(tokens: Sequence[Plain], answer: str | None) -> float:
     """Probability of the tokens that say what the scorer took for the answer, the last time it stands in the output:
     what comes before, such as reasoning, tells nothing of the answer. That of all tokens where none is found, and 0
     where nothing was said.

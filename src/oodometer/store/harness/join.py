@@ -17,6 +17,7 @@ import numpy as np
 from ...arrays import Ragged
 from ...errors import InputError, UsageError
 from ...fields import FIELDS
+from ...plain import Json, Plain, Strings
 from ...predictions import Predictions
 from ..files import opened, translated
 from . import others
@@ -269,14 +270,14 @@ class LogRecord:
     record: Predictions
     parts: Mapping[str, Predictions]
     model: str | None
-    metrics: tuple[str, ...]
+    metrics: Strings
     skipped: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    left_out: Mapping[str, tuple[str, ...]]
+    notes: Strings
+    warnings: Strings
+    left_out: Mapping[str, Strings]
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def tasks(self) -> Strings:
         """Names of the tasks, in the order of the logs."""
         return tuple(self.parts)
 
@@ -354,7 +355,7 @@ def _read_each(
     return read, failures
 
 
-def _left_out(record: Predictions, parts: Mapping[str, Predictions]) -> dict[str, tuple[str, ...]]:
+def _left_out(record: Predictions, parts: Mapping[str, Predictions]) -> dict[str, Strings]:
     """Columns of tasks that the joint record lacks, with their tasks."""
     lacks = {
         task: {*part.fields, *part.columns} - {*record.fields, *record.columns}
@@ -377,8 +378,12 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
     for answers in read:
         if answers.model is not None and answers.model != named[0].model:
             remedy = f"read each by itself: `{read_command(named[0].file)}`, `{read_command(answers.file)}`"
-            expected = f"answers of {named[0].model}, as in {named[0].file}"
-            raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
+            raise InputError(
+                f"answers of {named[0].model}, as in {named[0].file}",
+                got=str(answers.model),
+                file=answers.file,
+                remedy=remedy,
+            )
         before = seen.setdefault(answers.task, answers)
         if before is not answers:
             remedy = f"they are two runs; read each by itself: `{read_command(before.file)}`"
@@ -401,10 +406,8 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
         and options.several
         and all(answers.filter != options.filter for answers in read)
     ):
-        got, remedy = (
-            f"{options.filter!r}, which none has",
-            "name that of a task: `--metric task=metric:filter`",
-        )
+        got = f"{options.filter!r}, which none has"
+        remedy = "name that of a task: `--metric task=metric:filter`"
         raise InputError(
             "a filter of these logs", got=got, file=read[0].file, remedy=f"{remedy}; {names}"
         )
@@ -431,13 +434,13 @@ def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
         raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
 
 
-def _fields(columns: Mapping[str, Any], read: Sequence[Answers]) -> dict[str, Any]:
+def _fields(columns: Plain, read: Sequence[Answers]) -> Json:
     """The columns that are fields of a record; the task of each row is its group."""
     tasks = [answers.task for answers in read for _ in answers.ids]
     return {name: columns[name] for name in columns if name in FIELDS} | {"group": _objects(tasks)}
 
 
-def _ids_and_metrics(read: Sequence[Answers], *, several: bool) -> dict[str, Any]:
+def _ids_and_metrics(read: Sequence[Answers], *, several: bool) -> Json:
     """Names of the rows, behind the task where there are several, and the metric of each where one is known."""
     pairs = [(answers.task, name) for answers in read for name in answers.ids]
     # numbers of different tasks may be ids of one another
@@ -447,9 +450,9 @@ def _ids_and_metrics(read: Sequence[Answers], *, several: bool) -> dict[str, Any
     return out
 
 
-def _further_columns(read: Sequence[Answers]) -> dict[str, Any]:
+def _further_columns(read: Sequence[Answers]) -> Json:
     """The numbers by other metrics that all logs have, and what questions share; a row without it is by itself."""
-    out: dict[str, Any] = {}
+    out: Json = {}
     for name in read[0].more:
         if all(name in answers.more for answers in read):
             out[name] = [value for answers in read for value in answers.more[name]]
@@ -459,7 +462,7 @@ def _further_columns(read: Sequence[Answers]) -> dict[str, Any]:
     return out
 
 
-def _joined_columns(read: Sequence[Answers]) -> dict[str, Any]:
+def _joined_columns(read: Sequence[Answers]) -> Json:
     """The columns that all logs have, end to end."""
     parts = _in_one_measure(read)
     shared = [name for name in parts[0] if all(name in part for part in parts)]
@@ -468,7 +471,7 @@ def _joined_columns(read: Sequence[Answers]) -> dict[str, Any]:
     return {name: _end_to_end([part[name] for part in parts]) for name in names}
 
 
-def _in_one_measure(read: Sequence[Answers]) -> list[dict[str, Any]]:
+def _in_one_measure(read: Sequence[Answers]) -> list[Json]:
     """The columns of each log: `score` where others have it, and `confidence` where not all have scores of options."""
     parts = [dict(answers.columns) for answers in read]
     if any("score" in part for part in parts):  # what is right is 1, of what is graded elsewhere
@@ -509,7 +512,7 @@ def _end_to_end(parts: Sequence[Any]) -> Any:
     return _objects(values) if isinstance(values[0], str) else values
 
 
-def _by_class(columns: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any]:
+def _by_class(columns: Plain, classes: Sequence[str]) -> Json:
     """Columns of options as those of classes: logits, and names in the place of positions."""
     out = {name: values for name, values in columns.items() if name != "candidate_scores"}
     scores = columns["candidate_scores"]

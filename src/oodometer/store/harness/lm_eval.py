@@ -18,6 +18,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from ...errors import InputError
+from ...plain import Plain, Strings
 from .base import (
     TARGET,
     Answers,
@@ -70,12 +71,12 @@ class Totals:
     task: str
     file: str = ""
     model: str | None = None
-    order: tuple[str, ...] = ()
+    order: Strings = ()
     lower: frozenset[str] = frozenset()
-    filters: tuple[str, ...] = ()
+    filters: Strings = ()
     asked: Any = None
     existing: Any = None
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Plain = field(default_factory=dict)
 
     @classmethod
     def beside(cls, file: str) -> Totals | None:
@@ -110,7 +111,7 @@ class Totals:
         )
 
 
-def _task_key(results: Mapping[str, Any], name: str) -> str | None:
+def _task_key(results: Plain, name: str) -> str | None:
     """The task of a samples file as the results of the run have it; None where they lack it."""
     match = NAME.fullmatch(name)
     task = match["task"] if match else re.sub(r"(\.jsonl?)(\.gz)?$", "", name)
@@ -121,11 +122,11 @@ def _task_key(results: Mapping[str, Any], name: str) -> str | None:
     return keys.get(stem)
 
 
-def _entries(given: Any) -> list[Mapping[str, Any]]:
+def _entries(given: Any) -> list[Plain]:
     return [mapping(entry) for entry in given] if isinstance(given, list) else []
 
 
-def _model_of(run: Mapping[str, Any]) -> str | None:
+def _model_of(run: Plain) -> str | None:
     """The name of the model that a run had, or what its arguments say of it."""
     config = mapping(run.get("config"))
     arguments = config.get("model_args")
@@ -143,13 +144,13 @@ class _Row(NamedTuple):
     """
 
     number: int
-    sample: Mapping[str, Any]
+    sample: Plain
     answers: list[Any]
     kind: str
     scores: list[float]
 
     @classmethod
-    def parsed(cls, number: int, sample: Mapping[str, Any], file: str) -> _Row:
+    def parsed(cls, number: int, sample: Plain, file: str) -> _Row:
         """A row as the log has it; `InputError` where it has no answers."""
         filtered: Any = sample.get("filtered_resps")
         answers, scores = filtered, _scored(filtered)
@@ -171,7 +172,7 @@ class _Row(NamedTuple):
         return self.kind == _WRITTEN and all(len(one) != 1 for one in requests_of(self.given))
 
 
-def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
+def _responses(sample: Plain, file: str, row: int) -> list[Any]:
     """The model's answer to each request of a row: the filtered ones, else the first of the raw ones."""
     answers = sample.get("filtered_resps")
     if answers is None:
@@ -214,10 +215,8 @@ def _kind(answers: Sequence[Any], file: str, row: int) -> str:
         raise InputError(
             expected, got=got, file=file, row=row, column="filtered_resps", remedy=remedy
         )
-    expected, remedy = (
-        "one answer that was written, or a log-likelihood for each option",
-        "read the other tasks alone",
-    )
+    expected = "one answer that was written, or a log-likelihood for each option"
+    remedy = "read the other tasks alone"
     raise NoMetric(expected, got=repr(answers)[:60], file=file, row=row, remedy=remedy)
 
 
@@ -277,7 +276,7 @@ class _Rows:
     shared: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def like(cls, sample: Mapping[str, Any], asked: str) -> _Rows:
+    def like(cls, sample: Plain, asked: str) -> _Rows:
         """No rows yet, made for those like the first one; ``asked`` are the metrics that may be asked for."""
         needed = [name for name in BY_LENGTH if name in asked or "acc" not in sample]
         lengths = {name: array("q") for name in needed}
@@ -335,15 +334,18 @@ class _Rows:
 
 
 @lru_cache(64)
-def _metric_names(keys: tuple[str, ...]) -> list[str]:
+def _metric_names(keys: Strings) -> list[str]:
     """The metrics among the keys of a row."""
     return [name for name in keys if name not in _NOT_METRICS]
 
 
 def _refuse_twice(name: str, first: int, row: int, file: str) -> None:
-    got = f"doc_id {name} as in row {first}"
     raise InputError(
-        "each document once", got=got, file=file, row=row, remedy="keep the rows of one run"
+        "each document once",
+        got=f"doc_id {name} as in row {first}",
+        file=file,
+        row=row,
+        remedy="keep the rows of one run",
     )
 
 
@@ -360,9 +362,12 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     for number, sample in json_rows(file):
         row = _Row.parsed(number, sample, file)
         if kind and row.kind != kind:
-            remedy = "a samples file holds one task"
             raise InputError(
-                f"{kind} in each row", got=row.kind, file=file, row=number, remedy=remedy
+                f"{kind} in each row",
+                got=row.kind,
+                file=file,
+                row=number,
+                remedy="a samples file holds one task",
             )
         kind = row.kind
         filter, document = sample.get("filter"), str(sample.get("doc_id", number - 1))
@@ -426,8 +431,12 @@ def _chosen_filter(
     if chosen is None:
         every = [f"{name}: {described(rows.metrics_by(()))}" for name, rows in by_filter.items()]
         remedy = " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter)
-        got = f"{named!r}; there are {'; '.join(every)}"
-        raise InputError("a filter of this log", got=got, file=file, remedy=f"name one, {remedy}")
+        raise InputError(
+            "a filter of this log",
+            got=f"{named!r}; there are {'; '.join(every)}",
+            file=file,
+            remedy=f"name one, {remedy}",
+        )
     return chosen
 
 

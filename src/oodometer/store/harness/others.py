@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ...errors import InputError, OodometerError
 from ...fields import FIELDS
+from ...plain import Json, Plain
 from ..files import translated
 from .base import Answers, LogOptions, json_rows, mapping, read_json
 
@@ -89,7 +90,7 @@ class _Row(NamedTuple):
 
     row: int
     id: str
-    scores: Mapping[str, Any]
+    scores: Plain
     output: str | None = None
     input: str | None = None
     epoch: int = 1
@@ -147,8 +148,13 @@ def _refuse_twice(rows: Sequence[_Row], file: str) -> None:
     seen: dict[tuple[str, int], int] = {}
     for row in rows:
         if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
-            got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
-            raise InputError("each question once", got=got, file=file, row=row.row, remedy=remedy)
+            raise InputError(
+                "each question once",
+                got=f"{row.id} as in row {first}",
+                file=file,
+                row=row.row,
+                remedy="keep the rows of one run",
+            )
 
 
 def _take_options(out: Answers, scored: Sequence[_Row]) -> None:
@@ -214,7 +220,7 @@ def read_helm(file: str, options: LogOptions) -> Answers:
         str(one.get("id")): mapping(one.get("input")).get("text")
         for one in beside("instances.json")
     }
-    scores: dict[tuple[str, int], dict[str, Any]] = {}
+    scores: dict[tuple[str, int], Json] = {}
     splits, perturbed = dict[str, str](), 0
     for row, entry in enumerate(read_json(file), 1):
         if "instance_id" not in mapping(entry) or not isinstance(entry.get("stats"), list):
@@ -242,7 +248,7 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     return graded(out, rows, options, (_MAIN.get(scenario, "exact_match"), "quasi_exact_match"))
 
 
-def _helm_run(run: str, scenario: str, spec: Mapping[str, Any]) -> tuple[str, str | None]:
+def _helm_run(run: str, scenario: str, spec: Plain) -> tuple[str, str | None]:
     """The task and the model of a run by its name, ``scenario:name=value,...``."""
     named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
     model = mapping(spec.get("adapter_spec")).get("model") or named.get("model")
@@ -255,7 +261,7 @@ def _helm_run(run: str, scenario: str, spec: Mapping[str, Any]) -> tuple[str, st
     return task, str(model).replace("/", "_") if model else None
 
 
-def _trial(entry: Mapping[str, Any]) -> tuple[str, int]:
+def _trial(entry: Plain) -> tuple[str, int]:
     return str(entry.get("instance_id")), int(entry.get("train_trial_index") or 0)
 
 
@@ -291,7 +297,7 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
     return out
 
 
-def _detail_cells(file: str) -> Iterator[dict[str, Any]]:
+def _detail_cells(file: str) -> Iterator[Json]:
     """What is read of each row of lighteval's details, by one set of names."""
     import pyarrow.parquet as pq
 
@@ -316,7 +322,7 @@ def _detail_cells(file: str) -> Iterator[dict[str, Any]]:
         yield cells
 
 
-def _detail(cells: Mapping[str, Any], file: str, row: int) -> tuple[_Row, Sequence[Any]]:
+def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
     """One row of lighteval's details, and the texts of its options."""
     if not isinstance(cells["metrics"], Mapping):
         raise _refused("scores by metric", cells["metrics"], file, row, "metrics")
@@ -391,7 +397,7 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     return out
 
 
-def _verdicts(name: str, entry: Mapping[str, Any], verdict: str, row: int) -> list[_Row]:
+def _verdicts(name: str, entry: Plain, verdict: str, row: int) -> list[_Row]:
     """The rows of an answer of OpenCompass that was judged, once or several times."""
     values, said = _listed(entry[verdict]), _said(entry)
     if not isinstance(said, list) or not len(said) == len(values) > 1:
@@ -403,7 +409,7 @@ def _verdicts(name: str, entry: Mapping[str, Any], verdict: str, row: int) -> li
     ]
 
 
-def _prediction(name: str, entry: Mapping[str, Any], row: int) -> _Row:
+def _prediction(name: str, entry: Plain, row: int) -> _Row:
     """An answer of OpenCompass that nobody judged, held against the truth."""
     said = _said(entry)
     text = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
@@ -427,11 +433,11 @@ def _prediction(name: str, entry: Mapping[str, Any], row: int) -> _Row:
     )
 
 
-def _said(entry: Mapping[str, Any]) -> Any:
+def _said(entry: Plain) -> Any:
     return next((entry[key] for key in _SAID if entry.get(key) is not None), "")
 
 
-def _asked(entry: Mapping[str, Any]) -> Any:
+def _asked(entry: Plain) -> Any:
     """The prompt of OpenCompass, of messages their texts."""
     asked = entry.get("prompt", entry.get("origin_prompt"))
     if not isinstance(asked, list):
@@ -465,8 +471,12 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
             )
         )
     if len(names) > 1:
-        got, remedy = ", ".join(sorted(names)[:3]), "write a file for each model"
-        raise InputError("answers of one model", got=got, file=file, remedy=remedy)
+        raise InputError(
+            "answers of one model",
+            got=", ".join(sorted(names)[:3]),
+            file=file,
+            remedy="write a file for each model",
+        )
     out.model = next(iter(names - {"None"}), None)
     if "correct" in graded(out, rows, options).columns:  # a win rate, also without a draw
         out.columns["score"] = [float(value) for value in out.columns.pop("correct")]
@@ -512,7 +522,7 @@ def read_simple_evals(file: str, options: LogOptions) -> Answers:
     return out
 
 
-def _examples(whole: Mapping[str, Any], file: str) -> list[Mapping[str, Any]]:
+def _examples(whole: Plain, file: str) -> list[Plain]:
     """What simple-evals says of each example, or its score as the page has it."""
     given = mapping(whole.get("metadata")).get("example_level_metadata") or []
     examples = [*map(mapping, given)]
@@ -589,10 +599,8 @@ def read_chat(file: str, options: LogOptions) -> Answers:
         talk = entry.get("messages")
         if not isinstance(talk, list) or not all("role" in mapping(message) for message in talk):
             raise _refused("a list of messages with role and content", talk, file, row, "messages")
-        name, turns = (
-            str(entry.get("id", row - 1)),
-            [i for i, message in enumerate(talk) if replies([message])],
-        )
+        name = str(entry.get("id", row - 1))
+        turns = [i for i, message in enumerate(talk) if replies([message])]
         for number, i in enumerate(turns, 1):
             before = "\n\n".join(
                 f"{message['role']}: {message.get('content')}" for message in talk[:i]
@@ -600,8 +608,12 @@ def read_chat(file: str, options: LogOptions) -> Answers:
             reply = name if len(turns) == 1 else f"{name}/{number}"
             rows.append(_Row(row, reply, {}, replies([talk[i]])[0], before, 1, {"chat": name}))
     if not rows:
-        remedy = "a model has to answer first: oodometer predict MODEL DATA --out FILE"
-        raise InputError("a reply of the assistant", got="none", file=file, remedy=remedy)
+        raise InputError(
+            "a reply of the assistant",
+            got="none",
+            file=file,
+            remedy="a model has to answer first: oodometer predict MODEL DATA --out FILE",
+        )
     return graded(out, rows, options)
 
 

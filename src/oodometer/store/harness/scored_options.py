@@ -16,6 +16,7 @@ import numpy as np
 from ...arrays import Ragged
 from ...errors import InputError
 from ...fields import top_candidates
+from ...plain import Strings
 from .base import Answers, Metric, NoMetric
 
 # Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
@@ -79,7 +80,7 @@ class ScoredOptions:
     targets: list[_Target] = field(default_factory=list)
     by_text: list[_Gold] | None = field(default_factory=list)
     blanks: array[int] = field(default_factory=lambda: array("q"))
-    options: tuple[str, ...] | None = None
+    options: Strings | None = None
     in_prompts: bool = False
     outside: _Outside | None = None
     is_spare: bool = False
@@ -114,7 +115,7 @@ class ScoredOptions:
             sizes.extend([*map(len, measured)] or [0] * count)
         self.blanks.append(bool(texts) and all(text[:1].isspace() for text in texts))
 
-    def _compare(self, options: tuple[str, ...], *, is_known: bool) -> None:
+    def _compare(self, options: Strings, *, is_known: bool) -> None:
         """Keep the options as long as every row has the same."""
         if self.options is None:
             self.options, self.in_prompts = options, is_known and not options
@@ -122,7 +123,7 @@ class ScoredOptions:
             self.options = ()
 
     def _find_words(
-        self, row: int, target: Any, meaning: _Target, options: tuple[str, ...], count: int
+        self, row: int, target: Any, meaning: _Target, options: Strings, count: int
     ) -> None:
         """Find the words of the target among the options, as long as each row has its own there."""
         if self.by_text is None and (meaning.by_position or self.outside):
@@ -225,11 +226,14 @@ class ScoredOptions:
                 # the blank before an option is not counted, where the harness put it there
                 both = sizes.values - np.repeat(self.blanks, plain.lengths), sizes.values
                 return [Ragged(plain.values / own, plain.offsets) for own in both if own.all()]
-        row, remedy = (
-            self.rows[int(np.argmax(lacks))],
-            "take the plain log-likelihoods: --metric acc",
+        row = self.rows[int(np.argmax(lacks))]
+        raise InputError(
+            what,
+            got="none in `arguments`",
+            file=file,
+            row=row,
+            remedy="take the plain log-likelihoods: --metric acc",
         )
-        raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
 
 
 def take_options(out: Answers, options: ScoredOptions, metric: Metric | None) -> None:
@@ -291,7 +295,7 @@ def _golds_of_two(best: Sequence[int], verdicts: Sequence[bool]) -> list[_Gold]:
     return [(top if right else 1 - top,) for top, right in pairs]
 
 
-def _classes(options: tuple[str, ...], scores: Ragged) -> tuple[str, ...] | None:
+def _classes(options: Strings, scores: Ragged) -> Strings | None:
     """The options, where they are classes: letters name options that differ from row to row, and a handful of rows
     does not show that they are the same.
     """
@@ -352,7 +356,7 @@ def _half_without_prompt(pairs: Sequence[tuple[Any, str]]) -> int:
     return half if is_split else 0
 
 
-def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
+def _distinct(texts: Sequence[str]) -> Strings:
     """Options without blanks around them; none where all are one text, as then it is the prompts that differ."""
     options = tuple([text.strip() for text in texts])
     return options if len({*options}) > 1 else ()
