@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,10 @@ class _Draws:
         return target if target is not None and np.isfinite(target.accuracy) else None
 
 
+# what targets share that are read as one batch
+_KIND = attrgetter("fields", "calibrated", "rounded", "is_argmax")
+
+
 @dataclass(frozen=True)
 class _Bench:
     """What drawn targets of one split are tried with: fitted methods, and the accuracy of the rows they know."""
@@ -185,10 +190,14 @@ class _Bench:
 
     def tried(self, drawn: Sequence[tuple[Key, Predictions | None]]) -> list[Trial | None]:
         """What every method says of each target: many targets at a time where methods can, else one after another."""
-        targets = [(key, target, _hidden(target)) for key, target in drawn if target is not None]
+        targets = [
+            (key, target, replace(target.without_labels(), first_row=0))
+            for key, target in drawn
+            if target is not None
+        ]
         said: dict[Key, dict[str, Triple]] = {key: {} for key, _, _ in targets}
         signs: dict[Key, dict[str, float]] = {}
-        for _, alike in groupby(targets, lambda each: _kind_of(each[2])):
+        for _, alike in groupby(targets, lambda each: _KIND(each[2])):
             keys, _, hidden = zip(*alike, strict=True)
             batch = Predictions.concat(hidden)
             pieces = Pieces(self.plan.choice.apply(batch), np.array([r.rows for r in hidden]))
@@ -230,16 +239,6 @@ class _Bench:
                 more[name] = (estimate.value, estimate.lower, estimate.upper)
         every = {**said, **more}
         return {name: every[name] for name in self.plan.methods if name in every}
-
-
-def _hidden(target: Predictions) -> Predictions:
-    """A target as it is shown to the methods."""
-    return replace(target.without_labels(), first_row=0)
-
-
-def _kind_of(target: Predictions) -> tuple[Any, ...]:
-    """What targets share that are read as one batch."""
-    return target.fields, target.calibrated, target.is_argmax, target.rounded
 
 
 def _ends_of(method: Estimator, batch: Predictions, pieces: Pieces) -> list[Triple]:

@@ -81,8 +81,8 @@ class Traits:
                 )
 
 
-Ends = tuple[Array, Array, Array]
-"""Values and the ends of their intervals, each of shape (piece,)."""
+Ends = tuple[Any, Any, Any]
+"""A value and the ends of its interval; of many pieces each of shape (piece,)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from .threads import FEW_CLASSES, FLOATS, by_chunks, passes
+from .threads import FEW_CLASSES, FLOATS, THREADED_VALUES, by_chunks, passes
 
 __all__ = [
     "FEW_CLASSES",
@@ -121,6 +121,8 @@ def row_statistics(values: Array) -> RowStatistics:
     lows: list[float] = []
     gaps: list[float] = []
     if passes is not None and values.dtype in FLOATS:
+        if values.size < THREADED_VALUES:
+            return RowStatistics(*passes.row_statistics(np.ascontiguousarray(values), *top), top)
 
         def run(start: int, stop: int) -> None:
             low, gap = passes.row_statistics(
