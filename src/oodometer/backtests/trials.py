@@ -128,6 +128,7 @@ class _Draws:
         self._pool, self._seed, self._on_failure = pool, seed, on_failure
         self._made: dict[str, Simulation] = {}
         self._usable: dict[str, bool] = {}
+        _ = pool.verdicts  # worked out once: what is drawn from it knows its own
 
     def __call__(self, family: str, severity: float, repeat: int) -> Predictions | None:
         """The target of a trial; None where the family cannot be drawn, or failed."""

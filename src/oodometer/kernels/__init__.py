@@ -38,6 +38,7 @@ from .top import (
     row_hash,
     row_statistics,
     row_sums,
+    top_into,
     top_two,
 )
 
@@ -70,5 +71,6 @@ __all__ = [
     "row_sums",
     "side_by_side",
     "tally",
+    "top_into",
     "top_two",
 ]
