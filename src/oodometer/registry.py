@@ -84,6 +84,8 @@ def register(kind: MethodKind) -> Callable[[C], C]:
         foreign = is_foreign(cls)
         if kind in ("score", "calibrator"):  # asked at every call of one
             cls._is_foreign = foreign  # type: ignore[attr-defined]
+        if foreign and hasattr(getattr(cls, "traits", None), "check"):
+            cls.traits.check()  # type: ignore[attr-defined]
         _table[kind][name] = cls
         return final(cls)
 

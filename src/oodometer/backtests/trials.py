@@ -182,6 +182,10 @@ class _Bench:
             yield block
 
     @cached_property
+    def _ours(self) -> Mapping[str, Estimator]:
+        return {name: m for name, m in self.plan.methods.items() if not is_foreign(m)}
+
+    @cached_property
     def _any_slow(self) -> bool:
         return any(method.traits.cost == "slow" for method in self.plan.methods.values())
 
@@ -203,7 +207,7 @@ class _Bench:
             batch = Predictions.concat(hidden)
             pieces = Pieces(self.plan.choice.apply(batch), np.array([r.rows for r in hidden]))
             signs |= zip(keys, self.statistics.signs_of(pieces), strict=True)
-            for name, method in self.plan.methods.items():
+            for name, method in self._ours.items():
                 for key, triple in zip(keys, _ends_of(method, batch, pieces), strict=False):
                     said[key][name] = triple
         jobs = [partial(self._one_by_one, key, hidden, said[key]) for key, _, hidden in targets]
@@ -246,8 +250,6 @@ def _ends_of(method: Estimator, batch: Predictions, pieces: Pieces) -> list[Trip
     """Value and interval of each piece by a method of ours that reads many at a time; none where something is odd:
     then each target is tried by itself, and who fails is left out there alone.
     """
-    if is_foreign(method):
-        return []
     try:
         ends = None if method.why_not(batch) is not None else method.ends_of(pieces)
     except FAILURES:

@@ -57,8 +57,8 @@ class Traits:
     needs_labels: bool = True
     also_reads: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """`TypeError` for an odd word of a plugin, which must not stop those who read it later."""
+    def check(self) -> None:
+        """`TypeError` for an odd word of a plugin, which must not stop who reads it later; asked as it registers."""
         favour: Any = self.favour
         for name, fits, expected in (
             ("family", isinstance(self.family, str), "a text"),
