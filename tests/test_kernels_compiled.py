@@ -263,7 +263,7 @@ def test_threads_change_nothing(classes: int, monkeypatch: pytest.MonkeyPatch) -
     values = random(2000, classes, np.float32)
     found = []
     for least, cores in ((1 << 40, 1), (1, 2), (1, 5)):
-        monkeypatch.setattr(threads, "_THREADED_VALUES", least)
+        monkeypatch.setattr(threads, "THREADED_VALUES", least)
         with kernels.limited_to(cores):
             statistics = kernels.row_statistics(values)
             others = kernels.off_diagonal_counts(values, statistics.top.best, kernels.LOG_ODDS_BINS)
@@ -407,21 +407,29 @@ def test_a_library_that_is_loaded_inside_keeps_to_one_thread_too() -> None:
     seed=st.integers(0, 999),
     bins=st.sampled_from([2, 5, 64]),
     columns=st.integers(1, 4),
-    is_root=st.booleans(),
+    depth=st.integers(0, 4),
 )
-def test_cells_and_splits_are_the_plain_ones(
-    seed: int, bins: int, columns: int, is_root: bool
-) -> None:
+def test_cells_and_trees_are_the_plain_ones(seed: int, bins: int, columns: int, depth: int) -> None:
     rng = np.random.default_rng(seed)
-    samples = int(rng.integers(1, 200))
+    samples = int(rng.integers(1, 400))
     codes = rng.integers(0, bins, (samples, columns)).astype(np.int32)
     gradient, curvature = rng.normal(size=samples), rng.uniform(0, 0.25, samples)
     rows = np.sort(rng.permutation(samples)[: rng.integers(1, samples + 1)])
     got, want = both(lambda: kernels.cell_sums(codes, rows, gradient, curvature, bins))
     assert got.tolist() == want.tolist()
-    total = float(got[0, :, 0].sum()), float(got[0, :, 1].sum())
-    here, there = both(lambda: kernels.best_split(got, total, (5, 1e-3, 1e-15), is_root=is_root))
+
+    def grown() -> list[Any]:
+        odds, rule = np.zeros(samples), (5, 1e-3, 1e-15, 0.1)
+        tree = kernels.grow_tree(
+            codes, gradient, curvature, odds, bins=bins, depth=depth, rule=rule
+        )
+        return [each.tolist() for each in (*tree, odds)]
+
+    here, there = both(grown)
     assert here == there
+    split, value, odds = here
+    assert len(split) == len(value) == 2 ** (depth + 1) - 1
+    assert set(odds) <= {v for v, (column, _) in zip(value, split, strict=True) if column < 0}
 
 
 # ------------------------------------------------------------------------------------------ arguments
@@ -434,10 +442,19 @@ FITS: dict[str, list[Any]] = {
     "log_odds_bin": [F, Q],
     "count_off_diagonal": [F2, N, np.zeros((2, 960), dtype=np.int64), np.zeros((2, 2)), 1],
     "cell_sums": [np.zeros((3, 2), dtype=np.int32), Q, D, D, np.zeros((2, 4, 3))],
-    "best_split": [np.zeros((2, 4, 3)), np.zeros(2), D, np.zeros(2), 1],
+    "grow_tree": [
+        np.zeros((3, 2), dtype=np.int32),
+        D,
+        D,
+        np.zeros((2, 4, 3)),
+        np.zeros(6),
+        np.zeros((7, 2), dtype=np.int32),
+        np.zeros(7),
+        D,
+    ],
 }
 # arguments of any length: classes, rows and columns, as many as you like
-FREE = {("negative_entropy", 0), ("row_statistics", 0), ("cell_sums", 1), ("best_split", 0)}
+FREE = {("negative_entropy", 0), ("row_statistics", 0), ("cell_sums", 1)}
 
 
 def call(name: str, arguments: list[Any]) -> Any:
@@ -498,7 +515,8 @@ def test_arguments_are_checked(name: str) -> None:
         ("cell_sums", 1, np.array([0, 3])),
         ("cell_sums", 1, np.array([-1, 0])),
         ("cell_sums", 4, np.zeros((2, 4, 2))),
-        ("best_split", 0, np.zeros((0, 4, 3))),
+        ("grow_tree", 0, np.array([[0, 4], [0, 0], [0, 0]], dtype=np.int32)),
+        ("grow_tree", 0, np.array([[0, -1], [0, 0], [0, 0]], dtype=np.int32)),
     ],
 )
 def test_numbers_that_would_be_places_in_memory_are_checked(

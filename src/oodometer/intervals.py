@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Sequence
 from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -111,6 +112,22 @@ def wilson_from_variance(
     centre = (value + z2 / (2 * trials)) / (1 + z2 / trials)
     half = math.sqrt(z2 * (variance + z2 / (4 * trials**2))) / (1 + z2 / trials)
     return max(0.0, min(centre - half, value)), min(1.0, max(centre + half, value))
+
+
+def wilson_ends(value: Any, variance: Any, trials: Any, level: float) -> tuple[Any, Any]:
+    """`wilson_from_variance` of one share or many at once, to the same bit; each of some trials.
+
+    >>> wilson_ends(np.array([0.8]), np.array([0.016]), np.array([10]), 0.95)[0].tolist() == [wilson(0.8, 10, 0.95)[0]]
+    True
+    """
+    z2 = normal_quantile(level) ** 2
+    wider = 1 + z2 / trials
+    centre = (value + z2 / (2 * trials)) / wider
+    half = np.sqrt(z2 * (variance + z2 / (4 * np.square(trials, dtype=np.float64)))) / wider
+    return (
+        np.maximum(0.0, np.minimum(centre - half, value)),
+        np.minimum(1.0, np.maximum(centre + half, value)),
+    )
 
 
 def from_spread(

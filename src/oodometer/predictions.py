@@ -369,10 +369,12 @@ class Predictions:
         cache: Json = {"argmax": True} if known.get("argmax") else {}
         if CONTENT_KEYS in known:
             cache[CONTENT_KEYS] = known[CONTENT_KEYS][pick]
-        if isinstance(pick, slice):
-            if "top" in known:  # views
-                cache["top"] = kernels.Top(*(value[pick] for value in known["top"]))
-        elif "noted" in known:  # rows that are left of a batch: of the whole
+        if "top" in known and (isinstance(pick, slice) or self.calibrated is None):
+            # of calibrated rows it is known to rounding: where they are copied it is worked out anew
+            cache["top"] = kernels.Top(*(value[pick] for value in known["top"]))
+        if (
+            not isinstance(pick, slice) and "noted" in known
+        ):  # rows that are left of a batch: of the whole
             cache["noted"] = known["noted"]
         return cache
 

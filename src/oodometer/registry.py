@@ -81,6 +81,11 @@ def register(kind: MethodKind) -> Callable[[C], C]:
             raise UsageError(
                 f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one"
             )
+        foreign = is_foreign(cls)
+        if kind in ("score", "calibrator"):  # asked at every call of one
+            cls._is_foreign = foreign  # type: ignore[attr-defined]
+        if foreign and hasattr(getattr(cls, "traits", None), "check"):
+            cls.traits.check()  # type: ignore[attr-defined]
         _table[kind][name] = cls
         return final(cls)
 

@@ -690,7 +690,7 @@ def test_a_method_from_outside_is_backtested_weighed_and_heard(guest: None) -> N
 )
 def test_a_method_that_says_odd_things_of_itself_is_left_out(trait: str, value: Any) -> None:
     with pytest.raises(TypeError, match=trait):  # tests check annotations, too, and name it as well
-        Traits(**{trait: value})
+        Traits(**{trait: value}).check()
     odd = type("Odd", (Guest,), {"traits": {trait: value}})
     with pytest.raises(TypeError, match="Odd has `traits` that are no Traits"):
         _checked("estimator", odd)

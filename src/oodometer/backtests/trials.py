@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import numpy as np
 from ..arrays import Ragged
 from ..diagnoses import ShiftStatistics
 from ..errors import UsageError, WorkError
+from ..estimators import Estimator
+from ..estimators.base import Pieces
 from ..fields import FIELDS
 from ..inference.domain_classifier import compared_once
 from ..inference.row_sample import canonical_order, content_sample
@@ -35,6 +38,7 @@ from ..registry import (
     create,
     find,
     guarded,
+    is_foreign,
     known,
     names,
     unless_failed,
@@ -52,6 +56,7 @@ _FITTED_SHARE = 0.5
 MOST_ROWS = 5_000  # of the reference: half is fitted on, half is drawn from
 SLOW_REPEATS = 3  # of each family and severity in which methods that are slow take part, unless more are asked for
 _SPLITS = 4
+_BLOCK_BYTES = 1 << 25  # of targets that are read as one batch
 
 
 def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
@@ -79,6 +84,12 @@ class FailedFamily:
     why: str
 
 
+def _bytes_of(record: Predictions) -> int:
+    """About what the fields of a record take."""
+    values = (getattr(record, name) for name in record.fields)
+    return sum((v.values if isinstance(v, Ragged) else v).nbytes for v in values)
+
+
 def run_trials(
     record: Predictions,
     fit: Callable[[Predictions], EstimationPlan],
@@ -93,82 +104,162 @@ def run_trials(
     """
     import scipy.linalg  # noqa: F401  # its library is there before it is told to use one thread
 
-    simulations: dict[str, Simulation] = {}
-    part, slow_waiting = -1, 0
-    waiting: list[tuple[Key, Callable[[], Trial | None]]] = []
-    for key in keys:
-        family, severity, repeat = key
-        if split_of(key) != part:
-            part = split_of(key)
-            order = np.random.default_rng([seed, 0x51, part]).permutation(len(record))[:MOST_ROWS]
-            half = int(len(order) * _FITTED_SHARE)
-            fitting, pool = (record.take(np.sort(rows)) for rows in (order[:half], order[half:]))
-            with (
-                one_thread()
-            ):  # so that a fit is the same to the last bit on every machine of a cluster
-                plan = fit(fitting)
-                about = ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy
-            methods = {
-                name: method
-                for name, method in plan.methods.items()
-                if method.traits.cost == "quick"
-            }
-            quick = replace(plan, methods=methods)
-        simulation = simulations.setdefault(family, create("simulation", family))
-        rng = np.random.default_rng(
-            [seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]]
-        )
-
+    for part, own in groupby(keys, split_of):
+        order = np.random.default_rng([seed, 0x51, part]).permutation(len(record))[:MOST_ROWS]
+        half = int(len(order) * _FITTED_SHARE)
+        fitting, pool = (record.take(np.sort(rows)) for rows in (order[:half], order[half:]))
+        # so that a fit is the same to the last bit on every machine of a cluster
         with one_thread():
-            target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
-        if isinstance(target, Failed):
-            if on_failure is not None:
-                on_failure(family, target.why)
-            target = None
-        slowly = slow_repeats is None or repeat < slow_repeats
-        waiting.append((key, partial(_try, plan if slowly else quick, *about, target, key)))
-        slow_waiting += slowly and len(quick.methods) < len(plan.methods)
-        # quick trials wait with slow ones, so that it is slow ones that run side by side
-        if slow_waiting and slow_waiting < cores() and key != keys[-1]:
-            continue
-        with one_thread():  # set once for all jobs: who asks inside pays nothing
-            trials = side_by_side([job for _, job in waiting])
-        yield from zip([key for key, _ in waiting], trials, strict=True)
-        waiting, slow_waiting = [], 0
+            plan = fit(fitting)
+            statistics = ShiftStatistics().fit(plan.choice.apply(fitting))
+        draws = _Draws(pool, seed, on_failure)
+        bench = _Bench(plan, statistics, fitting.accuracy, slow_repeats)
+        for block in bench.blocks(own, max(_BLOCK_BYTES // max(_bytes_of(pool), 1), 1)):
+            with one_thread():  # set once for all: who asks inside pays nothing
+                trials = bench.tried([(key, draws(*key)) for key in block])
+            yield from zip(block, trials, strict=True)
 
 
-def _drawn(
-    simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator
-) -> Predictions | None:
-    target = None if simulation.why_not(pool) else simulation.draw(pool, severity, rng)
-    if target is not None and not isinstance(target, Predictions):
-        raise TypeError(f"draw gave no record but {type(target).__name__}")
-    return target if target is not None and len(target) and np.isfinite(target.accuracy) else None
+class _Draws:
+    """Targets drawn from the pool of one split."""
+
+    def __init__(
+        self, pool: Predictions, seed: int, on_failure: Callable[[str, str], None] | None
+    ) -> None:
+        self._pool, self._seed, self._on_failure = pool, seed, on_failure
+        self._made: dict[str, Simulation] = {}
+        self._usable: dict[str, bool] = {}
+        _ = pool.verdicts  # worked out once: what is drawn from it knows its own
+
+    def __call__(self, family: str, severity: float, repeat: int) -> Predictions | None:
+        """The target of a trial; None where the family cannot be drawn, or failed."""
+        if family not in self._made:
+            self._made[family] = create("simulation", family)
+        try:
+            return self._drawn(family, severity, repeat)
+        except FAILURES as error:
+            why = why_failed(family, self._made[family], error)
+            if self._on_failure is not None:
+                self._on_failure(family, why)
+            return None
+
+    def _drawn(self, family: str, severity: float, repeat: int) -> Predictions | None:
+        simulation, pool = self._made[family], self._pool
+        if family not in self._usable:
+            self._usable[family] = not simulation.why_not(pool)
+        signed = [1] if severity < 0 else []
+        salt = [self._seed, repeat, round(1000 * abs(severity)), *family.encode(), *signed]
+        rng = np.random.default_rng(salt)
+        target = simulation.draw(pool, severity, rng) if self._usable[family] else None
+        if target is not None and not isinstance(target, Predictions):
+            raise TypeError(f"draw gave no record but {type(target).__name__}")
+        # of no rows, or none of known truth, it is NaN
+        return target if target is not None and np.isfinite(target.accuracy) else None
 
 
-def _try(
-    plan: EstimationPlan,
-    statistics: ShiftStatistics,
-    source: float,
-    target: Predictions | None,
-    key: Key,
-) -> Trial | None:
-    if target is None:
-        return None
-    hidden = replace(target.without_labels(), first_row=0)
-    plan, _ = plan.restricted_to(hidden)
-    state = plan.summarize(hidden)[WHOLE]
-    estimates: dict[str, Triple] = {}
-    with compared_once():
-        for name, method in plan.methods.items():
-            try:
-                estimate = checked_estimate(method, method.finish(unless_failed(state[name])))
-            except FAILURES as error:
-                why_failed(name, method, error)  # raises what is meant for the user
-                continue
-            estimates[name] = (estimate.value, estimate.lower, estimate.upper)
-    seen = statistics.finish(statistics.summarize(plan.choice.apply(hidden)))
-    return Trial(*key, len(target), target.accuracy, source, estimates, seen)
+# what targets share that are read as one batch
+_KIND = attrgetter("fields", "calibrated", "rounded", "is_argmax")
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What drawn targets of one split are tried with: fitted methods, and the accuracy of the rows they know."""
+
+    plan: EstimationPlan
+    statistics: ShiftStatistics
+    source: float
+    slow_repeats: int | None
+
+    def blocks(self, keys: Iterable[Key], most: int) -> Iterator[list[Key]]:
+        """Trials that are worked on together: so many, or fewer where each core has a trial with slow methods."""
+        workers, block, slow = cores(), list[Key](), 0
+        for key in keys:
+            block.append(key)
+            slow += self._slowly(key)
+            if len(block) == most or slow == workers:
+                yield block
+                block, slow = [], 0
+        if block:
+            yield block
+
+    @cached_property
+    def _ours(self) -> Mapping[str, Estimator]:
+        return {name: m for name, m in self.plan.methods.items() if not is_foreign(m)}
+
+    @cached_property
+    def _any_slow(self) -> bool:
+        return any(method.traits.cost == "slow" for method in self.plan.methods.values())
+
+    def _slowly(self, key: Key) -> bool:
+        """Whether slow methods take part in a trial."""
+        return self._any_slow and (self.slow_repeats is None or key[2] < self.slow_repeats)
+
+    def tried(self, drawn: Sequence[tuple[Key, Predictions | None]]) -> list[Trial | None]:
+        """What every method says of each target: many targets at a time where methods can, else one after another."""
+        targets = [
+            (key, target, replace(target.without_labels(), first_row=0))
+            for key, target in drawn
+            if target is not None
+        ]
+        said: dict[Key, dict[str, Triple]] = {key: {} for key, _, _ in targets}
+        signs: dict[Key, dict[str, float]] = {}
+        for _, alike in groupby(targets, lambda each: _KIND(each[2])):
+            keys, _, hidden = zip(*alike, strict=True)
+            batch = Predictions.concat(hidden)
+            pieces = Pieces(self.plan.choice.apply(batch), np.array([r.rows for r in hidden]))
+            signs |= zip(keys, self.statistics.signs_of(pieces), strict=True)
+            for name, method in self._ours.items():
+                for key, triple in zip(keys, _ends_of(method, batch, pieces), strict=False):
+                    said[key][name] = triple
+        jobs = [partial(self._one_by_one, key, hidden, said[key]) for key, _, hidden in targets]
+        every = side_by_side(jobs, threads=self._any_slow)
+        made = {
+            key: Trial(*key, target.rows, target.accuracy, self.source, estimates, signs[key])
+            for (key, target, _), estimates in zip(targets, every, strict=True)
+        }
+        return [made.get(key) for key, _ in drawn]
+
+    def _one_by_one(
+        self, key: Key, hidden: Predictions, said: Mapping[str, Triple]
+    ) -> dict[str, Triple]:
+        """What is said of a target, with what other methods say of it, in the order of the methods."""
+        left = {
+            name: method
+            for name, method in self.plan.methods.items()
+            if name not in said and (method.traits.cost == "quick" or self._slowly(key))
+        }
+        plan = replace(self.plan, methods=left)
+        if left:
+            plan, _ = plan.restricted_to(hidden)
+        if not plan.methods:
+            return dict(said)
+        state = plan.summarize(hidden)[WHOLE]
+        more: dict[str, Triple] = {}
+        with compared_once():
+            for name, method in plan.methods.items():
+                try:
+                    estimate = checked_estimate(method, method.finish(unless_failed(state[name])))
+                except FAILURES as error:
+                    why_failed(name, method, error)  # raises what is meant for the user
+                    continue
+                more[name] = (estimate.value, estimate.lower, estimate.upper)
+        every = {**said, **more}
+        return {name: every[name] for name in self.plan.methods if name in every}
+
+
+def _ends_of(method: Estimator, batch: Predictions, pieces: Pieces) -> list[Triple]:
+    """Value and interval of each piece by a method of ours that reads many at a time; none where something is odd:
+    then each target is tried by itself, and who fails is left out there alone.
+    """
+    try:
+        ends = None if method.why_not(batch) is not None else method.ends_of(pieces)
+    except FAILURES:
+        return []
+    if ends is None:
+        return []
+    value, low, high = ends
+    fine = (low >= 0) & (low <= value) & (value <= high) & (high <= 1)  # NaN is not
+    return list(zip(value.tolist(), low.tolist(), high.tolist(), strict=True)) if fine.all() else []
 
 
 _FORMAT = 4  # raise it when trials of before can no longer be compared

@@ -17,7 +17,7 @@ from ..errors import NotApplicable
 from ..fields import check_probabilities
 from ..inference.row_sample import FOLDS, content_folds, content_keys, content_sample
 from ..predictions import Predictions
-from ..registry import answer, create, is_foreign
+from ..registry import answer, create
 
 
 def brier(probabilities: Array, label: Array) -> Array:
@@ -43,7 +43,7 @@ class Calibrator(ABC):
     name: ClassVar[str]
     citation: ClassVar[str]
     seed: int  # of its folds and samples
-    _is_foreign: ClassVar[bool]
+    _is_foreign: ClassVar[bool] = True  # until it is registered: then it is known
 
     def fit(self, reference: Predictions, seed: int = 0) -> Self:
         """A fitted copy; raises `NotApplicable` without probabilities and labels."""
@@ -58,10 +58,6 @@ class Calibrator(ABC):
         fitted.seed = seed
         fitted._fit(labelled)
         return fitted
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._is_foreign = is_foreign(cls)
 
     def __call__(self, record: Predictions) -> Predictions:
         """The record with calibrated probabilities."""

@@ -82,13 +82,20 @@ class BinnedMap:
 
     def variance(self, weights: Array) -> float:
         """Variance of sum_cells weights * rate that comes from the reference: sum_blocks w^2 r(1-r)/n."""
+        return float(self.variances(weights[None])[0])
+
+    def variances(self, weights: Array) -> Array:
+        """`variance` of each of many weights, shape (piece, class, bin)."""
         if self.form == "raw":
-            return 0.0
-        w = np.bincount(self.block.ravel(), weights=weights.ravel(), minlength=len(self.block_rows))
-        hits = np.zeros(len(self.block_rows))
-        hits[self.block.ravel()] = self.rate.ravel()
-        smooth = (hits * self.block_rows + 0.5) / (self.block_rows + 1)
-        return float(np.sum(np.square(w) * smooth * (1 - smooth) / np.maximum(self.block_rows, 1)))
+            return np.zeros(len(weights))
+        block, rows = self.block.ravel(), self.block_rows
+        hits = np.zeros(len(rows))
+        hits[block] = self.rate.ravel()
+        smooth = (hits * rows + 0.5) / (rows + 1)
+        shares = (np.bincount(block, weights=one.ravel(), minlength=len(rows)) for one in weights)
+        return np.array(
+            [np.sum(np.square(w) * smooth * (1 - smooth) / np.maximum(rows, 1)) for w in shares]
+        )
 
     def redraw(self, rng: np.random.Generator, many: int) -> Array:
         """The rates as other references of the same size might have given them, shape (replicate, class, bin)."""

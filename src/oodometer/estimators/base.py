@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,7 +15,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..inference.method import Method
 from ..inference.method import Sums as Sums
-from ..intervals import check_level, wilson_from_variance
+from ..intervals import check_level, wilson_ends
 from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..results import Estimate, Kind
@@ -56,8 +58,8 @@ class Traits:
     needs_labels: bool = True
     also_reads: Strings = ()
 
-    def __post_init__(self) -> None:
-        """`TypeError` for an odd word of a plugin, which must not stop those who read it later."""
+    def check(self) -> None:
+        """`TypeError` for an odd word of a plugin, which must not stop who reads it later; asked as it registers."""
         favour: Any = self.favour
         for name, fits, expected in (
             ("family", isinstance(self.family, str), "a text"),
@@ -78,6 +80,28 @@ class Traits:
                 raise TypeError(
                     f"expected the trait `{name}` to be {expected}, got {getattr(self, name)!r}"
                 )
+
+
+Ends = tuple[Any, Any, Any]
+"""A value and the ends of its interval; of many pieces each of shape (piece,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Records behind each other in one ``batch``, so that one pass serves all; ``rows`` of each, shape (piece,)."""
+
+    batch: Predictions
+    rows: Array
+
+    @cached_property
+    def number(self) -> Array:
+        """Which piece each sample is of, shape (sample,)."""
+        return np.repeat(np.arange(len(self.rows)), self.rows)
+
+    def sums(self, values: Array) -> Array:
+        """Sum over each piece in double precision, shape (piece,)."""
+        edges = pairwise([0, *np.cumsum(self.rows).tolist()])
+        return np.array([values[start:end].sum(dtype=np.float64) for start, end in edges])
 
 
 class Estimator(Method[Sums, Estimate]):
@@ -159,6 +183,10 @@ class Estimator(Method[Sums, Estimate]):
         assert state is not None
         return self.finish(state)
 
+    def ends_of(self, pieces: Pieces) -> Ends | None:
+        """What `finish` says of every piece, to the same bit; None from methods that look at one record at a time."""
+        return None
+
     @abstractmethod
     def _fit(self, reference: Predictions) -> None:
         """Learn from one labelled record; called on a fresh copy."""
@@ -180,10 +208,16 @@ class Estimator(Method[Sums, Estimate]):
         **more: Any,
     ) -> Estimate:
         """With Wilson's interval: a variance of so many reference rows, and that of a target row's ``own`` chance."""
-        rows, inside = state["rows"], min(max(value, 0.0), 1.0)
-        variance += (max(value * (1 - value), 0.0) if own is None else own) / rows
-        ends = wilson_from_variance(inside, variance, min(rows, trials), self.level)
+        _, *ends = self._ends_from_variance(state["rows"], value, variance, trials, own)
         return self._estimate(state, value, *ends, **more)
+
+    def _ends_from_variance(
+        self, rows: Any, value: Any, variance: Any, trials: float, own: Any = None
+    ) -> Ends:
+        """Value and ends of `_from_variance`, of one piece or of each."""
+        own = np.maximum(value * (1 - value), 0.0) if own is None else own
+        inside, trials_of = np.clip(value, 0.0, 1.0), np.minimum(rows, trials)
+        return within(value, *wilson_ends(inside, variance + own / rows, trials_of, self.level))
 
     def _estimate(
         self,
@@ -197,13 +231,12 @@ class Estimator(Method[Sums, Estimate]):
         warnings: Strings = (),
     ) -> Estimate:
         """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
-        inside = float(np.clip(value, 0.0, 1.0))
+        inside, *ends = map(float, within(value, lower, upper))
         if abs(inside - value) > 1e-12:
             warnings = (
                 *warnings,
                 f"the formula gave {value:.4f}, outside [0, 1]; its assumption fails here",
             )
-        ends = min(max(float(lower), 0.0), inside), max(min(float(upper), 1.0), inside)
         return Estimate(
             self.name,
             inside,
@@ -227,6 +260,13 @@ def mean_and_variance(gap: Array) -> tuple[float, float]:
     return mean, spread / len(gap)
 
 
-def root_sum_square(*parts: float) -> float:
-    """Square root of a sum of squares: independent half-widths put together."""
-    return float(np.sqrt(sum(p * p for p in parts)))
+def within(value: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:
+    """Values cut to [0, 1], with ends there that hold them."""
+    inside = np.clip(value, 0.0, 1.0)
+    low, high = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+    return inside, np.minimum(low, inside), np.maximum(high, inside)
+
+
+def root_sum_square(*parts: Any) -> Any:
+    """Square root of a sum of squares: independent half-widths put together, of one number or of each piece."""
+    return np.sqrt(sum(p * p for p in parts))

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import NotApplicable, UsageError
-from ..intervals import check_level, clopper_pearson, wilson
+from ..intervals import check_level, clopper_pearson, wilson, wilson_ends
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, Interval
 from ..results.values import Record
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums, Traits, root_sum_square
+from .base import Ends, Estimator, Pieces, Sums, Traits, root_sum_square, within
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 from .threshold import ScoreThreshold, credit, find_threshold
 
@@ -146,12 +146,20 @@ class SourceAccuracy(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """The reference accuracy, whatever the target; its rows widen the interval the more the fewer they are."""
-        value = self._correct / self._rows
-        own = clopper_pearson(self._correct, self._rows, self.level)
-        new = wilson(value, state["rows"], self.level)
-        lower = value - root_sum_square(value - own[0], value - new[0])
-        upper = value + root_sum_square(own[1] - value, new[1] - value)
-        return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})
+        ends = self._joined(self._correct / self._rows, state["rows"])
+        return self._estimate(state, *ends, details={"reference_rows": self._rows})
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """The reference accuracy, with the interval of each piece's rows."""
+        value = np.full(len(pieces.rows), self._correct / self._rows)
+        return within(*self._joined(value, pieces.rows))
+
+    def _joined(self, value: Any, rows: Any) -> Ends:
+        """The value, with the doubt of the reference's rows and of so many of the target."""
+        low, high = clopper_pearson(self._correct, self._rows, self.level)
+        lower, upper = wilson_ends(value, value * (1 - value) / rows, rows, self.level)
+        down = root_sum_square(value - low, value - lower)
+        return value, value - down, value + root_sum_square(high - value, upper - value)
 
 
 @register("estimator")

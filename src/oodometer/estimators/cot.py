@@ -11,7 +11,7 @@ from ..arrays import Array, present
 from ..errors import NotApplicable
 from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
-from ..kernels import one_thread, top_two
+from ..kernels import Top, one_thread, top_into
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
@@ -58,12 +58,15 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
     classes, samples = len(open_classes), len(worth)
     few = 1 < classes <= _FEW_CLASSES
     every = np.arange(samples)
+    top = Top(np.empty(samples, dtype=np.int32), np.empty(samples), np.empty(samples))
+    sweep = top_into(top)  # one compiled pass
 
     def choice(potential: Array) -> tuple[Array, Array, Array]:
         """The dearest class of each sample, what it is worth there, and the share of samples in each class."""
         lifted = worth + potential
-        if few:  # one compiled pass
-            chosen, most, _ = top_two(lifted)
+        if few:
+            sweep(lifted)
+            chosen, most = top.best, top.first
         else:
             chosen = lifted.argmax(axis=1)
             most = lifted[every, chosen]

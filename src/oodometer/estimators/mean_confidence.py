@@ -28,7 +28,7 @@ from ..registry import create, register
 from ..results import Curve, Estimate, percent
 from ..results.values import answers_for
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums, Traits
+from .base import Ends, Estimator, Pieces, Sums, Traits
 from .expected_classes import (
     ClassRates,
     ConfusionCounts,
@@ -153,8 +153,7 @@ class HistogramImportance(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """Reference accuracy of the bins, weighted by the target."""
         weights = state["counts"] / state["rows"]
-        value = float(weights @ self._accuracy)
-        variance = float(np.square(weights) @ self._variance)
+        (value,), (variance,) = self._weighted(weights[None])
         outside = float(weights[self._empty].sum())
         notes = (
             f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",
@@ -168,6 +167,20 @@ class HistogramImportance(Estimator):
             details={"share_outside_reference": outside},
             warnings=notes if outside > 0.01 else (),
         )
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """Reference accuracy of the bins, weighted by each piece."""
+        bins, many, rows = self._bin(pieces.batch), len(pieces.rows), pieces.rows
+        counts = tally(bins, self._bins, kinds=pieces.number, of=many)[:, :, 0]
+        return self._ends_from_variance(
+            rows, *self._weighted(counts / rows[:, None]), trials=self._rows
+        )
+
+    def _weighted(self, weights: Array) -> tuple[Array, Array]:
+        """Value and variance by weights of the bins, shape (piece, bin)."""
+        # piece by piece: a product of matrices would round in another way
+        value = [float(own @ self._accuracy) for own in weights]
+        return np.array(value), np.array([float(np.square(w) @ self._variance) for w in weights])
 
 
 @register("estimator")
@@ -204,18 +217,26 @@ class DifferenceOfConfidence(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""
         mean = state["total"] / state["rows"]
-        own = max(
-            mean * (1 - mean), self._gap_variance * self._rows
-        )  # the population, or these very rows
         return self._from_variance(
             state,
             mean + self._gap,
             self._gap_variance,
             self._rows,
-            own=own,
+            own=self._own(mean),
             score=self._score.name,
             details={"reference_gap": self._gap},
         )
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """Mean confidence of each piece plus the reference's gap."""
+        rows, mean = pieces.rows, pieces.sums(self._score(pieces.batch)) / pieces.rows
+        return self._ends_from_variance(
+            rows, mean + self._gap, self._gap_variance, self._rows, self._own(mean)
+        )
+
+    def _own(self, mean: Any) -> Any:
+        """Variance of a target row's chance: of the population, or of these very rows."""
+        return np.maximum(mean * (1 - mean), self._gap_variance * self._rows)
 
 
 @register("estimator")
@@ -275,6 +296,12 @@ class AverageConfidence(Estimator):
         assert self._score is not None
         value, variance = state["total"] / state["rows"], self._reference_variance
         return self._from_variance(state, value, variance, self._rows, score=self._score.name)
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """Mean of the score in each piece."""
+        assert self._score is not None
+        value = pieces.sums(self._score(pieces.batch)) / pieces.rows
+        return self._ends_from_variance(pieces.rows, value, self._reference_variance, self._rows)
 
 
 @register("estimator")
@@ -402,6 +429,22 @@ class CBPE(Estimator):
         return self._from_variance(
             state, value, variance, self._rows, score=self._score.name, details=details
         )
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """Expected accuracy of each piece."""
+        batch, rows, kinds = pieces.batch, pieces.rows, max(self._classes, 1)
+        if self._map.form == "raw":
+            value, variance = pieces.sums(self._score(batch)) / rows, self._raw_variance
+        else:
+            width, many = bins_for(kinds), len(rows)
+            cell = pieces.number * kinds + self._predicted(batch)
+            counts = tally(
+                confidence_bins(batch, self._score, width), width, kinds=cell, of=many * kinds
+            )
+            top = counts.reshape(many, kinds, width)
+            value = np.array([np.sum(one * self._map.rate) for one in top]) / rows
+            variance = self._map.variances(top / rows[:, None, None])
+        return self._ends_from_variance(rows, value, variance, self._rows)
 
 
 def _keeps_argmax(record: Predictions) -> bool:

@@ -17,7 +17,7 @@ from ..errors import NotApplicable
 from ..plain import Plain, Strings
 from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Pieces, Sums
 from .mean_confidence import confidence_bins, counts_by_class_and_bin
 
 _MOST_BINS, _ROWS_PER_CELL, _FEW_ROWS = 10, 25, 30
@@ -608,13 +608,23 @@ class ShiftStatistics:
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of the batch in the cells."""
-        if (
-            self.label_counts is None
-            or self.label_counts.why_not(batch) is not None
-            or not batch.has_prediction
-        ):
+        if self.label_counts is None or not self._counts(batch):
             return Sums(rows=batch.rows, counts=np.zeros(1, dtype=np.int64))
         return Sums(rows=batch.rows, counts=self.label_counts.count(batch))
+
+    def signs_of(self, pieces: Pieces) -> list[dict[str, float]]:
+        """What `finish` says of every piece."""
+        batch, many, label_counts = pieces.batch, len(pieces.rows), self.label_counts
+        if not self._counts(batch) or label_counts is None:
+            return [{}] * many
+        cell = pieces.number * len(label_counts) + label_counts.cells(batch)
+        counts = np.bincount(cell, minlength=many * len(label_counts)).reshape(many, -1)
+        return [self.finish(Sums(counts=own)) for own in counts]
+
+    def _counts(self, batch: Predictions) -> bool:
+        """Whether the rows of a batch can be counted in the cells."""
+        cells = self.label_counts
+        return cells is not None and cells.why_not(batch) is None and batch.has_prediction
 
     def finish(
         self, state: Sums, effects: tuple[float, float] = (1.0, 1.0), reference: Sums | None = None

@@ -10,13 +10,13 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..inference.row_sample import content_sample
-from ..intervals import normal_quantile, wilson_from_variance
+from ..intervals import normal_quantile, wilson_ends
 from ..kernels import count_passed
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
 from ..scores import NeighborDistance, Score, natural_confidence
-from .base import Estimator, Sums, Traits, root_sum_square
+from .base import Ends, Estimator, Pieces, Sums, Traits, root_sum_square, within
 
 
 class ScoreThreshold(NamedTuple):
@@ -102,16 +102,16 @@ def fit_record_threshold(
     return reference.derived(f"threshold:{score.name}:{level}", make)
 
 
-def share_above(
-    shares: Array, mismatch: float, rows: int, level: float
-) -> tuple[float, float, float]:
-    """Share of so many rows above a threshold, and its ends: Wilson's joined with the threshold's own doubt."""
-    value, low, high = shares.tolist()
-    lower, upper = wilson_from_variance(
-        value, max(value * (1 - value), mismatch) / rows, rows, level
-    )
-    down = root_sum_square(value - lower, value - min(low, value))
-    return value, value - down, value + root_sum_square(upper - value, max(high, value) - value)
+def share_above(shares: Array, mismatch: float, rows: Any, level: float) -> Ends:
+    """Shares above a threshold, (3,) or (3, piece), of so many rows, and their ends: Wilson's joined with the
+    threshold's own doubt.
+    """
+    value, low, high = shares
+    variance = np.maximum(value * (1 - value), mismatch) / rows
+    lower, upper = wilson_ends(value, variance, rows, level)
+    down = root_sum_square(value - lower, value - np.minimum(low, value))
+    up = root_sum_square(upper - value, np.maximum(high, value) - value)
+    return value, value - down, value + up
 
 
 class Thresholded(Estimator):
@@ -136,12 +136,16 @@ class Thresholded(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and how many score at or above the threshold and the ends of its interval."""
+        return Sums(rows=batch.rows, above=self._above(batch, None, 1)[:, 0])
+
+    def _above(self, batch: Predictions, piece: Array | None, pieces: int) -> Array:
+        """Credit at the threshold and at the ends of its interval, shape (3, piece)."""
         scores = self._score(batch)
         # a threshold is one of the reference's scores: beside scores of fewer digits it is rounded as they are
-        thresholds = np.array([[cut.threshold] for cut in self._thresholds]).astype(scores.dtype)
-        reached, tied = (counts[:, 0] for counts in count_passed(scores, None, thresholds))
-        share = np.array([cut.share_of_ties for cut in self._thresholds])
-        return Sums(rows=len(batch), above=reached - tied + share * tied)
+        cuts = np.array([[cut.threshold] * pieces for cut in self._thresholds])
+        reached, tied = count_passed(scores, piece, cuts.astype(scores.dtype))
+        share = np.array([[cut.share_of_ties] for cut in self._thresholds])
+        return np.asarray(reached - tied + share * tied)
 
     def finish(self, state: Sums) -> Estimate:
         """Share above the threshold."""
@@ -152,6 +156,12 @@ class Thresholded(Estimator):
             "share_of_ties": self._thresholds[0].share_of_ties,
         }
         return self._estimate(state, *ends, score=self._score.name, details=details)
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """Share of each piece above the threshold."""
+        rows = pieces.rows
+        above = self._above(pieces.batch, pieces.number, len(rows))
+        return within(*share_above(above / rows, self._mismatch, rows, self.level))
 
 
 @register("estimator")
@@ -356,26 +366,43 @@ class ClasswiseThreshold(_WithScore):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and for each predicted class the credit at its threshold and at the ends of its interval."""
-        reached, tied = count_passed(self._score(batch), batch.predicted, self._thresholds)
-        return Sums(rows=len(batch), above=reached - tied * (1 - self._ties))
+        return Sums(rows=batch.rows, above=self._above(batch, batch.predicted, 1))
+
+    def _above(self, batch: Predictions, kinds: Array, pieces: int) -> Array:
+        """Credit of each kind (piece and predicted class), shape (3, kind)."""
+        cuts = np.tile(self._thresholds, pieces)
+        reached, tied = count_passed(self._score(batch), kinds, cuts)
+        return np.asarray(reached - tied * (1 - np.tile(self._ties, pieces)))
 
     def finish(self, state: Sums) -> Estimate:
         """Share above the class's own threshold."""
-        rows, above = state["rows"], state["above"] / state["rows"]
-        value = float(above[0].sum())
-        lower, upper = wilson_from_variance(
-            value, max(value * (1 - value), self._mismatch) / rows, rows, self.level
-        )
+        rows, above = np.array([state["rows"]]), state["above"][:, None]
+        (value,), (lower,), (upper,) = self._joined(above / rows[:, None], rows)
+        own = int(self._own.sum())
+        details = {"own_threshold": own, "global_threshold": len(self._own) - own}
+        return self._estimate(state, value, lower, upper, score=self._score.name, details=details)
+
+    def ends_of(self, pieces: Pieces) -> Ends:
+        """Share of each piece above the thresholds of its classes."""
+        batch, rows, classes = pieces.batch, pieces.rows, len(self._own)
+        above = self._above(batch, pieces.number * classes + batch.predicted, len(rows))
+        shares = above.reshape(3, len(rows), classes) / rows[:, None]
+        return within(*self._joined(shares, rows))
+
+    def _joined(self, above: Array, rows: Array) -> Ends:
+        """Values and ends from shares of the rows, shape (3, piece, class)."""
+        value = np.array([own.sum() for own in above[0]])
+        variance = np.maximum(value * (1 - value), self._mismatch) / rows
+        lower, upper = wilson_ends(value, variance, rows, self.level)
         falls = above[0] - np.minimum(above[1], above[0])
         rises = np.maximum(above[2], above[0]) - above[0]
-        # classes with a threshold of their own vary independently; those with the global one vary together
-        shared = ~self._own
-        down = root_sum_square(value - lower, *falls[self._own], falls[shared].sum())
-        up = root_sum_square(upper - value, *rises[self._own], rises[shared].sum())
-        details = {"own_threshold": int(self._own.sum()), "global_threshold": int(shared.sum())}
-        return self._estimate(
-            state, value, value - down, value + up, score=self._score.name, details=details
-        )
+
+        def half(gap: Array, moves: Array) -> Array:
+            # classes with a threshold of their own vary independently; those with the global one vary together
+            together = np.array([own[~self._own].sum() for own in moves])
+            return np.asarray(root_sum_square(gap, *moves[:, self._own].T, together))
+
+        return value, value - half(value - lower, falls), value + half(upper - value, rises)
 
 
 _MOST_GATE_ROWS = 10_000  # of the reference, to fit the gate and the threshold on

@@ -30,9 +30,12 @@ def averaged_methods() -> tuple[str, ...]:
     return those("estimator", lambda cls: cls.traits.in_panel)
 
 
-def trimmed_mean(estimates: Mapping[str, float]) -> float:
-    """Mean without the two lowest and highest (of few, fewer), NaN under four. Source: Claeskens et al. (2016)."""
-    values = sorted(estimates[m] for m in averaged_methods() if m in estimates)
+def trimmed_mean(estimates: Mapping[str, float], methods: Sequence[str] | None = None) -> float:
+    """Mean of the averaged methods without the two lowest and highest (of few, fewer), NaN under four. Source:
+    Claeskens et al. (2016).
+    """
+    methods = averaged_methods() if methods is None else methods
+    values = sorted(estimates[m] for m in methods if m in estimates)
     if len(values) < _LEAST:
         return float("nan")
     trimmed = min(_TRIMMED, (len(values) - 1) // 2)
@@ -128,8 +131,8 @@ class TrialWeighting:
         self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
         table = [[v.get(m, np.nan) for m in methods] for v in values]
         self._said: Array = np.array(table).reshape(len(self.trials), len(methods))
-        self._trimmed = trimmed_mean_share(reference_rows)
-        self._trimmed_means = np.array([trimmed_mean(v) for v in values])
+        self._trimmed, averaged = trimmed_mean_share(reference_rows), averaged_methods()
+        self._trimmed_means = np.array([trimmed_mean(v, averaged) for v in values])
         self._points_of_trials: Array = np.array(
             [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
         ).reshape(len(self.trials), 2 + len(_MOVES))

@@ -582,6 +582,7 @@ def signs_of(
     seen = evidence.shift_statistics
     readings = [by_name[name].value for name in READINGS if name in by_name]
     rows = max(e.rows for e in by_name.values())
+    label = by_name.get("label-shift")
     return ShiftSigns(
         estimate=still.interval.value if middle is None or unlike else middle,
         source=evidence.source,
@@ -593,7 +594,7 @@ def signs_of(
         separation=separation_of(evidence.diagnosis),
         apart=max(readings) - min(readings) if len(readings) > 1 else None,
         disagreement=disagreement_of({name: e.value for name, e in by_name.items()}),
-        explained=evidence_for_label_shift(by_name.get("label-shift"), evidence, rows) == "strong",
+        explained=label is not None and evidence_for_label_shift(label, evidence, rows) == "strong",
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
-from ..kernels import best_split, cell_sums, one_thread
+from ..kernels import grow_tree, one_thread
 from ..predictions import Predictions
 from ..results import percent
 from .row_sample import RowSample, content_order, sample_limit
@@ -71,24 +71,8 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
     return lambda other: other @ weights[:-1] + weights[-1]
 
 
-_TREES, _DEPTH, _BINS, _RATE = 50, 3, 64, 0.1
-_LEAF_ROWS = 20  # of a leaf
-_TINY = 1e-15
-_LIMITS = (
-    _LEAF_ROWS,
-    1e-3,
-    _TINY,
-)  # of a side: rows, curvature; and what is added to every divisor
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Rows whose bin in ``column`` is at most ``bin`` go to the left child; either child may be a leaf's value."""
-
-    column: int
-    bin: int
-    left: _Split | float
-    right: _Split | float
+_TREES, _DEPTH, _BINS = 50, 3, 64
+_RULE = 20, 1e-3, 1e-15, 0.1  # rows and curvature of a leaf, added to every divisor, learning rate
 
 
 def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
@@ -97,19 +81,29 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
     """
     cuts = [_cuts(column) for column in x.T]
     codes = _binned(x, cuts)
-    by_row = np.ascontiguousarray(codes.T, dtype=np.int32)
     share = y.mean()
     start = float(np.log(share / (1 - share)))
     odds = np.full(len(y), start)
     trees = []
     for _ in range(_TREES):
-        trees.append(_Grower(codes, by_row, 1 / (1 + np.exp(-odds)), y, odds).tree())
+        chance = 1 / (1 + np.exp(-odds))
+        # single precision as in the library: sums of halves and quarters would tie in another way
+        sides = (chance - y).astype(np.float32), (chance * (1 - chance)).astype(np.float32)
+        gradient, curvature = (side.astype(np.float64) for side in sides)
+        trees.append(
+            grow_tree(codes, gradient, curvature, odds, bins=_BINS, depth=_DEPTH, rule=_RULE)
+        )
 
     def log_odds(other: Array) -> Array:
-        out = np.full(len(other), start)
-        codes = _binned(other, cuts)
-        for tree in trees:
-            _add(tree, codes, np.arange(len(other)), out)
+        out, codes = np.full(len(other), start), _binned(other, cuts)
+        every = np.arange(len(other))
+        for split, value in trees:
+            node = np.zeros(len(other), dtype=np.intp)
+            for _ in range(_DEPTH):
+                column, bin_ = split[node].T
+                child = 2 * node + 1 + (codes[every, column] > bin_)
+                node = np.where(column < 0, node, child)
+            out += value[node]
         return out
 
     return log_odds
@@ -128,69 +122,9 @@ def _cuts(column: Array) -> Array:
 
 
 def _binned(x: Array, cuts: list[Array]) -> Array:
-    """The bin of each value, intp, axes (column, sample)."""
-    return np.array(
-        [np.searchsorted(c, column) for c, column in zip(cuts, x.T, strict=True)], dtype=np.intp
-    )
-
-
-def _add(tree: _Split | float, codes: Array, rows: Array, out: Array) -> None:
-    """Add the tree's value to those of the rows."""
-    if isinstance(tree, float):
-        out[rows] += tree
-        return
-    left = codes[tree.column][rows] <= tree.bin
-    _add(tree.left, codes, rows[left], out)
-    _add(tree.right, codes, rows[~left], out)
-
-
-class _Grower:
-    """Grows one tree, and adds its values to the log-odds of the rows it is grown on."""
-
-    def __init__(self, codes: Array, by_row: Array, chance: Array, y: Array, odds: Array) -> None:
-        self._codes, self._by_row, self._odds = codes, by_row, odds
-        # single precision as in the library: sums of halves and quarters would tie in another way
-        sides = ((chance - y).astype(np.float32), (chance * (1 - chance)).astype(np.float32))
-        self._gradient, self._curvature = (side.astype(np.float64) for side in sides)
-
-    def tree(self) -> _Split | float:
-        """The tree; sums are taken in the library's order, so that splits which are equally good fall alike."""
-        rows = np.arange(len(self._odds))
-        sums = self._sums(rows)
-        return self._grow(
-            rows, sums, (float(sums[0, :, 0].sum()), float(sums[0, :, 1].sum())), _DEPTH
-        )
-
-    def _sums(self, rows: Array) -> Array:
-        return cell_sums(self._by_row, rows, self._gradient, self._curvature, _BINS)
-
-    def _grow(
-        self, rows: Array, sums: Array | None, total: tuple[float, float], depth: int
-    ) -> _Split | float:
-        split = None
-        if sums is not None and len(rows) >= 2 * _LEAF_ROWS:
-            split = best_split(sums, total, _LIMITS, is_root=depth == _DEPTH)
-        if split is None:
-            value = -_RATE * (total[0] / (total[1] + _TINY))
-            self._odds[rows] += value
-            return value
-        column, cut, below = split
-        above = total[0] - below[0], total[1] - below[1]
-        goes = self._codes[column][rows] <= cut
-        left, right = rows[goes], rows[~goes]
-        side: Array | None = None
-        other: Array | None = None
-        if depth > 1:  # leaves need their totals alone
-            small_left = len(left) < len(right)
-            small = self._sums(left if small_left else right)
-            large = sums - small if sums is not None else small
-            side, other = (small, large) if small_left else (large, small)
-        return _Split(
-            column,
-            cut,
-            self._grow(left, side, below, depth - 1),
-            self._grow(right, other, above, depth - 1),
-        )
+    """The bin of each value, int32, shape (sample, column)."""
+    bins = [np.searchsorted(c, column) for c, column in zip(cuts, x.T, strict=True)]
+    return np.stack(bins, axis=1).astype(np.int32, order="C")
 
 
 FIELDS = ("features", "probabilities", "confidence")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from .bins import (
     LOG_ODDS_BINS,
-    best_split,
     cell_sums,
     count_passed,
     equal_bin,
+    grow_tree,
     half_bin,
     log_odds_bin,
     log_odds_centres,
@@ -38,6 +38,7 @@ from .top import (
     row_hash,
     row_statistics,
     row_sums,
+    top_into,
     top_two,
 )
 
@@ -46,7 +47,6 @@ __all__ = [
     "LOG_ODDS_BINS",
     "RowStatistics",
     "Top",
-    "best_split",
     "by_chunks",
     "cell_sums",
     "concatenated",
@@ -54,6 +54,7 @@ __all__ = [
     "count_passed",
     "entropy_sums",
     "equal_bin",
+    "grow_tree",
     "half_bin",
     "is_compiled",
     "later",
@@ -70,5 +71,6 @@ __all__ = [
     "row_sums",
     "side_by_side",
     "tally",
+    "top_into",
     "top_two",
 ]

@@ -27,5 +27,18 @@ def cell_sums(
 ) -> None:
     """int32 (sample, column), int64 (row,), float64 (sample,) twice; adds to float64 (column, bin, 3)."""
 
-def best_split(cells: Array, total: Array, limits: Array, low: Array, root: int, /) -> int:
-    """float64 (column, bin, 3), (2,), (3,) -> float64 (2,); returns the place of the first best cell, or -1."""
+def grow_tree(
+    codes: Array,
+    gradient: Array,
+    curvature: Array,
+    cells: Array,
+    rule: Array,
+    split: Array,
+    value: Array,
+    odds: Array,
+    /,
+) -> None:
+    """int32 (sample, column), float64 (sample,) twice, the root's float64 (column, bin, 3), which is overwritten, rule
+    (6,): the four numbers of `bins.grow_tree` and the root's sums of gradient and curvature; writes int32 (node, 2) and
+    float64 (node,), adds to float64 (sample,).
+    """

@@ -98,29 +98,76 @@ def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins
     return cells
 
 
-def best_split(
-    cells: Array, total: tuple[float, float], limits: tuple[float, float, float], *, is_root: bool
+def grow_tree(
+    codes: Array,
+    gradient: Array,
+    curvature: Array,
+    odds: Array,
+    *,
+    bins: int,
+    depth: int,
+    rule: tuple[float, float, float, float],
+) -> tuple[Array, Array]:
+    """Grow a regression tree by Newton steps, and add its values to the ``odds`` of the rows it is grown on. codes are
+    int32 bin numbers, shape (sample, column), C-contiguous; all else is float64, shape (sample,).
+
+    rule : fewest rows and least curvature of a side, what is added to every divisor, the learning rate.
+
+    Returns column and bin of each node, int32, (node, 2), -1 for a leaf, and its value, (node,); the children of node i
+    are 2 i + 1 and 2 i + 2, and rows whose bin is at most the node's go to the first. Sums are taken in the order of
+    the rows, the larger child's by subtraction: splits that are equally good fall alike everywhere.
+    """
+    nodes = (2 << depth) - 1
+    split, value = np.empty((nodes, 2), dtype=np.int32), np.empty(nodes)
+    rows = np.arange(len(odds))
+    cells = cell_sums(codes, rows, gradient, curvature, bins)
+    total = float(cells[0, :, 0].sum()), float(cells[0, :, 1].sum())
+    if passes is not None:
+        numbers = np.array([*rule, *total])
+        passes.grow_tree(codes, gradient, curvature, cells, numbers, split, value, odds)
+        return split, value
+    split[:], value[:] = -1, 0.0
+
+    def grow(node: int, rows: Array, cells: Array | None, total: tuple[float, float]) -> None:
+        best = None
+        if cells is not None and len(rows) >= 2 * rule[0]:
+            best = _best_split(cells, total, rule, is_root=node == 0)
+        if best is None:
+            value[node] = -rule[3] * (total[0] / (total[1] + rule[2]))
+            odds[rows] += value[node]
+            return
+        column, cut, below = best
+        split[node] = column, cut
+        goes = codes[rows, column] <= cut
+        sides: list[Array | None] = [None, None]
+        if 4 * node + 6 < nodes:  # leaves need their totals alone
+            by_size = [goes, ~goes] if 2 * goes.sum() < len(rows) else [~goes, goes]
+            small = cell_sums(codes, rows[by_size[0]], gradient, curvature, bins)
+            sides = [small, cells - small] if by_size[0] is goes else [cells - small, small]
+        above = total[0] - below[0], total[1] - below[1]
+        grow(2 * node + 1, rows[goes], sides[0], below)
+        grow(2 * node + 2, rows[~goes], sides[1], above)
+
+    grow(0, rows, cells, total)
+    return split, value
+
+
+def _best_split(
+    cells: Array,
+    total: tuple[float, float],
+    rule: tuple[float, float, float, float],
+    *,
+    is_root: bool,
 ) -> tuple[int, int, tuple[float, float]] | None:
     """Column and bin of the first best split, and gradient and curvature of its left side; None where none is allowed
     or brings anything. A split gains G_l^2 / H_l + G_r^2 / H_r - G^2 / H.
 
     cells : sums of gradient, curvature and rows as of `cell_sums`, shape (column, bin, 3).
     total : G and H of the node, the sums over all its rows.
-    limits : fewest rows and least curvature of a side, and what is added to every divisor.
+    rule : fewest rows and least curvature of a side, what is added to every divisor, the learning rate.
     is_root : whether the node is the root, of whose gains - G^2 / H is left out: it is the same for all its splits.
     """
-    bins = cells.shape[1]
-    if passes is not None:
-        low = np.empty(2)
-        at_best = passes.best_split(
-            cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root
-        )
-        return (
-            None
-            if at_best < 0
-            else (at_best // bins, at_best % bins, (float(low[0]), float(low[1])))
-        )
-    (gradient, curvature), (least_rows, least_curvature, tiny) = total, limits
+    (gradient, curvature), (least_rows, least_curvature, tiny, _) = total, rule
     low_gradient, low_curvature, low_rows = np.moveaxis(np.cumsum(cells, axis=1), -1, 0)
     high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
     allowed = (low_rows >= least_rows) & (low_rows[0, -1] - low_rows >= least_rows)

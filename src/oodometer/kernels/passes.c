@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where the loader can choose, loops are compiled a second time for processors with wider vectors. */
@@ -82,7 +83,7 @@ typedef struct {
     int axes, written;
 } Want;
 
-enum { MOST = 6 };
+enum { MOST = 8 };
 
 typedef struct {
     Py_buffer view[MOST];
@@ -319,26 +320,131 @@ static Py_ssize_t first_best(const double *cell, Py_ssize_t columns, Py_ssize_t 
     return best;
 }
 
-static PyObject *best_split(PyObject *module, PyObject *args)
+/* A tree that grows. Nodes are numbered from the root on, the children of i are 2 i + 1 and 2 i + 2; `split` has column
+ * and bin of each, -1 for a leaf. rule: fewest rows and least curvature of a side, what is added to every divisor, and
+ * what a leaf's Newton step is multiplied by. `spare` has the cells of one more node for each level. */
+typedef struct {
+    const int32_t *code;
+    const double *gradient, *curvature, *rule;
+    Py_ssize_t samples, columns, bins, nodes;
+    int64_t *beside;
+    double *spare, *value, *odds;
+    int32_t *split;
+} Tree;
+
+static void leaf(const Tree *t, Py_ssize_t node, const int64_t *row, Py_ssize_t many, const double *total)
 {
-    static const Want want[] = {{"cells", "d", 3, 0}, {"total", "d", 1, 0}, {"limits", "d", 1, 0}, {"low", "d", 1, 1}};
+    t->value[node] = -t->rule[3] * (total[0] / (total[1] + t->rule[2]));
+    for (Py_ssize_t i = 0; i < many; i++)
+        t->odds[row[i]] += t->value[node];
+}
+
+/* Rows that go left before those that go right, either in their order; returns how many go left. */
+static Py_ssize_t part_rows(const Tree *t, Py_ssize_t node, int64_t *row, Py_ssize_t many)
+{
+    const int32_t column = t->split[2 * node], bin = t->split[2 * node + 1];
+    Py_ssize_t left = 0, right = 0;
+    for (Py_ssize_t i = 0; i < many; i++)
+        if (t->code[row[i] * t->columns + column] <= bin)
+            row[left++] = row[i];
+        else
+            t->beside[right++] = row[i];
+    memcpy(row + left, t->beside, right * sizeof *row);
+    return left;
+}
+
+/* Grows what hangs on a node of these rows; its cells, which are not there at the lowest level, are overwritten. */
+static void grow_node(const Tree *t, Py_ssize_t node, int64_t *row, Py_ssize_t many, double *cell, const double *total,
+                      double *spare)
+{
+    double below[2], above[2], *small = NULL, *large = NULL;
+    Py_ssize_t best = -1, size = 3 * t->columns * t->bins;
+    if (2 * node + 2 < t->nodes && many >= 2 * t->rule[0]) {
+        /* what the node loses undivided; the same for all its splits, and left out of the root's */
+        const double before = node == 0 ? 0 : total[0] * (-total[0] / (total[1] + t->rule[2]));
+        best = first_best(cell, t->columns, t->bins, total, t->rule, before, below);
+    }
+    if (best < 0) {
+        leaf(t, node, row, many, total);
+        return;
+    }
+    t->split[2 * node] = (int32_t)(best / t->bins);
+    t->split[2 * node + 1] = (int32_t)(best % t->bins);
+    above[0] = total[0] - below[0], above[1] = total[1] - below[1];
+    const Py_ssize_t left = part_rows(t, node, row, many), right = many - left;
+    const int is_left = left < right;
+    if (4 * node + 6 < t->nodes) { /* leaves need their totals alone; of two children the small one is counted */
+        small = spare, large = cell;
+        memset(small, 0, size * sizeof *small);
+        add_to_cells(t->code, is_left ? row : row + left, is_left ? left : right, t->gradient, t->curvature, t->samples,
+                     t->columns, t->bins, small);
+        for (Py_ssize_t i = 0; i < size; i++)
+            large[i] -= small[i];
+    }
+    grow_node(t, 2 * node + 1, row, left, is_left ? small : large, below, spare + size);
+    grow_node(t, 2 * node + 2, row + left, right, is_left ? large : small, above, spare + size);
+}
+
+static int grow_from(Tree *t, double *cell, const double *total)
+{
+    int64_t *row = malloc(2 * (t->samples + 1) * sizeof *row);
+    Py_ssize_t levels = 1;
+    for (Py_ssize_t nodes = t->nodes; nodes > 1; nodes /= 2)
+        levels++;
+    t->spare = malloc(levels * 3 * t->columns * t->bins * sizeof *t->spare);
+    const int fits = row != NULL && t->spare != NULL;
+    if (fits) {
+        t->beside = row + t->samples;
+        for (Py_ssize_t i = 0; i < t->samples; i++)
+            row[i] = i;
+        for (Py_ssize_t i = 0; i < t->nodes; i++) {
+            t->split[2 * i] = t->split[2 * i + 1] = -1;
+            t->value[i] = 0;
+        }
+        grow_node(t, 0, row, t->samples, cell, total, t->spare);
+    }
+    free(row);
+    free(t->spare);
+    return fits;
+}
+
+static int codes_fit(const int32_t *code, Py_ssize_t many, Py_ssize_t bins)
+{
+    for (Py_ssize_t i = 0; i < many; i++)
+        if (code[i] < 0 || code[i] >= bins)
+            return 0;
+    return 1;
+}
+
+static PyObject *grow_tree(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"codes", "i", 2, 0}, {"gradient", "d", 1, 0}, {"curvature", "d", 1, 0},
+                                {"cells", "d", 3, 1}, {"rule", "d", 1, 0}, {"split", "i", 2, 1},
+                                {"value", "d", 1, 1}, {"odds", "d", 1, 1}};
     Held h;
-    int root;
-    Py_ssize_t place;
-    if (!take_all(&h, args, want, 4, &root))
+    int codes_are_bins, fits = 1;
+    if (!take_all(&h, args, want, 8, NULL))
         return done(&h, NULL);
-    const Py_buffer *cells = &h.view[0];
-    if (!same(3, cells->shape[2], "sums of cells") || !same(2, h.view[1].shape[0], "total") ||
-        !same(3, h.view[2].shape[0], "limits") || !same(2, h.view[3].shape[0], "low") ||
-        !at_least(1, cells->shape[0], "columns of cells"))
+    const Py_buffer *codes = &h.view[0], *cells = &h.view[3];
+    const double *rule = h.view[4].buf;
+    Tree t = {codes->buf, h.view[1].buf, h.view[2].buf, rule, codes->shape[0], codes->shape[1], cells->shape[1],
+              h.view[6].shape[0], NULL, NULL, h.view[6].buf, h.view[7].buf, h.view[5].buf};
+    if (!same(t.samples, h.view[1].shape[0], "gradient") || !same(t.samples, h.view[2].shape[0], "curvature") ||
+        !same(t.columns, cells->shape[0], "columns of cells") || !same(3, cells->shape[2], "sums of cells") ||
+        !same(6, h.view[4].shape[0], "rule") || !same(t.nodes, h.view[5].shape[0], "split") ||
+        !same(2, h.view[5].shape[1], "columns of split") || !same(t.samples, h.view[7].shape[0], "odds") ||
+        !at_least(1, t.nodes, "nodes of value") || !at_least(1, t.columns, "columns of codes"))
         return done(&h, NULL);
     Py_BEGIN_ALLOW_THREADS
-    const double *total = h.view[1].buf, *limit = h.view[2].buf;
-    /* what the node loses undivided; the same for all its splits, and left out of the root's */
-    const double before = root ? 0 : total[0] * (-total[0] / (total[1] + limit[2]));
-    place = first_best(cells->buf, cells->shape[0], cells->shape[1], total, limit, before, h.view[3].buf);
+    codes_are_bins = codes_fit(t.code, t.samples * t.columns, t.bins);
+    if (codes_are_bins)
+        fits = grow_from(&t, cells->buf, rule + 4);
     Py_END_ALLOW_THREADS
-    return done(&h, PyLong_FromSsize_t(place));
+    if (!codes_are_bins)
+        PyErr_Format(PyExc_ValueError, "codes: expected numbers below %zd", t.bins);
+    else if (!fits)
+        PyErr_NoMemory();
+    return done(&h, codes_are_bins && fits ? Py_NewRef(Py_None) : NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ the module */
@@ -349,7 +455,7 @@ static PyMethodDef methods[] = {
     {"log_odds_bin", log_odds_bin, METH_VARARGS, NULL},
     {"count_off_diagonal", count_off_diagonal, METH_VARARGS, NULL},
     {"cell_sums", cell_sums, METH_VARARGS, NULL},
-    {"best_split", best_split, METH_VARARGS, NULL},
+    {"grow_tree", grow_tree, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -40,7 +40,7 @@ def is_compiled() -> bool:
 FEW_CLASSES = 64
 _CHUNK_VALUES = 1 << 19  # values in flight: they stay near the processor, and threads seldom meet
 _SMALL_CHUNK_VALUES = 1 << 17  # of short rows: small enough for the nearest cache
-_THREADED_VALUES = 1 << 21  # below this many, threads cost more than they bring
+THREADED_VALUES = 1 << 21  # below this many, threads cost more than they bring
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ def by_chunks(
         minds the cache itself: it gets one large piece for each core.
     """
     few = width <= FEW_CLASSES
-    alone = (few and lock) or not threads or rows * width < _THREADED_VALUES or cores() == 1
+    alone = (few and lock) or not threads or rows * width < THREADED_VALUES or cores() == 1
     if not lock:
         step = rows if alone else -(-rows // cores())
     else:
@@ -196,7 +196,7 @@ def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
     >>> concatenated([np.array([1, 2]), np.array([3])]).tolist()
     [1, 2, 3]
     """
-    if cores() == 1 or len(parts) < 2 or sum(part.size for part in parts) < _THREADED_VALUES:
+    if cores() == 1 or len(parts) < 2 or sum(part.size for part in parts) < THREADED_VALUES:
         return np.concatenate(parts, axis=axis)
     ends = np.cumsum([part.shape[axis] for part in parts])
     shape = list(parts[0].shape)

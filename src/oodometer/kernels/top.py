@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from .threads import FEW_CLASSES, FLOATS, by_chunks, passes
+from .threads import FEW_CLASSES, FLOATS, THREADED_VALUES, by_chunks, passes
 
 __all__ = [
     "FEW_CLASSES",
@@ -117,6 +118,13 @@ def top_two(values: Array) -> Top:
     return row_statistics(values).top
 
 
+def top_into(out: Top) -> Callable[[Array], Any]:
+    """What writes the top of an array of few classes into ``out``: for loops that ask for many of one shape."""
+    if passes is None:
+        return lambda values: _sweep_columns(values, out)
+    return lambda values: passes.row_statistics(np.ascontiguousarray(values), *out)
+
+
 def row_statistics(values: Array) -> RowStatistics:
     """`top_two` of ``values``, their smallest and the largest distance of a row sum from 1, in one pass over short
     rows. They have shape (sample, class), at least two classes. One that is not finite makes ``gap`` NaN or infinite.
@@ -130,6 +138,8 @@ def row_statistics(values: Array) -> RowStatistics:
     lows: list[float] = []
     gaps: list[float] = []
     if passes is not None and values.dtype in FLOATS:
+        if values.size < THREADED_VALUES:
+            return RowStatistics(*passes.row_statistics(np.ascontiguousarray(values), *top), top)
 
         def run(start: int, stop: int) -> None:
             low, gap = passes.row_statistics(

@@ -111,8 +111,7 @@ class ModelAgreement(Score):
     citation = "trivedi2023"
     is_probability = True
 
-    def __init__(self) -> None:
-        self._left_out: Array | None = None
+    _left_out: Array | None = None  # before the fit
 
     def _fit(self, reference: Predictions) -> None:
         if self.why_not(reference) is None:

@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..fields import FIELDS, NO_CLASSES
 from ..predictions import Predictions
-from ..registry import answer, is_foreign
+from ..registry import answer
 
 
 def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
@@ -62,11 +62,7 @@ class Score(ABC):
     needs: ClassVar[tuple[str, ...]]
     citation: ClassVar[str]
     is_probability: ClassVar[bool] = False
-    _is_foreign: ClassVar[bool]
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._is_foreign = is_foreign(cls)
+    _is_foreign: ClassVar[bool] = True  # until it is registered: then it is known
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""

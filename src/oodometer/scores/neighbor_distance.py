@@ -43,10 +43,9 @@ class NeighborDistance(Score):
     needs = ("features",)
     citation = "sun2022"
 
-    def __init__(self) -> None:
-        self._index: Any = None
-        self._width = 0
-        self._neighbors = _NEIGHBORS
+    _index: Any = None  # before the fit
+    _width = 0
+    _neighbors = _NEIGHBORS
 
     def _fit(self, reference: Predictions) -> None:
         if reference.features is None or not len(reference):

@@ -46,10 +46,10 @@ def draw_by_weight(
     pool: Predictions, log_weight: Array, rng: np.random.Generator
 ) -> Predictions | None:
     """A third of the pool, larger weights first, by Efraimidis and Spirakis (2006): log weight + Gumbel."""
-    count = max(int(len(pool) * _SHARE), min(len(pool) // 2, _ENOUGH_ROWS))
+    count = max(int(pool.rows * _SHARE), min(pool.rows // 2, _ENOUGH_ROWS))
     if count < LEAST_ROWS:
         return None
-    keys = log_weight + rng.gumbel(size=len(pool))
+    keys = log_weight + rng.gumbel(size=pool.rows)
     return pool.take(np.sort(np.argpartition(-keys, count - 1)[:count]))
 
 
@@ -63,7 +63,7 @@ def draw_by_shares(
         return None
     shares = rng.dirichlet(np.full(len(present), alpha))
     total = float(np.min(sizes[present] / np.maximum(shares, 1e-9)))
-    total = max(total, min(len(pool) * _SHARE, float(sizes[present].max())))
+    total = max(total, min(pool.rows * _SHARE, float(sizes[present].max())))
     wanted = np.minimum(np.floor(total * shares + 1e-9).astype(int), sizes[present])
     if wanted.sum() < LEAST_ROWS:
         return None
@@ -76,7 +76,7 @@ def draw_by_shares(
 
 def coordinates(pool: Predictions) -> Array | None:
     """What rows are told apart by, float64, (sample, column), the 20 widest directions; None where there is nothing."""
-    if not len(pool):
+    if not pool.rows:
         return None
     if pool.features is not None:
         points = pool.features.astype(np.float64)

@@ -64,7 +64,7 @@ class Periods(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Time is needed."""
-        if pool.time is None or len(pool) < _PERIODS * LEAST_ROWS:
+        if pool.time is None or pool.rows < _PERIODS * LEAST_ROWS:
             return f"needs `time` and at least {_PERIODS * LEAST_ROWS} rows"
         return None
 
@@ -100,7 +100,7 @@ def _with_others(
     pool: Predictions, rows: Array, severity: float, rng: np.random.Generator
 ) -> Predictions | None:
     if severity < 1:
-        others = np.setdiff1d(np.arange(len(pool)), rows)
+        others = np.setdiff1d(np.arange(pool.rows), rows)
         rows = np.concatenate(
             [rows, rng.choice(others, min(len(rows), len(others)), replace=False)]
         )
@@ -221,7 +221,7 @@ class Clusters(Simulation):
 def _count(pool: Predictions) -> int:
     """How many clusters there will be; fewer than two where rows cannot be told apart."""
     points = points_of(pool)
-    most = min(_MOST_CLUSTERS, len(pool) // _ROWS_A_CLUSTER)
+    most = min(_MOST_CLUSTERS, pool.rows // _ROWS_A_CLUSTER)
     if points is None or most < 2:
         return 0
     few = len(

@@ -40,7 +40,7 @@ class LogitTemperature(Simulation):
         self, pool: Predictions, severity: float, rng: np.random.Generator
     ) -> Predictions | None:
         """A random part of the pool at another temperature."""
-        drawn = draw_by_weight(pool, np.zeros(len(pool)), rng)
+        drawn = draw_by_weight(pool, np.zeros(pool.rows), rng)
         if drawn is None or drawn.probabilities is None:
             return None
         sharper = softmax(_logits(drawn) * np.exp(-severity))
@@ -102,7 +102,7 @@ class LogitNoise(Simulation):
             label >= 0
         ).all():  # `correct` tells nothing of predictions that are about to change
             pool = pool.take(label >= 0)
-        drawn = draw_by_weight(pool, np.zeros(len(pool)), rng)
+        drawn = draw_by_weight(pool, np.zeros(pool.rows), rng)
         if drawn is None or len(drawn) < LEAST_ROWS or drawn.probabilities is None:
             return None
         logits = _logits(drawn)
@@ -133,7 +133,7 @@ class NoShift(Simulation):
         self, pool: Predictions, severity: float, rng: np.random.Generator
     ) -> Predictions | None:
         """A uniform draw."""
-        return draw_by_weight(pool, np.zeros(len(pool)), rng)
+        return draw_by_weight(pool, np.zeros(pool.rows), rng)
 
 
 @register("simulation")
@@ -168,8 +168,8 @@ class ConfidenceTilt(Simulation):
         confidence = _confidence(pool)
         if confidence is None:
             return None
-        noise = 1e-9 * rng.random(len(pool))  # equal confidences are ranked by chance
-        rank = np.argsort(np.argsort(confidence + noise)) / len(pool)
+        noise = 1e-9 * rng.random(pool.rows)  # equal confidences are ranked by chance
+        rank = np.argsort(np.argsort(confidence + noise)) / pool.rows
         return draw_by_weight(pool, -4 * severity * rank, rng)
 
 

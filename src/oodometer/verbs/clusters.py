@@ -62,7 +62,8 @@ def cluster_column(
 
 def keys_of(source: Source, column: str) -> Array:
     """The key of each row's cluster, shape (sample,)."""
-    return cluster_keys(source.keys(column).to_numpy(zero_copy_only=False))
+    # as a list: for an array of texts pyarrow would import pandas
+    return cluster_keys(np.array(source.keys(column).to_pylist(), dtype=object))
 
 
 @dataclass(frozen=True)

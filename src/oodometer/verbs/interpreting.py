@@ -132,7 +132,12 @@ class Conclusion:
     without: Headline | None = None
     whole: SeenWhole | None = None
     reference: PartReference | None = None
-    reading: Reading | None = None
+    read: Callable[[], Reading | None] = lambda: None
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """What own history is held against; worked out where there is some."""
+        return self.read()
 
     @property
     def distribution(self) -> Array | None:
@@ -438,8 +443,8 @@ class Interpreter:
             assumptions = _widened(assumptions, self.design, rows)
         reference = None if part is None else part.reference
         held = self.accuracy if reference is None else reference.pooled
-        shared = None
-        if part is None and signs is not None and not natural.method.startswith("votes"):
+        shared, is_cut = None, self.plan.by is not None or self.plan.every is not None
+        if is_cut and part is None and signs is not None and not natural.method.startswith("votes"):
             shared = seen_whole(natural.value, signs, here, self.prior)
         return Conclusion(
             headline=headline,
@@ -452,8 +457,12 @@ class Interpreter:
             cdf=cdf,
             whole=shared,
             reference=reference,
-            reading=None if signs is None or judges else reading_of(signs, estimates, self.prior),
+            read=partial(self._reading, None if judges else signs, estimates),
         )
+
+    def _reading(self, signs: ShiftSigns | None, estimates: Sequence[Estimate]) -> Reading | None:
+        """The reading of a target or a part of it, if there is any."""
+        return None if signs is None else reading_of(signs, estimates, self.prior)
 
     def _moves(self, states: Plain, part: AskedPart | None) -> Mapping[str, float]:
         """How far the outputs moved: a part's own, or those of the whole target."""
@@ -602,6 +611,8 @@ class Interpreter:
         """What is said of a period at this place in time (None: after all), given those before it; without any the
         same. ``when`` it was: what the reference alone tells holds for times that are not too far from it.
         """
+        if not self.past:
+            return answer
         past, at = before(self.past, at, self.unit)
         far = 0.0
         if past and all(one.kind == "inside the reference" for one in past):
@@ -809,7 +820,10 @@ class Interpreter:
         assumes = [assume if a.headline.history is None else "history" for a in answers]
         without = judged(prior, margin, chances, changes, assumes)
         references = [self._reference_counts(a.reference) for a in answers]
-        fell = falls_by_labels([a.posterior for a in answers], changes, margin, references, assume)
+        posteriors = [a.posterior for a in answers]
+        fell: Sequence[Fall | None] = [None] * len(answers)
+        if any(posteriors):
+            fell = falls_by_labels(posteriors, changes, margin, references, assume)
         return [
             (before, None) if own is None else (own, before)
             for own, before in zip(fell, without, strict=True)
@@ -843,10 +857,9 @@ class Interpreter:
 
     def _cut(self, state: State) -> list[_PartStates]:
         """The slices or chunks in their order, with what methods say of them; `InputError` where none says anything."""
-        plan = self.plan
-        keys = sorted(k for k in state if k[0] == "every") or in_natural_order(
-            [k for k in state if k[0] == "by"]
-        )
+        plan, keys = self.plan, sorted(k for k in state if k[0] == "every")
+        if plan.by is not None:
+            keys = in_natural_order([k for k in state if k[0] == "by"])
         out = []
         for i, key in enumerate(keys):
             states = state[key]

@@ -76,7 +76,7 @@ def learn(
     trials = _trials(record, options, execution)
     plan = _with_exact_accuracy(plan, reference)
     past = []
-    if options.diagnosis and options.assume == "natural":
+    if options.diagnosis and options.assume == "natural" and record.time is not None:
         past = periods_left_out(
             record, options.natural_shifts, options.methods, options.level, options.seed
         )

@@ -414,7 +414,8 @@ class Opener:
     def _with_confidences(self, opening: _Opening, source: Source) -> Source:
         """The source with its confidence worked out, where it is stated in words or by answers that repeat."""
         derived, renamings = opening.derived, opening.renamings
-        if derived is None and not needs_reading(source, "confidence" in renamings.values()):
+        by_hand = "confidence" in renamings.values()
+        if derived is None and not (source.holds("confidence") and needs_reading(source, by_hand)):
             return source
         theirs = (theirs for theirs, ours in renamings.items() if ours == "confidence")
         source, _, lines = with_confidences(source, [derived or next(theirs, "confidence")])
