@@ -447,10 +447,10 @@ FITS: dict[str, list[Any]] = {
         D,
         D,
         np.zeros((2, 4, 3)),
-        np.zeros(6),
+        np.ones(6),
         np.zeros((7, 2), dtype=np.int32),
         np.zeros(7),
-        D,
+        np.zeros(3),
     ],
 }
 # arguments of any length: classes, rows and columns, as many as you like

@@ -231,7 +231,7 @@ class Estimator(Method[Sums, Estimate]):
         warnings: Strings = (),
     ) -> Estimate:
         """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
-        inside, *ends = map(float, within(value, lower, upper))
+        inside, low, high = map(float, within(value, lower, upper))
         if abs(inside - value) > 1e-12:
             warnings = (
                 *warnings,
@@ -240,7 +240,8 @@ class Estimator(Method[Sums, Estimate]):
         return Estimate(
             self.name,
             inside,
-            *ends,
+            low,
+            high,
             self.level,
             self.kind,
             self.assumes,

@@ -433,6 +433,7 @@ class CBPE(Estimator):
     def ends_of(self, pieces: Pieces) -> Ends:
         """Expected accuracy of each piece."""
         batch, rows, kinds = pieces.batch, pieces.rows, max(self._classes, 1)
+        variance: Any
         if self._map.form == "raw":
             value, variance = pieces.sums(self._score(batch)) / rows, self._raw_variance
         else:

@@ -148,7 +148,7 @@ def grow_tree(
         grow(2 * node + 1, rows[goes], sides[0], below)
         grow(2 * node + 2, rows[~goes], sides[1], above)
 
-    grow(0, rows, cells, total)
+    grow(0, rows, cells if depth else None, total)
     return split, value
 
 

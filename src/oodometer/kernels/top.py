@@ -139,7 +139,8 @@ def row_statistics(values: Array) -> RowStatistics:
     gaps: list[float] = []
     if passes is not None and values.dtype in FLOATS:
         if values.size < THREADED_VALUES:
-            return RowStatistics(*passes.row_statistics(np.ascontiguousarray(values), *top), top)
+            low, gap = passes.row_statistics(np.ascontiguousarray(values), *top)
+            return RowStatistics(low, gap, top)
 
         def run(start: int, stop: int) -> None:
             low, gap = passes.row_statistics(
