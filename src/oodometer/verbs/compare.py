@@ -449,6 +449,11 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
         return [np.concatenate([np.resize(of[name], each) for name in questions]) for of in answers]
     if common:
         return [np.array([at[name] for name in common]) for at in index]
+    raise _none_in_common(sources, index)
+
+
+def _none_in_common(sources: Sequence[Source], index: Sequence[Mapping[str, int]]) -> InputError:
+    """The error for files of which no row has an id that all have, and why that may be."""
     other = next((k for k in range(1, len(rows)) if not index[0].keys() & index[k].keys()), 1)
     one, two = next(iter(index[0])), next(iter(index[other]))
     cause = ""
