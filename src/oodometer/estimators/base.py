@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from .expected_classes import Expectation
 
 NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highest probability"
+
+
+class ReferenceGap(NamedTuple):
+    """By how much the accuracy of the reference is above the mean of a score: its value, variance and rows."""
+
+    value: float
+    variance: float
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -184,6 +192,21 @@ class Estimator(Method[Sums, Estimate]):
         variance += (max(value * (1 - value), 0.0) if own is None else own) / rows
         ends = wilson_from_variance(inside, variance, min(rows, trials), self.level)
         return self._estimate(state, value, *ends, **more)
+
+    def _from_gap(self, state: Sums, gap: ReferenceGap, score: str) -> Estimate:
+        """The mean score of the target, and what it misses on the reference."""
+        mean = state["total"] / state["rows"]
+        # the population, or these very rows
+        own = max(mean * (1 - mean), gap.variance * gap.rows)
+        return self._from_variance(
+            state,
+            mean + gap.value,
+            gap.variance,
+            gap.rows,
+            own=own,
+            score=score,
+            details={"reference_gap": gap.value},
+        )
 
     def _estimate(
         self,

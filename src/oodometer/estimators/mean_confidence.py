@@ -28,7 +28,7 @@ from ..registry import create, register
 from ..results import Curve, Estimate, percent
 from ..results.values import answers_for
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums, Traits
+from .base import Estimator, ReferenceGap, Sums, Traits
 from .expected_classes import (
     ClassRates,
     ConfusionCounts,
@@ -203,19 +203,8 @@ class DifferenceOfConfidence(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""
-        mean = state["total"] / state["rows"]
-        own = max(
-            mean * (1 - mean), self._gap_variance * self._rows
-        )  # the population, or these very rows
-        return self._from_variance(
-            state,
-            mean + self._gap,
-            self._gap_variance,
-            self._rows,
-            own=own,
-            score=self._score.name,
-            details={"reference_gap": self._gap},
-        )
+        gap = ReferenceGap(self._gap, self._gap_variance, self._rows)
+        return self._from_gap(state, gap, self._score.name)
 
 
 @register("estimator")
