@@ -198,14 +198,13 @@ def alarm_finding(
     if apart and gap < _LEAST_GAP and fall < _LEAST_GAP:
         reason = "the inputs are new to the model"
     alarmed = gap >= _LEAST_GAP or (apart and fall < _LEAST_GAP)
-    says = (
-        f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not react to the shift"
-        if alarmed
-        else "confidence moves as the other signs do"
+    if not alarmed:
+        return Finding("confidence alarm", "confidence moves as the other signs do", float(gap))
+    says = f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not react to the shift"
+    strength: Strength = "strong" if gap >= 2 * _LEAST_GAP else "weak"
+    return Finding(
+        "confidence alarm", says, float(gap), refutes=reading_confidence(), strength=strength
     )
-    strength: Strength = "strong" if gap >= 2 * _LEAST_GAP else "weak" if alarmed else "none"
-    refutes = reading_confidence() if alarmed else ()
-    return Finding("confidence alarm", says, float(gap), refutes=refutes, strength=strength)
 
 
 _LEVEL = 0.05

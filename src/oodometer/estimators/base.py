@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from .expected_classes import Expectation
 
 NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highest probability"
+
+
+class ReferenceGap(NamedTuple):
+    """By how much the accuracy of the reference is above the mean of a score: its value, variance and rows."""
+
+    value: float
+    variance: float
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -218,6 +226,21 @@ class Estimator(Method[Sums, Estimate]):
         own = np.maximum(value * (1 - value), 0.0) if own is None else own
         inside, trials_of = np.clip(value, 0.0, 1.0), np.minimum(rows, trials)
         return within(value, *wilson_ends(inside, variance + own / rows, trials_of, self.level))
+
+    def _from_gap(self, state: Sums, gap: ReferenceGap, score: str) -> Estimate:
+        """The mean score of the target, and what it misses on the reference."""
+        mean = state["total"] / state["rows"]
+        # the population, or these very rows
+        own = max(mean * (1 - mean), gap.variance * gap.rows)
+        return self._from_variance(
+            state,
+            mean + gap.value,
+            gap.variance,
+            gap.rows,
+            own=own,
+            score=score,
+            details={"reference_gap": gap.value},
+        )
 
     def _estimate(
         self,

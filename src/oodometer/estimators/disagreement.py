@@ -17,7 +17,7 @@ from ..registry import register
 from ..results import Estimate
 from ..scores import ModelAgreement
 from ..scores.agreement import copies_of_base
-from .base import Estimator, Sums, Traits, mean_and_variance
+from .base import Estimator, ReferenceGap, Sums, Traits, mean_and_variance
 from .expected_classes import MOST_CLASSES, Expectation, expected_of_pairs
 
 _CHUNK_VALUES = 1 << 19
@@ -369,19 +369,8 @@ class DisagreementDifference(_Agreement):
 
     def finish(self, state: Sums) -> Estimate:
         """Agreement of the target plus the reference's gap."""
-        mean = state["total"] / state["rows"]
-        own = max(
-            mean * (1 - mean), self._gap_variance * self._rows
-        )  # the population, or these very rows
-        return self._from_variance(
-            state,
-            mean + self._gap,
-            self._gap_variance,
-            self._rows,
-            own=own,
-            score="model_agreement",
-            details={"reference_gap": self._gap},
-        )
+        gap = ReferenceGap(self._gap, self._gap_variance, self._rows)
+        return self._from_gap(state, gap, "model_agreement")
 
 
 @register("estimator")

@@ -28,7 +28,7 @@ from ..registry import create, register
 from ..results import Curve, Estimate, percent
 from ..results.values import answers_for
 from ..scores import Score, natural_confidence
-from .base import Ends, Estimator, Pieces, Sums, Traits
+from .base import Ends, Estimator, Pieces, ReferenceGap, Sums, Traits
 from .expected_classes import (
     ClassRates,
     ConfusionCounts,
@@ -216,16 +216,8 @@ class DifferenceOfConfidence(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""
-        mean = state["total"] / state["rows"]
-        return self._from_variance(
-            state,
-            mean + self._gap,
-            self._gap_variance,
-            self._rows,
-            own=self._own(mean),
-            score=self._score.name,
-            details={"reference_gap": self._gap},
-        )
+        gap = ReferenceGap(self._gap, self._gap_variance, self._rows)
+        return self._from_gap(state, gap, self._score.name)
 
     def ends_of(self, pieces: Pieces) -> Ends:
         """Mean confidence of each piece plus the reference's gap."""

@@ -208,10 +208,8 @@ class NaturalShifts:
         """Read what `to_dict` gave; `InputError` for another format, or for what is no such file."""
         remedy = "make it again with `python -m benchmarks.natural.prior`, or leave it out for the packaged one"
         expected = f"a prior of natural shifts of format {FORMAT}"
-        if not isinstance(plain, Mapping) or plain.get("format") != FORMAT:
-            got = (
-                plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
-            )
+        got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
+        if got != FORMAT:
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
             cost, centre_cost = float(plain["cost"]), float(plain["centre_cost"])

@@ -55,6 +55,11 @@ class PackedState:
         return decoded(archive.section("state"), archive.arrays)
 
 
+def _unpacked(state: Any) -> Any:
+    """The state that `pack_state` was given."""
+    return state.state() if isinstance(state, PackedState) else state
+
+
 def pack_state(state: Any) -> Any:
     """A state as bytes; the state itself where it is of a plugin, whose classes nobody knows how to read again."""
     encoder = Encoder()
@@ -127,7 +132,7 @@ class RunFolder(Kept):
         def keep(states: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
             for i, state in states:
                 if not self._keep(files[i], state):
-                    unnamed[i] = state.state() if isinstance(state, PackedState) else state
+                    unnamed[i] = _unpacked(state)
                 self.tell(self._manifest["done"] + 1, self._manifest["parts"], worked=1)
             return []
 
@@ -139,7 +144,7 @@ class RunFolder(Kept):
             if state is None:
                 packed = pack_state(work(part))
                 self._keep(files[i], packed)
-                state = packed.state() if isinstance(packed, PackedState) else packed
+                state = _unpacked(packed)
             total = state if i == 0 else merge(total, state)
         return total
 

@@ -90,30 +90,26 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
     """The command that made a result as that of another verb: its files, and of its options those that both have."""
     argv = result.get("argv")
     try:
-        words = (
-            [str(word) for word in argv]
-            if isinstance(argv, list | tuple)
-            else shlex.split(str(argv or ""), True)
-        )
+        if isinstance(argv, list | tuple):
+            words = [*map(str, argv)]
+        else:
+            words = shlex.split(str(argv or ""), True)
     except ValueError:
         words = []
-    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {
-        *more
-    } | {"--sample"}
-    both -= (
-        {"--by"} if name == "audit" and not result.get("judges") else set()
-    )  # groups of judged rows alone
+    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {*more}
+    both.add("--sample")
+    if name == "audit" and not result.get("judges"):
+        both.discard("--by")  # groups of judged rows alone
     line, rest = list[str](), iter(words[2:])
     for word in rest:
         if not word.startswith("-"):
             line.append(word)
         elif word not in BARE:
             value = [] if "=" in word else [next(rest, "")]
-            of_metric = word.startswith("--fail-") and "=" in "".join(
-                value
-            )  # an audit knows the accuracy alone
-            taken = word.partition("=")[0] in both and not (name == "audit" and of_metric)
-            line += [word, *value] if taken else []
+            # an audit knows the accuracy alone
+            of_metric = word.startswith("--fail-") and "=" in "".join(value)
+            if word.partition("=")[0] in both and not (name == "audit" and of_metric):
+                line += [word, *value]
     return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
 
 
@@ -384,8 +380,10 @@ def _confusion(result: Result) -> Json | None:
 
 def evaluate(result: Result) -> tuple[Drawn, Json]:
     """Charts and names for one labelled file, or for several one after another."""
-    files = by_category.best_files_first(result) if result.get("files") else [dict(result)]
-    drawn: Drawn = [by_category.files(result)] if result.get("files") else []
+    files: list[Json] = [dict(result)]
+    drawn: Drawn = []
+    if result.get("files"):
+        files, drawn = by_category.best_files_first(result), [by_category.files(result)]
     sheets = []
     for index, item in enumerate(files[:MOST_FILES]):
         metrics = item.get("metrics") or {}
@@ -474,11 +472,8 @@ def disca_table(result: Result, domain: str) -> Json | None:
         for entry, later in zip(cells, [*cells[1:], {}], strict=False):
             spared = later.get("never_below", True)
             entry["style"] = "" if entry.get("never_below") else "edge" if spared else "below"
-        rows += (
-            [{"name": called[str(model.get("name"))], "cells": cells, "disca": disca}]
-            if cells
-            else []
-        )
+        if cells:
+            rows.append({"name": called[str(model.get("name"))], "cells": cells, "disca": disca})
     if not rows:
         return None
     heads = [cell.get("tolerance") for cell in rows[0]["cells"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
@@ -540,18 +541,19 @@ def _domain_grid(result: Plain, domain: str) -> list[Grid]:
     names = [name for name in _COLUMNS if rankings.get(name)]
     if not names or (len(names) == 1 and result.get("to_best")):  # which has its own table
         return []
-    best_first = [
-        str(row["model"]) for row in sorted(rankings[names[0]], key=lambda row: row["rank"])
-    ]
-    every = dict.fromkeys((*best_first, *(str(m["name"]) for m in result.get("models") or ())))
+    best_first = [row["model"] for row in sorted(rankings[names[0]], key=itemgetter("rank"))]
+    models = [model["name"] for model in result.get("models") or ()]
+    every = dict.fromkeys(map(str, (*best_first, *models)))
     positions = {name: i for i, name in enumerate(every)}
     rows, bold = [[name, *[""] * len(names)] for name in positions], set()
     for j, name in enumerate(names, 1):
         for row in rankings[name]:
             i = positions.get(str(row["model"]))
-            if i is not None and row.get("value") is not None:
-                rows[i][j] = f"{row['value']:.4f} ({row['rank']})"
-                bold |= {(i, j)} if row["rank"] == 1 else set()
+            if i is None or row.get("value") is None:
+                continue
+            rows[i][j] = f"{row['value']:.4f} ({row['rank']})"
+            if row["rank"] == 1:
+                bold.add((i, j))
     title = f"{_PLACES[domain]}, value (rank){_how_compared(result, domain)}"
     main = range(1 + min(_MAIN, len(names)))
     return [Grid(title, ["model", *names], rows, main=main, bold=frozenset(bold))]
@@ -678,9 +680,7 @@ def _thresholds_grids(result: Plain) -> list[Grid]:
                 continue
             proof, there = at["selective_accuracy"], elsewhere(model, at["threshold"])
             seen = [at["coverage"]["value"], proof["value"], proof["lower"]]
-            beyond = (
-                percent(there[name]) if name in there else "-" for name in ("coverage", "value")
-            )
+            beyond = (cell(there.get(name), "%") or "-" for name in ("coverage", "value"))
             rows.append([*start, rounded_up(at["threshold"]), *map(percent, seen), *beyond])
     width = 8 if any(model.get("out_of_domain") for model in models) else 6
     columns = [

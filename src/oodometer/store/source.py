@@ -357,9 +357,9 @@ class ReaderSource(Source):
         lacking = [[name] * (piece.rows is None) for piece, name in zip(pieces, names, strict=True)]
         out, before = [], 0
         for piece, name, facts in zip(pieces, names, _facts(pieces, lacking, each), strict=True):
-            count = facts.get(name, piece.rows)
-            out += [replace(piece, left=count, before=before)] if count else []
-            before += count or 0
+            if count := facts.get(name, piece.rows):
+                out.append(replace(piece, left=count, before=before))
+                before += count
         if not out:
             raise none_left(self.where, self.path)
         if not self.raw_text:  # as where all rows are read: text does not tell how many there are

@@ -53,6 +53,7 @@ from ..results.values import points
 from ..store import Source, as_source
 from ..vectors import index_key
 from .opening import (
+    Opener,
     executing,
     in_name_order,
     listed,
@@ -282,10 +283,8 @@ def _side_by_side(
     if all(row.clusters is not None for row in rows):
         clusters = rows[0].clusters
     scores = np.stack([present(row.scores) for row in rows])
-    low, high = 0.0, 1.0
-    if options.scale is not None:
-        low, high = options.scale
-    elif subject == "mean_score":
+    low, high = options.ends_of_scale or (0.0, 1.0)
+    if options.scale is None and subject == "mean_score":
         low, high = scale_seen((scores.min(), scores.max()))
         notes += [failed] if (failed := failed_grades(low, high)) else []
     ends = [(values.min(), values.max()) for values in scores]
@@ -511,11 +510,10 @@ def _check_same_questions(
             named: Any = {i: (str(own[i]), str(theirs[i])) for i in apart}  # type: ignore[index]
             if column == "group" and (labelled or all(a in b or b in a for a, b in named.values())):
                 pairs = {*named.values()}
-                notes += (
-                    [f"{title} has other groups, such as {min(pairs)}: no table by task"]
-                    if len(pairs) > 1
-                    else []
-                )
+                if len(pairs) > 1:
+                    notes.append(
+                        f"{title} has other groups, such as {min(pairs)}: no table by task"
+                    )
             elif apart:
                 ids, places, at = other.ids, other.places, apart[0]
                 remedy = "compare answers to the same questions"
@@ -1035,14 +1033,8 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
     opener = opener_for(options)
-    extra = [] if options.cluster is None or options.cluster in FIELDS else [options.cluster]
-    joined = []
-    for i, data in enumerate((*models, *options.out_of_domain)):
-        source = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
-        own = options.labels is None or i >= len(models)
-        key = index_key(options.labels, data, options.key)
-        judged = Joined(source, ()) if own else labelled(options.labels, source, key, opener.labels)
-        joined.append(wrong_where_unseen(judged.source) if own and unseen else judged)
+    joined = [_joined(data, options, opener, options.labels, unseen) for data in models]
+    joined += [_joined(data, options, opener, None, unseen) for data in options.out_of_domain]
     sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
     targets = [
@@ -1064,6 +1056,16 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
         (*opener.notes, *(line for source in joined for line in source.warnings), *result.warnings)
     )
     return replace(result, models=records, warnings=tuple(notes))
+
+
+def _joined(data: Any, options: CompareJob, opener: Opener, labels: Any, unseen: bool) -> Joined:
+    """A labelled file, whose truth may stand in a file of ``labels``; ``unseen``: as `_read` has it."""
+    extra = [name for name in (options.cluster,) if name is not None and name not in FIELDS]
+    source = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
+    key = index_key(options.labels, data, options.key)
+    if labels is not None:
+        return labelled(labels, source, key, opener.labels)
+    return wrong_where_unseen(source) if unseen else Joined(source, ())
 
 
 def _compared(
@@ -1197,17 +1199,13 @@ def _read_rows(
     source: Source, options: CompareJob, execution: Execution
 ) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows."""
-    scale = None
-    if options.scale is not None:
-        low, high = options.scale
-        scale = (low, high)
     plan, skipped = plan_evaluation(
         source,
         options.metrics(),
         cluster=options.cluster,
         level=options.level,
         seed=options.seed,
-        scale=scale,
+        scale=options.ends_of_scale,
     )
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     fields = tuple(
@@ -1295,9 +1293,8 @@ def _records(
                 for x in (score.value, score.lower, score.upper)
             ]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
-        if (
-            disaster is not None and other is not None
-        ):  # they come from different rows: deviations add as squares
+        # they come from different rows: deviations add as squares
+        if disaster is not None and other is not None:
             u, v = check_weights("u and v", options.nidma_weights)
             value = nidma(disaster.value, other.value, options.nidma_weights)
             down = math.hypot(

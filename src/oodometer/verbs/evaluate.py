@@ -46,17 +46,12 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     truth = options.labels
     if not sources:
         raise UsageError("give at least one set of predictions")
-    if len(sources) > 1 and any(
-        map(is_bare, sources[:2])
-    ):  # labels, and what each model says of their rows
+    # labels, and what each model says of their rows
+    if len(sources) > 1 and any(map(is_bare, sources[:2])):
         y, first, *others = sources if is_bare(sources[0]) else (sources[1], sources[0])
         sources = tuple(given_pair(y, p, classes, positive) for p in (first, *others))
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
-    scale = None
-    if options.scale is not None:
-        low, high = options.scale
-        scale = (low, high)
     done = []
 
     def judged(source: Source) -> Evaluation:
@@ -74,7 +69,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             asked=options.metrics is not None,
             level=options.level,
             seed=options.seed,
-            scale=scale,
+            scale=options.ends_of_scale,
         )
         return finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
 

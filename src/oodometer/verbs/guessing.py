@@ -198,11 +198,11 @@ class _Reader:
         """
         named = truths_by_name(self.source, self.asked.taken)
         named = [c for c in named if {*self.column[c].classes} & {*self.column[named[0]].classes}]
-        distinct = [
-            c
-            for c in named
-            if not any(self._are_same(c, other) for other in named[: named.index(c)])
-        ]
+        distinct = list[str]()
+        for c in named:
+            texts = self.column[c].texts
+            if not any(np.array_equal(texts, self.column[other].texts) for other in distinct):
+                distinct.append(c)
         if len(distinct) < 2:
             return
         answers = []
@@ -246,9 +246,6 @@ class _Reader:
             return None
         pairs = [c for c in self.own if {*self.column[c].classes} == {"0", "1"}]
         return pairs[0] if len(pairs) == 1 and self.column["score"].is_raw_score else None
-
-    def _are_same(self, name: str, other: str) -> bool:
-        return bool(np.array_equal(self.column[name].texts, self.column[other].texts))
 
     def _is_answer(self, name: str) -> bool:
         """Whether a column is what the scores decide in every row, or stands beside the confidence in it."""
@@ -369,11 +366,8 @@ class _Reader:
         names = np.array([*blocks[0].values()], dtype=object)
         largest = names[self._numbers(blocks[0]).argmax(axis=1)]
         taken = {*self.renamings, *blocks[0]}
-        some = [
-            c
-            for c in self.own
-            if c not in taken and self.column[c].classes and self._is_of(c, names)
-        ]
+        free = ((c, {*self.column[c].classes}) for c in self.own if c not in taken)
+        some = [c for c, classes in free if classes and classes <= {*names}]
         answers = [c for c in some if (self.column[c].texts == largest).mean() > NEARLY_ALL]
         if self.of("prediction") is None and len(answers) == 1:
             self.choose("prediction", answers)
@@ -382,9 +376,6 @@ class _Reader:
         ]
         if self.of("label") is None and self.of("correct") is None and len(left) == 1:
             self.choose("label", left)
-
-    def _is_of(self, name: str, classes: Array) -> bool:
-        return {*self.column[name].classes} <= {*classes}
 
     def _truth_by_values(self, free: Sequence[str]) -> None:
         """The label under a name that says nothing: what the others lack and the prediction's classes are in."""

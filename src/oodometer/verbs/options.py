@@ -336,6 +336,11 @@ class Scale(Options):
         "to 1 where all scores lie there, else the lowest and the highest that occur.",
     )
 
+    @property
+    def ends_of_scale(self) -> tuple[float, float] | None:
+        """Both ends of the scale, where it was named."""
+        return None if self.scale is None else (self.scale[0], self.scale[1])
+
 
 class Cluster(Options):
     """Which rows depend on each other."""

@@ -379,10 +379,8 @@ def tolerances(result: Result, domain: str) -> Figure | None:
             if finite(item.get("tolerance")) is not None and finite(item.get("b")) is not None
         )
         if points:
-            columns = dict(
-                zip(("x", "y", "never"), map(list, zip(*points, strict=True)), strict=True)
-            )
-            rows.append({"label": name, "c": tone, **columns})
+            x, y, never = map(list, zip(*points, strict=True))
+            rows.append({"label": name, "c": tone, "x": x, "y": y, "never": never})
     if not rows:
         return None
     marks = sorted({value for row in rows for value in row["x"]})

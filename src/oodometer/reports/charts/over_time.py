@@ -357,11 +357,9 @@ def _run_tip(item: Result) -> dict[str, str]:
 def changes(job: Result, index: int) -> list[Figure]:
     """A small chart for each of the newest parts that more than one run looked at: its estimate, run by run."""
     kind = cut_of(job)
-    several = (
-        [item for item in shown_parts(job) if len(item.get("seen") or []) > 1]
-        if kind != "target"
-        else []
-    )
+    if kind == "target":
+        return []
+    several = [item for item in shown_parts(job) if len(item.get("seen") or []) > 1]
     made = []
     for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
         seen = [item for item in part["seen"] if finite(item.get("value")) is not None]
