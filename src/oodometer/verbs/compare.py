@@ -453,7 +453,7 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
 
 def _none_in_common(sources: Sequence[Source], index: Sequence[Mapping[str, int]]) -> InputError:
     """The error for files of which no row has an id that all have, and why that may be."""
-    other = next((k for k in range(1, len(rows)) if not index[0].keys() & index[k].keys()), 1)
+    other = next((k for k in range(1, len(index)) if not index[0].keys() & index[k].keys()), 1)
     one, two = next(iter(index[0])), next(iter(index[other]))
     cause = ""
     tails = [{name.rpartition("/")[2]: name for name in index[k]} for k in (0, other)]
