@@ -72,7 +72,7 @@ MOST = {
     "ground": Effort(29_254, 2, 0, 0),
     "headline": Effort(24_634, 1, 0, 0),
     "histories": Effort(7_160, 0, 0, 0),
-    "inference": Effort(18_679, 1, 0, 0),
+    "inference": Effort(18_700, 1, 0, 0),
     "integrations": Effort(2_064, 1, 0, 0),
     "kernels": Effort(6_473, 1, 0, 0),
     "lab/attributions": Effort(13_574, 2, 0, 0),

@@ -149,8 +149,8 @@ def test_holm() -> None:
 def test_ends_are_the_differences_that_the_test_does_not_reject(seed: int) -> None:
     """Against the test itself, on scores moved by each difference, all 2^9 patterns of signs looked at."""
     rng = np.random.default_rng(seed)
-    d = rng.normal(0.1, 0.2, 9)
-    scores = np.stack([np.clip(0.5 + d / 2, 0, 1), np.clip(0.5 - d / 2, 0, 1)])
+    d = np.clip(rng.normal(0.1, 0.8, 9), -1, 1)  # they vary enough to tell their spread
+    scores = np.stack([0.5 + d / 2, 0.5 - d / 2])
     made = Paired(scores).difference(0, 1, 0.9)
     gaps = scores[0] - scores[1]
     signs = np.array(list(product((-1, 1), repeat=9)))

@@ -26,7 +26,8 @@ class Difference:
     """Mean score of one model minus that of another on the same rows.
 
     value, lower, upper : the difference and its ends. error : standard error. p_value : of no difference, two-sided;
-    McNemar's exact one for 0 and 1 in independent rows, else by flipping the signs of whole clusters. ahead, behind,
+    McNemar's exact one for 0 and 1 in independent rows, else by flipping the signs of whole clusters, or, where few
+    rows could still change all, that of the interval. ahead, behind,
     ties : rows on which the first model has the larger score, the smaller one, the same. share : P(the first is
     better). smallest_visible : the difference that such rows show with a power of 0.8.
     """
@@ -131,15 +132,18 @@ class Paired:
         """Mean score of model i minus that of j; ``quantile`` in place of that of a single interval."""
         from scipy.special import stdtr
 
-        d = self.scores[i] - self.scores[j]
+        d, degrees = self.scores[i] - self.scores[j], max(self.degrees, 1.0)
         middle, error, plain = (float(part[i, j]) for part in self._moments)
         quantile = self.quantile(level) if quantile is None else quantile
         value, half = float(d.mean()), quantile * error
         ahead, behind = int((d > 0).sum()), int((d < 0).sum())
-        p_value = self._p_value(i, j, ahead, behind)
-        if not self.binary and 2 * (ahead + behind) > self.rows:
-            # as they vary by themselves, their own spread is enough, and test and interval are one
-            alpha = 2 * float(stdtr(max(self.degrees, 1.0), -quantile))
+        p_value, share = self._p_value(i, j, ahead, behind), float(stdtr(degrees, middle / error))
+        if not self.binary and plain * self.count < self.span:
+            # a rare row of the whole span, as yet unseen, would move the mean by more than its spread tells: the
+            # interval counts two of them, and the test as well
+            p_value = 2 * float(stdtr(degrees, -abs(middle) / error))
+        elif not self.binary:
+            alpha = 2 * float(stdtr(degrees, -quantile))
             ends = self._ends_of_test(i, j, alpha)
             share = 1 - p_value / 2 if value > 0 else p_value / 2
             visible = (quantile + normal_quantile(2 * POWER - 1)) * plain
@@ -167,7 +171,6 @@ class Paired:
                 min(low, ends_of_test[0] if low > 0 else low),
                 max(high, ends_of_test[1] if high < 0 else high),
             )
-        share = float(stdtr(max(self.degrees, 1.0), middle / error))
         visible = (quantile + normal_quantile(2 * POWER - 1)) * error
         ends, counts = (
             (max(low, -self.span), min(high, self.span)),

@@ -291,7 +291,7 @@ def _test(gap: Plain) -> str:
     text = "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
     if gap.get("metric") == "accuracy" and not gap.get("clusters"):
         return f" (McNemar's exact p {text})"
-    return f" (p {text} by flipping signs)"
+    return f" (p {text})"
 
 
 def _alone(gap: Plain) -> str:
