@@ -819,15 +819,21 @@ class Interpreter:
             prior = replace(prior, verdicts=())  # those are of whole targets
         assumes = [assume if a.headline.history is None else "history" for a in answers]
         without = judged(prior, margin, chances, changes, assumes)
-        references = [self._reference_counts(a.reference) for a in answers]
-        posteriors = [a.posterior for a in answers]
-        fell: Sequence[Fall | None] = [None] * len(answers)
-        if any(posteriors):
-            fell = falls_by_labels(posteriors, changes, margin, references, assume)
+        fell = self._fell_by_labels(answers, changes, assume)
         return [
             (before, None) if own is None else (own, before)
             for own, before in zip(fell, without, strict=True)
         ]
+
+    def _fell_by_labels(
+        self, answers: Sequence[Conclusion], changes: Sequence[float | None], assume: str
+    ) -> Sequence[Fall | None]:
+        """Whether the accuracy fell, of those in which labels take part."""
+        posteriors = [a.posterior for a in answers]
+        if not any(posteriors):
+            return [None] * len(answers)
+        references = [self._reference_counts(a.reference) for a in answers]
+        return falls_by_labels(posteriors, changes, self.options.margin, references, assume)
 
     def _reference_counts(self, own: PartReference | None) -> tuple[float, float]:
         """Correct rows and rows that an accuracy is held against: those of the reference, or of a part in it."""
