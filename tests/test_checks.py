@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.arrays import Coded
-from oodometer.classes import encode, find_classes, is_null, truth_values
+from oodometer.classes import encode, find_classes, is_null, one_form, truth_values
 from oodometer.errors import InputError
 from oodometer.fields import SUM_TOLERANCE, check_confidence, check_finite, check_probabilities
 
@@ -332,7 +332,10 @@ def test_boolean_labels_are_0_and_1(kind: str) -> None:
     assert record.verdicts.tolist() == [1, 0]
 
 
-@given(names=st.lists(st.text(max_size=3), min_size=1, max_size=6, unique=True), data=st.data())
+NAMES = st.text(max_size=3).map(one_form)  # as the classes of a record are
+
+
+@given(names=st.lists(NAMES, min_size=1, max_size=6, unique=True), data=st.data())
 def test_encode_is_a_look_up_by_name(names: list[str], data: st.DataObject) -> None:
     cells = data.draw(st.lists(st.sampled_from([*names, None]), max_size=12))
     want = [-1 if c is None else names.index(c) for c in cells]

@@ -8,7 +8,6 @@ their kind (`oodometer.registry`).
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-@cache
 def _entries(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by their names, also those of packages that are not there any more."""
     from importlib.metadata import entry_points  # to find them takes as long as to import numpy
@@ -47,7 +45,7 @@ def load(group: str, name: str, what: str = "") -> Any:
     oodometer.errors.UsageError: smell needs a package that is not installed here; install oodometer whole, lab and all
     """
     entry = _entries(group).get(name)
-    if entry is not None and name in plugged(group):
+    if entry is not None and find_spec(_package(entry)):
         return entry.load()
     package = "a package that" if entry is None else f"{_package(entry)}, which"
     raise UsageError(

@@ -242,10 +242,11 @@ def test_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
         SimpleNamespace(name="good", value="plugin:Inverted", load=lambda: Inverted),
         SimpleNamespace(name="bad", value="plugin:Draws", load=lambda: Draws),
     ]
+    others = importlib.metadata.entry_points
     monkeypatch.setattr(
         importlib.metadata,
         "entry_points",
-        lambda group: entries if group == "oodometer_lab.shifts" else [],
+        lambda group: entries if group == "oodometer.shifts" else others(group=group),
     )
     monkeypatch.setattr(registry, "_plugins_loaded", set())
     monkeypatch.setattr(registry, "_broken", {kind: {} for kind in registry.METHOD_KINDS})

@@ -17,7 +17,7 @@ from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
 from .base import Engine, Pool, at_once, check_workers
-from .remote import Order, order_of, work_of
+from .remote import Order, order_of, signals_waiting, work_of
 
 _PAUSE = 0.2  # seconds between two looks at the workers
 _GRACE = 2.0
@@ -87,8 +87,8 @@ def _started(workers: int, order: Order | None) -> Executor:
         given_up = False
 
         def submit(self, *given: Any, **named: Any) -> Any:
-            """The first part starts the processes."""
-            with _interrupts_held():
+            """The first part starts the processes, which a Ctrl-C waits for: half of what one is sent would tell."""
+            with signals_waiting(), _interrupts_held():
                 return super().submit(*given, **named)
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

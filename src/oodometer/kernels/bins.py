@@ -108,9 +108,12 @@ def grow_tree(
     depth: int,
     rule: tuple[float, float, float, float],
 ) -> tuple[Array, Array]:
-    """Grow a regression tree by Newton steps, and add its values to the ``odds`` of the rows it is grown on. codes are
-    int32 bin numbers, shape (sample, column), C-contiguous; all else is float64, shape (sample,).
+    """Grow a regression tree by Newton steps, and add its values to the ``odds`` of the rows it is grown on.
 
+    codes : bin numbers, int32, shape (sample, column), C-contiguous.
+    gradient, curvature, odds : of each row, float64, shape (sample,).
+    bins : how many bins a column has.
+    depth : splits from the root to a leaf, at most.
     rule : fewest rows and least curvature of a side, what is added to every divisor, the learning rate.
 
     Returns column and bin of each node, int32, (node, 2), -1 for a leaf, and its value, (node,); the children of node i
