@@ -533,6 +533,8 @@ def test_the_interval_always_holds_the_value(
         estimates, weighting=weighting, diagnosis=diagnosis, source=source, reference_rows=rows
     )
     json.dumps(found.to_dict(), allow_nan=False)
+    if found.interval is not None:
+        assert found.interval.lower <= found.interval.value <= found.interval.upper
 
 
 # ------------------------------------------------------------------------------------------ through the verb

@@ -189,8 +189,8 @@ def _unseen_spread(truth: Array) -> float:
     differ at all, as versions of one system do, the labelled ones may not show it, and no spread is no certainty.
     Grades that vary tell their spread themselves. Source: Bonett and Price (2012), of paired proportions.
     """
-    of_verdicts = bool(np.isin(truth, (0, 0.5, 1)).all()) and bool((truth == 0.5).any())
-    return 0.5 if of_verdicts or len(np.unique(truth)) == 1 else 0.0
+    seen = {*truth.tolist()}
+    return 0.5 if 0.5 in seen <= {0, 0.5, 1} or len(seen) == 1 else 0.0
 
 
 @dataclass(frozen=True)
