@@ -121,20 +121,23 @@ def audit(options: AuditJob) -> Audit:
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
     (20, True, True)
     """
-    given = [options.reference, options.target]
-    refuse_clashes({"out": options.out}, flat((*given, options.labels)))
+    inputs = [options.reference, options.target]
+    refuse_clashes({"out": options.out}, flat((*inputs, options.labels)))
     if options.judge:
         from .judging import audit_judges
 
         return audit_judges(options)
     if options.target is None:
-        one = "with one file name the column of a judge, --judge COLUMN, and that of people's verdicts, --labels COLUMN"
-        raise UsageError(f"audit needs REFERENCE and TARGET; {one}")
+        remedy = (
+            "with one file name the column of a judge, --judge COLUMN, "
+            "and that of people's verdicts, --labels COLUMN"
+        )
+        raise UsageError(f"audit needs REFERENCE and TARGET; {remedy}")
     with executing(
         "audit", options, reference=options.reference, target=options.target
     ) as execution:
         run = lambda classes: _audit(replace(options, classes=classes), execution)  # noqa: E731
-        return with_classes_of_all(run, given, options)
+        return with_classes_of_all(run, inputs, options)
 
 
 @final
@@ -192,8 +195,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     sources = opener.references(options.reference, options.classes)
     target = opener.target(options.target, where=options.where)
     _check_key(target, options)
-    given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
-    files = [open_labels(data, opener.labels) for data in given if data is not None]
+    label_inputs = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
+    files = [open_labels(data, opener.labels) for data in label_inputs if data is not None]
     opener.check()
     quiet = execution.heard_by(None)
     reference = Predictions.concat(
@@ -291,8 +294,10 @@ def _clustered(
 ) -> tuple[SampledRows, Estimate, str] | None:
     """What labels of dependent rows are worth, by the column that is named here or in a fitted file."""
     fitted = getattr(reference, "fitted", None)
-    known = None if fitted is None else fitted.options.get("cluster")
-    return clustered_labels(sampled, target, options.cluster or known, options.level, known)
+    fitted_column = None if fitted is None else fitted.options.get("cluster")
+    return clustered_labels(
+        sampled, target, options.cluster or fitted_column, options.level, fitted_column
+    )
 
 
 def _score(target: Source, reference: Predictions, seed: int, quiet: Execution) -> _Scored:
@@ -302,7 +307,7 @@ def _score(target: Source, reference: Predictions, seed: int, quiet: Execution) 
         first = next(iter(target.batches(["votes"], rows=1)), None)
         judges = None if first is None or first.votes is None else len(first.votes)
     proxy = choose_proxy(reference, target.fields, judges, seed)
-    merge = lambda a, b: tuple(one + more for one, more in zip(a, b, strict=True))  # noqa: E731
+    merge = lambda a, b: tuple(values + more for values, more in zip(a, b, strict=True))  # noqa: E731
     scores, classes, truths = quiet.fold(_Rows(proxy), target.parts(each=quiet.each), merge)
     predicted = np.concatenate(classes) if len(classes) == len(scores) else None
     return _Scored(target, proxy, np.concatenate(scores), np.concatenate(truths), predicted)
@@ -432,9 +437,9 @@ def _biased(
     reference: Predictions,
 ) -> str | None:
     """Why the labelled rows can hardly be a random sample; None where nothing says so."""
-    drawn, others = np.zeros(len(score), dtype=bool), np.ones(len(score), dtype=bool)
+    labelled, unlabelled = np.zeros(len(score), dtype=bool), np.ones(len(score), dtype=bool)
     even = sampled.row[sampled.share >= 1]
-    drawn[even], others[even], others[sampled.row] = True, False, False
+    labelled[even], unlabelled[even], unlabelled[sampled.row] = True, False, False
     cell = np.unique(score, return_inverse=True)[1]
     labels = [part.label[np.isin(part.row, even)] for part in parts if part.label is not None]
     label = (
@@ -443,8 +448,10 @@ def _biased(
     codes = cell * 0 if predicted is None else np.maximum(predicted, 0)
     classes = max(int(label.max(initial=0)), int(codes.max())) + 1
 
-    def counts(codes: Array, least: int) -> Array:
-        return np.stack([np.bincount(codes[rows], minlength=least) for rows in (drawn, others)])
+    def counts(codes: Array, size: int) -> Array:
+        return np.stack(
+            [np.bincount(codes[rows], minlength=size) for rows in (labelled, unlabelled)]
+        )
 
     by_cell, by_class = counts(cell, int(cell.max()) + 1), counts(codes, classes)
     seen = None if predicted is None else said_of_labels(reference)
@@ -452,8 +459,8 @@ def _biased(
     return None if picked is None else picked.why
 
 
-def flat(given: Any) -> list[Any]:
+def flat(nested: Any) -> list[Any]:
     """Everything in a nest of lists, in order."""
-    if isinstance(given, (list, tuple)):
-        return [item for some in given for item in flat(some)]
-    return [given]
+    if isinstance(nested, (list, tuple)):
+        return [item for element in nested for item in flat(element)]
+    return [nested]

@@ -46,18 +46,16 @@ Numbered = TypeVar("Numbered", Interval, Estimate)
 
 
 def cluster_column(
-    source: Source, asked: str | None, rows: int, fitted: str | None = None
+    source: Source, column: str | None, rows: int, fitted: str | None = None
 ) -> str | None:
     """The column of dependent rows: as asked (`UnknownColumnError` where there is none), else `id` of few rows."""
-    if asked is not None and not source.holds(asked):
+    if column is not None and not source.holds(column):
         remedy = "name another one with --cluster, or leave it out"
         if fitted is not None:
-            remedy = (
-                f"rename it with --map theirs={asked}, or fit the reference again without --cluster"
-            )
-        message = f"{source.name}: there is no column {asked} of rows that depend on each other"
-        raise unknown_column(asked, message, source.columns, f"; {remedy}")
-    return asked or (KEY if rows <= _MOST_ROWS and source.holds(KEY) else None)
+            remedy = f"rename it with --map theirs={column}, or fit the reference again without --cluster"
+        message = f"{source.name}: there is no column {column} of rows that depend on each other"
+        raise unknown_column(column, message, source.columns, f"; {remedy}")
+    return column or (KEY if rows <= _MOST_ROWS and source.holds(KEY) else None)
 
 
 def keys_of(source: Source, column: str) -> Array:
@@ -92,11 +90,11 @@ class Design:
     @property
     def effects(self) -> tuple[float, float]:
         """Design effects of correctness on the reference, and at the target's own sizes of clusters."""
-        here, there = self.reference, self.target
-        if here.count and there.count:
-            alike = min((here.effect - 1) / max(here.sizes - 1, 1e-9), 1.0)
-            return here.effect, 1 + alike * (there.sizes - 1)
-        return here.effect, there.effect
+        reference_side, target_side = self.reference, self.target
+        if reference_side.count and target_side.count:
+            alike = min((reference_side.effect - 1) / max(reference_side.sizes - 1, 1e-9), 1.0)
+            return reference_side.effect, 1 + alike * (target_side.sizes - 1)
+        return reference_side.effect, target_side.effect
 
     def wide(self, number: Numbered, rows: int) -> Numbered:
         """The interval of an estimate for so many target rows, each arm longer by what clusters add."""
@@ -118,10 +116,10 @@ class Design:
         """What is said of the reference, its accuracy with the interval of clusters."""
         if self.reference.effect <= 1:
             return reference
-        own = Interval(
+        interval = Interval(
             *(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind"))
         )
-        wide = widened(own, self.reference.effect)
+        wide = widened(interval, self.reference.effect)
         return {**reference, "lower": wide.lower, "upper": wide.upper, "kind": wide.kind}
 
     def said(self) -> list[str]:
@@ -141,21 +139,21 @@ class Design:
 
 def side_of(
     sources: Sequence[Source],
-    asked: str | None,
+    cluster: str | None,
     rows: int,
     level: float,
     statistics: ShiftStatistics | None,
     labelled: bool,
 ) -> Side:
     """The clusters of a sample, of correctness where ``labelled``, else of the confidence."""
-    columns = [cluster_column(source, asked, rows) for source in sources]
+    columns = [cluster_column(source, cluster, rows) for source in sources]
     none = Side(tuple(sources[0].columns))
     if None in columns:
         return none
     column = str(columns[0])
     keys = np.concatenate([keys_of(source, column) for source in sources])
     different = len(np.unique(keys))
-    if different == 1 < len(keys) and asked is not None:
+    if different == 1 < len(keys) and cluster is not None:
         raise UsageError(
             f"{sources[0].name}: column {column} holds one value in all rows; leave --cluster out"
         )
@@ -202,14 +200,18 @@ def _confidence(batch: Predictions) -> Array:
 
 
 def clustered_labels(
-    sampled: SampledRows, target: Source, asked: str | None, level: float, fitted: str | None = None
+    sampled: SampledRows,
+    target: Source,
+    cluster: str | None,
+    level: float,
+    fitted: str | None = None,
 ) -> tuple[SampledRows, Estimate, str] | None:
     """What labels of dependent rows are worth, the accuracy with its interval, what to say; None without."""
-    column = cluster_column(target, asked, int(sampled.row.max(initial=0)), fitted)
+    column = cluster_column(target, cluster, int(sampled.row.max(initial=0)), fitted)
     if column is None:
         return None
     sums = Clusters.of(keys_of(target, column)[sampled.row], sampled.correct)
-    if sums.count == sums.rows or (asked is None and sums.count == 1):
+    if sums.count == sums.rows or (cluster is None and sums.count == 1):
         return None
     if sampled.weighted:
         raise UsageError(

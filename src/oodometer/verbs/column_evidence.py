@@ -39,21 +39,21 @@ class ColumnEvidence:
         self.differs = False  # in every row, as an id does
         with suppress(InputError):
             coded = dictionary(plain(cells), name, source.raw_text)
-            held = {str(value) for value in coded.values if value is not None}
-            known = sorted(without_missing(held, ()))
-            most = (
+            distinct = {str(value) for value in coded.values if value is not None}
+            names = sorted(without_missing(distinct, ()))
+            limit = (
                 _MOST_NUMBERS
-                if isinstance(class_names(known)[0] if known else "", int)
+                if isinstance(class_names(names)[0] if names else "", int)
                 else _MOST_CLASSES
             )
-            self.differs = len(known) == len(cells) > 1
+            self.differs = len(names) == len(cells) > 1
             texts = [*(None if value is None else str(value) for value in coded.values), None]
             self.texts = np.array(texts, dtype=object)[coded.codes]
-            if 1 < len(known) <= most and (not self.differs or len(cells) < LEAST_ROWS):
-                self.classes = [str(class_) for class_ in name_order(class_names(known))]
-        some = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
+            if 1 < len(names) <= limit and (not self.differs or len(cells) < LEAST_ROWS):
+                self.classes = [str(class_) for class_ in name_order(class_names(names))]
+        times = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
         self.is_time = pt.is_temporal(cells.type) or (
-            bool(some) and all(map(_TIME.fullmatch, some))
+            bool(times) and all(map(_TIME.fullmatch, times))
         )
         with suppress(InputError):
             numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
@@ -65,12 +65,12 @@ class ColumnEvidence:
             is_stated(name) and np.isnan(self.numbers).any()
         ):  # none for some rows: compared, and never taken unasked
             self.numbers = np.full(len(cells), np.nan)
-        some = self.numbers[np.isfinite(self.numbers)]
-        self.varies = len(np.unique(some)) > 2
-        self.is_unit = bool(len(some) and some.min() >= 0 and some.max() <= 1)
+        finite = self.numbers[np.isfinite(self.numbers)]
+        self.varies = len(np.unique(finite)) > 2
+        self.is_unit = bool(len(finite) and finite.min() >= 0 and finite.max() <= 1)
         self.is_share = self.is_unit and self.varies
         self.is_raw_score = bool(
-            self.varies and some.min() < 0 and (some != np.round(some)).mean() > 0.5
+            self.varies and finite.min() < 0 and (finite != np.round(finite)).mean() > 0.5
         )
 
     @classmethod
@@ -82,36 +82,34 @@ class ColumnEvidence:
 
     def tells(self, other: ColumnEvidence) -> str | None:
         """The one of two classes of another column whose rows have the larger numbers, nearly all of them."""
-        known = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
-        if len(other.classes) != 2 or known.sum() < LEAST_ROWS:
+        mask = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
+        if len(other.classes) != 2 or mask.sum() < LEAST_ROWS:
             return None
-        found = area(self.numbers[known], other.texts[known] == other.classes[1])
-        return (
-            other.classes[1] if found >= _SURE else other.classes[0] if found <= 1 - _SURE else None
-        )
+        auc = area(self.numbers[mask], other.texts[mask] == other.classes[1])
+        return other.classes[1] if auc >= _SURE else other.classes[0] if auc <= 1 - _SURE else None
 
     def decides(self, other: ColumnEvidence) -> bool:
         """Whether a threshold of these numbers tells two classes of another column apart without an exception."""
-        known = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
-        if not self.is_share or len(other.classes) != 2 or known.sum() < LEAST_ROWS:
+        mask = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
+        if not self.is_share or len(other.classes) != 2 or mask.sum() < LEAST_ROWS:
             return False
-        first, second = (self.numbers[known & (other.texts == name)] for name in other.classes)
+        first, second = (self.numbers[mask & (other.texts == name)] for name in other.classes)
         return bool(
             len(first)
             and len(second)
             and (first.max() < second.min() or second.max() < first.min())
         )
 
-    def is_never_below(self, least: float) -> bool:
-        """Whether 20 numbers or more all reach ``least``, as the confidence in the best of 1 / least classes does."""
-        some = self.numbers[np.isfinite(self.numbers)]
-        return self.is_share and len(some) >= LEAST_ROWS and float(some.min()) >= least - 0.001
+    def is_never_below(self, bound: float) -> bool:
+        """Whether 20 numbers or more all reach ``bound``, as the confidence in the best of 1 / bound classes does."""
+        finite = self.numbers[np.isfinite(self.numbers)]
+        return self.is_share and len(finite) >= LEAST_ROWS and float(finite.min()) >= bound - 0.001
 
     def likelier(self, label: ColumnEvidence) -> str | None:
         """The one of two classes whose share of the rows is the mean of these numbers; None where both may be."""
-        known = np.isfinite(self.numbers) & np.isin(label.texts, label.classes)
-        p = self.numbers[known]
-        shares = [float((label.texts[known] == name).mean()) for name in label.classes]
+        mask = np.isfinite(self.numbers) & np.isin(label.texts, label.classes)
+        p = self.numbers[mask]
+        shares = [float((label.texts[mask] == name).mean()) for name in label.classes]
         error = float(np.sqrt((p.var() + shares[0] * shares[1]) / max(len(p), 1)))
         off = [abs(float(p.mean()) - share) / max(error, 1e-9) for share in shares]
         if min(off) > BEYOND or max(off) <= BEYOND:
@@ -189,25 +187,25 @@ def positive_of(classes: Sequence[str]) -> str | None:
     numbers = class_names(classes)
     if all(isinstance(number, int) for number in numbers):
         return str(max(int(number) for number in numbers))
-    said = [_POSITIVE.get(name.strip().lower()) for name in classes]
-    return classes[said.index(1)] if sorted(map(str, said)) == ["0", "1"] else None
+    codes = [_POSITIVE.get(name.strip().lower()) for name in classes]
+    return classes[codes.index(1)] if sorted(map(str, codes)) == ["0", "1"] else None
 
 
 def proved_order(probabilities: Array, decision: ColumnEvidence) -> list[str] | None:
     """The class that each column of probabilities is of, by the decisions beside them; shape (sample, class). None
     where rows contradict each other or leave two orders.
     """
-    known = np.isfinite(probabilities).all(axis=1) & np.isin(decision.texts, decision.classes)
-    return columns_by_decisions(probabilities[known], decision.texts[known], decision.classes)
+    mask = np.isfinite(probabilities).all(axis=1) & np.isin(decision.texts, decision.classes)
+    return columns_by_decisions(probabilities[mask], decision.texts[mask], decision.classes)
 
 
 def beyond_chance(probabilities: Array, classes: Sequence[str], truth: Array) -> float:
     """Standard errors by which the probability of the true class lies above what it would be if both were independent;
     probabilities have the shape (sample, class).
     """
-    known = np.isfinite(probabilities).all(axis=1) & np.isin(truth, classes)
-    place = {name: k for k, name in enumerate(classes)}
-    at, p = np.array([place[name] for name in truth[known]], dtype=int), probabilities[known]
+    mask = np.isfinite(probabilities).all(axis=1) & np.isin(truth, classes)
+    index = {name: k for k, name in enumerate(classes)}
+    at, p = np.array([index[name] for name in truth[mask]], dtype=int), probabilities[mask]
     if len(at) < 3:
         return 0.0
     excess = p[np.arange(len(at)), at] - p @ (np.bincount(at, minlength=len(classes)) / len(at))

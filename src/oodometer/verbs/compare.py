@@ -148,14 +148,16 @@ class Domain:
     @cached_property
     def draws(self) -> dict[str, Array]:
         """Each metric that every model has, of each replicate: (replicate, model)."""
-        drawn = {
+        by_metric = {
             name: np.stack(
                 [replicated(curves, name, **self.options) for curves in self.curves], axis=1
             )
             for name in REPLICATED
             if self.curves and self.has(name)
         }
-        return drawn if self.curves or self.rows is None else {self.subject: self.rows.replicates}
+        return (
+            by_metric if self.curves or self.rows is None else {self.subject: self.rows.replicates}
+        )
 
     def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> Json:
         """What is compared, of model i ("b") minus j ("a"): on the same rows as `Paired` has it, else the arms of both
@@ -163,27 +165,32 @@ class Domain:
         """
         out: Json = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
         if self.rows is None:
-            own, other = (self.evaluations[k].metrics[self.subject] for k in (i, j))
-            value = own.value - other.value
-            low = value - math.hypot(own.value - own.lower, other.upper - other.value)
-            high = value + math.hypot(own.upper - own.value, other.value - other.lower)
+            first, second = (self.evaluations[k].metrics[self.subject] for k in (i, j))
+            value = first.value - second.value
+            low = value - math.hypot(first.value - first.lower, second.upper - second.value)
+            high = value + math.hypot(first.upper - first.value, second.value - second.lower)
             share = NormalDist().cdf(2 * normal_quantile(level) * value / max(high - low, 1e-12))
             return {**out, "value": value, "lower": low, "upper": high, "p_b_better": share}
-        made = self.rows.difference(i, j, level, quantile)
+        paired = self.rows.difference(i, j, level, quantile)
         out["clusters"] = None if self.rows.clusters is None else self.rows.count
         point = self.rows.span / 100
         out |= {
-            "p_value": made.p_value,
-            "b_alone": made.ahead,
-            "a_alone": made.behind,
-            "p_b_better": made.share,
+            "p_value": paired.p_value,
+            "b_alone": paired.ahead,
+            "a_alone": paired.behind,
+            "p_b_better": paired.share,
         }
         out |= {
-            name: getattr(made, name)
+            name: getattr(paired, name)
             for name in ("value", "lower", "upper", "ties", "smallest_visible")
         }
-        many = math.ceil(self.rows.rows * (made.smallest_visible / point) ** 2)
-        return {**out, "point": point, "rows_for_point": many, "standard_error": made.error}
+        rows_needed = math.ceil(self.rows.rows * (paired.smallest_visible / point) ** 2)
+        return {
+            **out,
+            "point": point,
+            "rows_for_point": rows_needed,
+            "standard_error": paired.error,
+        }
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
@@ -269,8 +276,8 @@ def _left_out(titles: Sequence[str], rows: Sequence[Rows], order: Sequence[Array
     if sizes == used:
         return ""
     lacking = [
-        f"{size - there:,} of {size:,} of {title}"
-        for title, size, there in zip(titles, sizes, used, strict=True)
+        f"{size - count:,} of {size:,} of {title}"
+        for title, size, count in zip(titles, sizes, used, strict=True)
     ]
     return f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}"
 
@@ -288,18 +295,22 @@ def _side_by_side(
         low, high = scale_seen((scores.min(), scores.max()))
         notes += [failed] if (failed := failed_grades(low, high)) else []
     ends = [(values.min(), values.max()) for values in scores]
-    if options.scale is None and high > 1 and any(0 <= least <= most <= 1 for least, most in ends):
+    if (
+        options.scale is None
+        and high > 1
+        and any(0 <= lowest <= highest <= 1 for lowest, highest in ends)
+    ):
         seen = [
-            f"{least:g} to {most:g} in {title}"
-            for title, (least, most) in zip(titles, ends, strict=True)
+            f"{lowest:g} to {highest:g} in {title}"
+            for title, (lowest, highest) in zip(titles, ends, strict=True)
         ]
         notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
     side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
     # of whose signs all alike have a small enough chance
-    least = math.ceil(1 - math.log2(1 - options.level))
-    if clusters is not None and side.count < least:
+    needed = math.ceil(1 - math.log2(1 - options.level))
+    if clusters is not None and side.count < needed:
         notes.append(
-            f"{side.count} clusters show no difference, however large it is; at least {least} are needed"
+            f"{side.count} clusters show no difference, however large it is; at least {needed} are needed"
         )
     return side, notes
 
@@ -409,10 +420,10 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
     """`InputError` where an id repeats with another label or group, or, without epochs, another input."""
     first: dict[str, int] = {}
     at = np.array([first.setdefault(name, i) for i, name in enumerate(bases)])
-    asked = None  # an epoch may ask in other words
+    inputs = None  # an epoch may ask in other words
     if source.holds("input") and not source.holds(EPOCH):
-        asked = np.array(source.keys("input").take(row.places).to_pylist(), dtype=object)
-    for column, cells in (("label", row.truth), ("group", row.groups), ("input", asked)):
+        inputs = np.array(source.keys("input").take(row.places).to_pylist(), dtype=object)
+    for column, cells in (("label", row.truth), ("group", row.groups), ("input", inputs)):
         if cells is not None and (cells != cells[at]).any():
             i = int(np.argmax(cells != cells[at]))
             places: Any = row.places
@@ -442,8 +453,8 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
     answers = [_by_question(at) for at in index]
     questions = [name for name in answers[0] if all(name in other for other in answers[1:])]
     times = [[len(of[name]) for of in answers] for name in questions]
-    if any(min(many) < max(many) for many in times):
-        alike = math.lcm(*{many for row in times for many in row})
+    if any(min(count) < max(count) for count in times):
+        alike = math.lcm(*{count for row in times for count in row})
         each = alike if alike <= _MOST_REPEATS else max(map(max, times))
         return [np.concatenate([np.resize(of[name], each) for name in questions]) for of in answers]
     if common:
@@ -453,23 +464,23 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
 
 def _none_in_common(sources: Sequence[Source], index: Sequence[Mapping[str, int]]) -> InputError:
     """The error for files of which no row has an id that all have, and why that may be."""
-    other = next((k for k in range(1, len(index)) if not index[0].keys() & index[k].keys()), 1)
-    one, two = next(iter(index[0])), next(iter(index[other]))
+    position = next((k for k in range(1, len(index)) if not index[0].keys() & index[k].keys()), 1)
+    first, second = next(iter(index[0])), next(iter(index[position]))
     cause = ""
-    tails = [{name.rpartition("/")[2]: name for name in index[k]} for k in (0, other)]
+    tails = [{name.rpartition("/")[2]: name for name in index[k]} for k in (0, position)]
     if shared := tails[0].keys() & tails[1].keys():
         names = [str(tail[min(shared)]) for tail in tails]
         cause = f"without what stands before the / they agree ({names[0]} and {names[1]}): "
-        apart = {name.rpartition("/")[0] for name in names}
+        prefixes = {name.rpartition("/")[0] for name in names}
         cause += (
             "these are different tasks; compare files of one task, or "
-            if all(apart)
+            if all(prefixes)
             else "one has a prefix; "
         )
     raise InputError(
-        f"ids that {sources[0].name} has, too, such as {one!r}",
-        got=f"{two!r}, and none in common",
-        file=sources[other].name,
+        f"ids that {sources[0].name} has, too, such as {first!r}",
+        got=f"{second!r}, and none in common",
+        file=sources[position].name,
         column=KEY,
         remedy=f"{cause}write the ids alike, or name another column that both have with --key",
     )
@@ -500,22 +511,24 @@ def _check_same_questions(
     or, without labels, groups of which neither name holds the other.
     """
     first, notes = rows[0], []
-    for title, other, source in zip(titles[1:], rows[1:], sources[1:], strict=True):
-        labelled = first.truth is not None and other.truth is not None
-        for column, own, theirs in (
-            ("label", first.truth, other.truth),
-            ("group", first.groups, other.groups),
+    for title, second, source in zip(titles[1:], rows[1:], sources[1:], strict=True):
+        labelled = first.truth is not None and second.truth is not None
+        for column, ours, theirs in (
+            ("label", first.truth, second.truth),
+            ("group", first.groups, second.groups),
         ):
-            apart = [] if own is None or theirs is None else np.flatnonzero(own != theirs).tolist()
-            named: Any = {i: (str(own[i]), str(theirs[i])) for i in apart}  # type: ignore[index]
+            differing = (
+                [] if ours is None or theirs is None else np.flatnonzero(ours != theirs).tolist()
+            )
+            named: Any = {i: (str(ours[i]), str(theirs[i])) for i in differing}  # type: ignore[index]
             if column == "group" and (labelled or all(a in b or b in a for a, b in named.values())):
                 pairs = {*named.values()}
                 if len(pairs) > 1:
                     notes.append(
                         f"{title} has other groups, such as {min(pairs)}: no table by task"
                     )
-            elif apart:
-                ids, places, at = other.ids, other.places, apart[0]
+            elif differing:
+                ids, places, at = second.ids, second.places, differing[0]
                 remedy = "compare answers to the same questions"
                 if column == "group":
                     remedy += "; if these are the same, read them without groups: --map group=task"
@@ -610,8 +623,8 @@ def pairs_of(domain: Domain, level: float) -> list[Json]:
         else:
             draws = domain.draws[name]
             lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
-            apart = domain.better(name) * (draws[:, i] - draws[:, j])
-            share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
+            gaps = domain.better(name) * (draws[:, i] - draws[:, j])
+            share = float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
         kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
         about = {
             "domain": domain.name,
@@ -669,8 +682,10 @@ def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
     out = []
     for code, task in enumerate(domain.tasks[0]):
         part = domain.rows.take(np.flatnonzero(domain.tasks[1] == code))
-        made = part.difference(i, j, level)
-        ends = Interval(made.value, made.lower, made.upper, level, "asymptotic").to_dict()
+        comparison = part.difference(i, j, level)
+        ends = Interval(
+            comparison.value, comparison.lower, comparison.upper, level, "asymptotic"
+        ).to_dict()
         values = dict(zip(domain.models, part.scores.mean(axis=1).tolist(), strict=True))
         out.append(
             {
@@ -678,7 +693,7 @@ def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
                 "rows": part.rows,
                 "values": values,
                 "difference": ends,
-                "p_value": made.p_value,
+                "p_value": comparison.p_value,
             }
         )
     for row, p_value in zip(out, holm([row["p_value"] for row in out]), strict=True):
@@ -712,12 +727,12 @@ def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
     groups: list[list[str]] = []
     stop = 0  # of the last run of the order in which no two are told apart
     for start in range(len(order)):
-        apart = (
+        breaks = (
             k
             for k in range(start, len(order))
             if any(gaps[i, order[k]].lower > 0 for i in order[start:k])
         )
-        if (end := next(apart, len(order))) > stop:
+        if (end := next(breaks, len(order))) > stop:
             groups.append([domain.models[i] for i in order[start:end]])
             stop = end
     return out, groups
@@ -747,10 +762,10 @@ def disagreements(domain: Domain) -> list[Json]:
     return out
 
 
-def parting(domain: Domain, one: str, other: str, a: int, b: int) -> float:
+def parting(domain: Domain, metric: str, other: str, a: int, b: int) -> float:
     """The share of replicates in which the first metric prefers a and the second b."""
-    first, second = domain.draws[one], domain.draws[other]
-    prefers_a = domain.better(one) * (first[:, a] - first[:, b]) > 0
+    first, second = domain.draws[metric], domain.draws[other]
+    prefers_a = domain.better(metric) * (first[:, a] - first[:, b]) > 0
     prefers_b = domain.better(other) * (second[:, b] - second[:, a]) > 0
     return float((prefers_a & prefers_b).mean())
 
@@ -798,8 +813,8 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
     values, share = domain.values(metric), parting(domain, "auc_coverage", metric, a, b)
     if not values[b] > values[a] or share < SURE:
         return []
-    one = domain.evaluations[a]
-    other = domain.evaluations[b]
+    first = domain.evaluations[a]
+    second = domain.evaluations[b]
     area = domain.values("auc_coverage")
     names = domain.models
     say = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
@@ -808,18 +823,16 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
         if "coverage_at_risk" in domain.draws:
             covered = domain.values("coverage_at_risk")
             if covered[a] > covered[b]:
-                risk = float(one.metrics["coverage_at_risk"].to_dict()["risk"])
+                risk = float(first.metrics["coverage_at_risk"].to_dict()["risk"])
                 doubt = f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers "
                 doubt += (
                     f"wrong {names[a]} answers {percent(covered[a])} of the "
                     f"rows and {names[b]} {percent(covered[b])}"
                 )
         say += f", {'DiSCA' if doubt else 'selective answering'} prefers {names[b]}: "
-        say += (
-            f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
-        )
+        say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(first, second)}{doubt}"
     else:
-        risk = float(other.metrics[metric].to_dict()["risk"])
+        risk = float(second.metrics[metric].to_dict()["risk"])
         say += f", selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
         say += f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
     more = {metric: [float(values[a]), float(values[b])], "contested": bool(doubt), "sentence": say}
@@ -829,12 +842,14 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[Json]:
 def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[Json]:
     """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
     area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
-    apart = [
+    disagreeing = [
         (a, b, parting(domain, "auc_coverage", "disca", a, b))
         for a, b in ahead
         if score[b] > score[a]
     ]
-    unsure = sorted((triple for triple in apart if triple[2] < SURE), key=lambda triple: -triple[2])
+    unsure = sorted(
+        (triple for triple in disagreeing if triple[2] < SURE), key=lambda triple: -triple[2]
+    )
     if not unsure:
         return []
     a, b, share = unsure[0]
@@ -845,7 +860,7 @@ def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[Json]:
         say = f"AUC prefers {names[a]} ({areas}) and DiSCA {names[b]} ({scores}), but that may be chance: they part "
         say += f"so in {percent(share, 0)} of the replicates"
     else:
-        say = f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
+        say = f"AUC and DiSCA order {len(unsure)} {'more ' if len(disagreeing) > len(unsure) else ''}pairs of models "
         say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
         say += f"surest, {names[a]} and {names[b]}, in {percent(share, 0)}"
     involved = sorted({i for a, b, _ in unsure for i in (a, b)})
@@ -890,9 +905,9 @@ def _tail(domain: Domain, a: int, b: int) -> list[Json]:
         if curve is None:
             return []
         early.append(float(np.asarray(curve.y)[np.asarray(curve.x) <= TAIL + 1e-9].mean()))
-    area, drawn, names = domain.values("auc_coverage"), domain.draws["auc_coverage"], domain.models
-    apart = tail_difference(domain.curves[a], domain.curves[b])
-    share = float(((apart > 0) & (drawn[:, a] > drawn[:, b])).mean())
+    area, areas, names = domain.values("auc_coverage"), domain.draws["auc_coverage"], domain.models
+    differences = tail_difference(domain.curves[a], domain.curves[b])
+    share = float(((differences > 0) & (areas[:, a] > areas[:, b])).mean())
     if early[1] - early[0] < _TAIL or share < SURE:
         return []
     say = (
@@ -1009,10 +1024,10 @@ def compare(options: CompareJob) -> Comparison:
             f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`"
         )
     for what in ("out_of_domain", "target", "names", "energy", "parameters"):
-        some = getattr(options, what)
-        if some and len(some) != len(models):
+        values = getattr(options, what)
+        if values and len(values) != len(models):
             raise UsageError(
-                f"{what} is given {len(some)} times for {len(models)} models; give one for each, in their order"
+                f"{what} is given {len(values)} times for {len(models)} models; give one for each, in their order"
             )
     if options.judge:
         from .judging import compare_judges, opened
@@ -1021,12 +1036,12 @@ def compare(options: CompareJob) -> Comparison:
         return compare_judges(sources, options, _titles(options.names, sources))  # type: ignore[return-value]  # an audit of the difference
     paths = {"models": models, "out_of_domain": out_of_domain, "target": target}
     with executing(
-        "compare", options, **{name: some for name, some in paths.items() if some}
+        "compare", options, **{name: values for name, values in paths.items() if values}
     ) as execution:
         quiet = execution.heard_by(None)  # files are counted, not their parts
-        given = [*models, *out_of_domain, *target]
+        inputs = [*models, *out_of_domain, *target]
         read = lambda classes: _read(replace(options, classes=classes), quiet)  # noqa: E731
-        return with_classes_of_all(read, given, options)
+        return with_classes_of_all(read, inputs, options)
 
 
 def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Comparison:
@@ -1038,8 +1053,10 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
     targets = [
-        opener.open(data, axes=replace(home.axes, others=True), where=options.where, file="target")
-        for data, home in zip(options.target, homes, strict=False)
+        opener.open(
+            data, axes=replace(reference.axes, others=True), where=options.where, file="target"
+        )
+        for data, reference in zip(options.target, homes, strict=False)
     ]
     opener.check()
     try:
@@ -1094,8 +1111,8 @@ def _compared(
     for domain in domains:
         warnings += _said_of(domain)
     curves: list[Json] = []
-    for title, home, target in zip(titles, homes, targets, strict=False):
-        curve, lines = _label_free(home, target, options, execution)
+    for title, reference, target in zip(titles, homes, targets, strict=False):
+        curve, lines = _label_free(reference, target, options, execution)
         curves.append(curve)
         warnings += [f"{title} (target): {line}" for line in lines]
         tick()
@@ -1136,9 +1153,9 @@ def _rankings_of_records(
     """Rankings by DiDMA and NiDMA, where every model has them."""
     out = {}
     for name in ("didma", "nidma"):
-        made = [getattr(record, name) for record in records]
-        if all(interval is not None for interval in made):
-            out[name] = ranked(titles, made)
+        intervals = [getattr(record, name) for record in records]
+        if all(interval is not None for interval in intervals):
+            out[name] = ranked(titles, intervals)
     return out
 
 
@@ -1213,8 +1230,8 @@ def _read_rows(
     )
     plan = replace(plan, order=order, kept=True, fields=fields)
     plan, state = read_evaluation(source, plan, execution)
-    evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
-    rows: KeptRows = whole["kept"]
+    evaluation, file_state = finish_evaluation(source, plan, state, skipped), state[WHOLE]
+    rows: KeptRows = file_state["kept"]
 
     def column(at: int) -> Array | None:
         pieces = [batch[at] for batch in rows.batches]
@@ -1226,7 +1243,7 @@ def _read_rows(
 
     values, verdicts, truth, places, keys, named, groups, graded = map(column, range(8))
     verdicts = verdicts if "accuracy" in evaluation.metrics else None
-    ranks = None if order is None else whole[order.state_key]
+    ranks = None if order is None else file_state[order.state_key]
     keys = keys if plan.grouped else None
     return evaluation, Rows(ranks, values, verdicts, graded, truth, places, keys, named, groups)
 
@@ -1280,13 +1297,13 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
 def _records(
     domains: Sequence[Domain], curves: Sequence[Plain], options: CompareJob
 ) -> list[ModelRecord]:
-    inside, outside = domains[0], domains[1] if len(domains) > 1 else None
+    in_domain, outside = domains[0], domains[1] if len(domains) > 1 else None
     scores, out = options.computation_scores(), []
-    for i, name in enumerate(inside.models):
+    for i, name in enumerate(in_domain.models):
         disaster = spoken = None
         away = None if outside is None else outside.evaluations[i]
-        score = inside.evaluations[i].metrics.get("disca")
-        other = None if away is None else away.metrics.get("disca")
+        score = in_domain.evaluations[i].metrics.get("disca")
+        away_score = None if away is None else away.metrics.get("disca")
         if scores is not None and score is not None:
             ends = [
                 didma(x, scores[i], options.didma_weights)
@@ -1294,13 +1311,15 @@ def _records(
             ]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
         # they come from different rows: deviations add as squares
-        if disaster is not None and other is not None:
+        if disaster is not None and away_score is not None:
             u, v = check_weights("u and v", options.nidma_weights)
-            value = nidma(disaster.value, other.value, options.nidma_weights)
+            value = nidma(disaster.value, away_score.value, options.nidma_weights)
             down = math.hypot(
-                u * (disaster.value - disaster.lower), v * (other.value - other.lower)
+                u * (disaster.value - disaster.lower), v * (away_score.value - away_score.lower)
             )
-            up = math.hypot(u * (disaster.upper - disaster.value), v * (other.upper - other.value))
+            up = math.hypot(
+                u * (disaster.upper - disaster.value), v * (away_score.upper - away_score.value)
+            )
             spoken = Interval(value, value - down, value + up, disaster.level, "empirical")
         energy = float(options.energy[i]) if options.energy else None
         parameters = float(options.parameters[i]) if options.parameters else None
@@ -1310,7 +1329,7 @@ def _records(
             parameters,
             None if scores is None else scores[i],
         )
-        out.append(ModelRecord(name, inside.evaluations[i], away, *about, disaster, spoken))
+        out.append(ModelRecord(name, in_domain.evaluations[i], away, *about, disaster, spoken))
     return out
 
 
@@ -1327,9 +1346,9 @@ def _moved_columns(
             f"--features tell which columns moved from the models' files to others; {remedy}"
         )
     key = _row_key(options.key, homes)
-    for domain, others in (("out_of_domain", aways), ("target", targets)):
-        for moved, home, other in zip(out, homes, others, strict=False):
-            (near,), far = with_features([home], other, options.features, [key])
+    for domain, files in (("out_of_domain", aways), ("target", targets)):
+        for moved, reference, file in zip(out, homes, files, strict=False):
+            (near,), far = with_features([reference], file, options.features, [key])
             assert far is not None
             read = read_reference(near, seed=options.seed).record
             drift = ColumnDrift(near.users, level=options.level, seed=options.seed).fit(read)
@@ -1339,14 +1358,14 @@ def _moved_columns(
 
 
 def _label_free(
-    home: Source, target: Source, options: CompareJob, execution: Execution
+    reference: Source, target: Source, options: CompareJob, execution: Execution
 ) -> tuple[Json, Strings]:
     """The headline of `estimate` for a model on its target, its accuracy-coverage curve, and its warnings."""
     from .estimate import estimated  # which no other part needs
     from .estimate_job import EstimateJob
 
     job = EstimateJob(
-        home,
+        reference,
         target,
         target_accuracies=tuple(options.require),
         level=options.level,
@@ -1388,15 +1407,15 @@ def _pairs_on_target(
         return [], f"in domain the rows are not the same: {domain.why}"
     if any(named is None for named in domain.named):
         return [], "in domain the classes that the models predict are not known"
-    there, ids = [], []
+    predicted, ids = [], []
     key = KEY if options.key is None else options.key.partition("=")[0]
     for target in targets:
         named, why = _named_on(target)
         if named is None:
             return [], f"{target.name}: {why}"
-        there.append(named)
+        predicted.append(named)
         ids.append(_ids(target, key) if target.holds(key) else None)
-    if len({len(named) for named in there}) > 1:
+    if len({len(named) for named in predicted}) > 1:
         return [], "the targets' files have different numbers of rows"
     by_id = all(names is not None for names in ids)
     if by_id:
@@ -1404,12 +1423,12 @@ def _pairs_on_target(
         sorted_ids = [present(names)[order] for names, order in zip(ids, orders, strict=True)]
         if any((names != sorted_ids[0]).any() for names in sorted_ids):
             return [], "the targets' files hold different ids"
-        there = [named[order] for named, order in zip(there, orders, strict=True)]
-    numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
+        predicted = [named[order] for named, order in zip(predicted, orders, strict=True)]
+    numbers = np.unique(np.concatenate([*domain.named, *predicted]), return_inverse=True)[1]
     prior, out = packaged_differences(), []
-    cut = len(there) * domain.rows.rows
-    own, away = (part.reshape(len(there), -1) for part in (numbers[:cut], numbers[cut:]))
-    for i, j, signs in pairs_on_target(domain.rows.scores.astype(np.int8), own, away):
+    cut = len(predicted) * domain.rows.rows
+    reference, away = (part.reshape(len(predicted), -1) for part in (numbers[:cut], numbers[cut:]))
+    for i, j, signs in pairs_on_target(domain.rows.scores.astype(np.int8), reference, away):
         difference, chance = prior.difference(signs, options.level)
         group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
         out.append(
@@ -1462,9 +1481,9 @@ def _findings_on_targets(
         better, worse = curves[a][of], curves[b][of]
         say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}"
         if pair is None:
-            apart, more = better.lower > worse.upper, _by_intervals(better, worse, remedy)
+            decided, more = better.lower > worse.upper, _by_intervals(better, worse, remedy)
         else:
-            apart, more = not pair["undecided"], _by_difference(pair, a < b, remedy)
+            decided, more = not pair["undecided"], _by_difference(pair, a < b, remedy)
         say += more
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
@@ -1476,7 +1495,7 @@ def _findings_on_targets(
                 "models": [titles[a], titles[b]],
                 "accuracy": [better.value, worse.value],
                 "contested": False,
-                "undecided": not apart,
+                "undecided": not decided,
                 "share": None,
                 "sentence": say,
             }

@@ -155,8 +155,8 @@ def _stated(source: Source, column: str) -> tuple[Array, str]:
         below, remedy = numbers < 1, "it is exp(-mean log-probability of the tokens)"
         refuse(below, column, "a perplexity, at least 1", lambda at: f"{numbers[at]:.6g}", remedy)
         return 1 / numbers, f"as 1 / {column}"
-    inside = np.nanmin(numbers, initial=0) >= 0 and np.nanmax(numbers, initial=0) <= 1
-    return (numbers, "") if inside else stated_confidence(numbers.tolist(), column)
+    are_fractions = np.nanmin(numbers, initial=0) >= 0 and np.nanmax(numbers, initial=0) <= 1
+    return (numbers, "") if are_fractions else stated_confidence(numbers.tolist(), column)
 
 
 def _question_keys(source: Source) -> list[str]:
@@ -183,11 +183,11 @@ def _repeats(source: Source) -> dict[str, Array]:
     """Agreement and certainty of repeated answers, by name; nothing where no question was asked twice."""
     if not may_repeat(source):
         return {}
-    own = next(name for name in ("answer", "prediction", "output") if source.holds(name))
-    answers, samples = _texts(source, own, normalized_answer), _samples(source)
+    column = next(name for name in ("answer", "prediction", "output") if source.holds(name))
+    answers, samples = _texts(source, column, normalized_answer), _samples(source)
     lists = None if samples is None else _lists(source, samples)
     if lists is not None:
-        texts = [*answers, *(text for given in lists for text in given)]
+        texts = [*answers, *(text for sampled in lists for text in sampled)]
         sizes = [*map(len, lists)]
         rows = [*range(len(lists)), *np.repeat(np.arange(len(lists)), sizes).tolist()]
         both = answer_agreement(texts, rows)
@@ -206,7 +206,7 @@ def _lists(source: Source, column: str) -> list[list[Any]] | None:
     """The lists of samples in a column, as logs and as CSV have them; None where some cell holds none."""
     lists = [cell for batch in source.raw([column]) for cell in batch.column(0).to_pylist()]
     for parse in (json.loads, ast.literal_eval):
-        if all(isinstance(given, str) for given in lists):
+        if all(isinstance(entry, str) for entry in lists):
             with suppress(ValueError, SyntaxError):
-                lists = [parse(given) for given in lists]
-    return lists if all(isinstance(given, list) for given in lists) else None
+                lists = [parse(entry) for entry in lists]
+    return lists if all(isinstance(entry, list) for entry in lists) else None

@@ -110,14 +110,14 @@ class Demo:
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        shown = self.steps[SHOWN_STEP].estimation
+        estimate = self.steps[SHOWN_STEP].estimation
         return {
             "command": "demo",
             "version": __version__,
             "argv": f"oodometer demo --out {self.reference.parent}",
             "seed": 0,
             "steps": [s.to_dict() for s in self.steps],
-            "estimate": shown.to_dict(),
+            "estimate": estimate.to_dict(),
         }
 
 

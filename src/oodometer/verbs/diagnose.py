@@ -35,11 +35,11 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
 
         def run(classes: Sequence[int | str] | None, unseen: bool = False) -> Diagnosis:
             opener = opener_for(options)
-            (own,) = opener.references([reference], classes)
-            own, notes = wrong_where_unseen(own) if unseen else (own, ())
+            (source,) = opener.references([reference], classes)
+            source, notes = wrong_where_unseen(source) if unseen else (source, ())
             away = opener.target(target, where=options.where)
             opener.check()
-            (first,), rows = with_features([own], away, options.features)
+            (first,), rows = with_features([source], away, options.features)
             assert rows is not None
             try:
                 read = read_reference(first, execution=execution.heard_by(None), seed=seed)

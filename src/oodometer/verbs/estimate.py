@@ -55,12 +55,12 @@ def estimate(options: EstimateJob) -> Estimation:
 
 
 def estimated(
-    options: EstimateJob, execution: Execution, given: LabelEvidence | None = None
+    options: EstimateJob, execution: Execution, evidence: LabelEvidence | None = None
 ) -> Estimation:
-    """The estimate, with options that are checked already; of files or opened sources. ``given``: what labels of the
-    whole target say, where an audit has read them.
+    """The estimate, with options that are checked already; of files or opened sources. ``evidence``: what labels of
+    the whole target say, where an audit has read them.
     """
-    run = partial(_estimated, options, execution=execution, given=given)
+    run = partial(_estimated, options, execution=execution, evidence=evidence)
     return with_classes_of_all(run, [options.reference, options.target], options)
 
 
@@ -68,7 +68,7 @@ def _estimated(
     options: EstimateJob,
     classes: Sequence[int | str] | None,
     execution: Execution,
-    given: LabelEvidence | None = None,
+    evidence: LabelEvidence | None = None,
 ) -> Estimation:
     """The estimate, of files whose ``classes`` are known."""
     enter_phase(execution.progress, "reading")
@@ -81,16 +81,16 @@ def _estimated(
     figures = _figures(fitted, opened)
     enter_phase(execution.progress, "estimating")
     state = fitted.plan.read(parts, execution, target.name)
-    whole = state[WHOLE]
-    fitted.warnings.extend(_target_warnings(fitted, opened, whole))
+    target_state = state[WHOLE]
+    fitted.warnings.extend(_target_warnings(fitted, opened, target_state))
     enter_phase(execution.progress, "weighing")
-    design, unclustered = _design(fitted, opened, int(whole["truth"]["rows"]))
+    design, unclustered = _design(fitted, opened, int(target_state["truth"]["rows"]))
     fitted.warnings.extend(unclustered)
     interpreter = Interpreter(
         fitted, options, design, options.natural_shifts, opened.picked_by_confidence
     )
     fitted.warnings.extend(interpreter.recall(opened.past, target, execution))
-    return interpreter.finish(state, figures, target, given)
+    return interpreter.finish(state, figures, target, evidence)
 
 
 @dataclass(frozen=True)
@@ -131,18 +131,19 @@ def _opened(options: EstimateJob, classes: Sequence[int | str] | None) -> _Opene
     if fitted is not None:
         options = fitted.options_with(options)
     if options.cluster is not None:
-        known = None if fitted is None else fitted.options.get("cluster")
-        cluster_column(target, options.cluster, 0, known)
+        fitted_column = None if fitted is None else fitted.options.get("cluster")
+        cluster_column(target, options.cluster, 0, fitted_column)
     if options.features is not None or first.encoding is not None:
-        asked = options.features if fitted is None else None  # those of a fitted file are known
+        # those of a fitted file are known
+        feature_names = options.features if fitted is None else None
         key = target_key(options.key, target)
-        references, target = with_features(references, target, asked, [key])
+        references, target = with_features(references, target, feature_names, [key])
     _ = options.natural_shifts  # a file that is no prior is refused before the work
     notes = [*opener.notes]
     truth, picked = None, None
     if labels is not None:
-        truth, said = joined_truth(labels, target, options.key)
-        notes.extend(said)
+        truth, lines = joined_truth(labels, target, options.key)
+        notes.extend(lines)
         picked = by_confidence(labels)
     return _Opened(references, target, truth, picked, past, notes, options)
 
@@ -170,15 +171,15 @@ def _figures(fitted: Fitted, opened: _Opened) -> Callable[[], Plain | None]:
     return lambda: figures
 
 
-def _target_warnings(fitted: Fitted, opened: _Opened, whole: Plain) -> list[str]:
+def _target_warnings(fitted: Fitted, opened: _Opened, state: Plain) -> list[str]:
     """What is to be said of the target's classes and labels; `InputError` where labels are not of these rows, or most
     of them are of classes that the model does not know.
     """
-    plan, target, truth = fitted.plan, opened.target, whole["truth"]
+    plan, target, truth = fitted.plan, opened.target, state["truth"]
     rows, labelled, correct = (int(truth[name]) for name in ("rows", "known", "correct"))
     if opened.truth is not None:
         plan.check_labels(rows)
-    noted = whole.get("noted", {})
+    noted = state.get("noted", {})
     if truth["new"] > labelled / 2:
         raise mostly_new(noted, target.classes, target.path)
     warnings = [*said_of_classes(noted, "the target")] if noted else []
@@ -194,20 +195,20 @@ def _design(fitted: Fitted, opened: _Opened, rows: int) -> tuple[Design | None, 
     """Clusters of both sides, None where no rows depend on each other, and what is to be said of a missing column."""
     options = opened.options
     target = opened.target
-    own = fitted.clusters
+    reference_side = fitted.clusters
     reference = fitted.reference
     away = Side()
     if options.cluster is not None or target.holds(KEY):
         statistics = fitted.plan.shift_statistics
         away = side_of([target], options.cluster, rows, options.level, statistics, labelled=False)
-    said = []
-    if options.cluster not in (None, *own.columns) and not own.count:
-        said.append(
+    notes = []
+    if options.cluster not in (None, *reference_side.columns) and not reference_side.count:
+        notes.append(
             f"{fitted.name} has no column {options.cluster}: its rows are taken as independent"
         )
-    if not own.count and not away.count:
-        return None, said
-    return Design(own, away, reference.correct / reference.rows, reference.rows), said
+    if not reference_side.count and not away.count:
+        return None, notes
+    return Design(reference_side, away, reference.correct / reference.rows, reference.rows), notes
 
 
 def with_history(
@@ -215,5 +216,5 @@ def with_history(
 ) -> Fitted:
     """What was learnt, with the periods of labelled sources of the past."""
     interpreter = Interpreter(fitted, options, None, options.natural_shifts)
-    said = interpreter.remember(past, execution)
-    return replace(fitted, past=interpreter.past, warnings=[*fitted.warnings, *said])
+    lines = interpreter.remember(past, execution)
+    return replace(fitted, past=interpreter.past, warnings=[*fitted.warnings, *lines])

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from ..histories import Recorder
 
 
-def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
+def named_bounds(bounds: float | Mapping[str, float] | None) -> dict[str, float]:
     """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy."""
-    given = given if isinstance(given, Mapping) else {} if given is None else {"accuracy": given}
-    return {metric_name(name): bound for name, bound in given.items()}
+    bounds = (
+        bounds if isinstance(bounds, Mapping) else {} if bounds is None else {"accuracy": bounds}
+    )
+    return {metric_name(name): bound for name, bound in bounds.items()}
 
 
 class EstimateJob(EstimateOptions):
@@ -115,11 +117,11 @@ class EstimateJob(EstimateOptions):
         if self.alarms not in ASKED:
             raise UsageError(f"--alarms: expected one of {', '.join(ASKED)}, got {self.alarms!r}")
         if self.store is None:
-            for given, why in (
+            for is_set, why in (
                 (self.job is not None, "--job"),
                 (self.alarms != "all", f"--alarms {self.alarms}"),
             ):
-                if given:
+                if is_set:
                     remedy = "give --store FILE or --store postgresql://..."
                     raise UsageError(f"{why} needs a store of past runs; {remedy}")
             return None

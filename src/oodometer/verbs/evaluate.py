@@ -83,18 +83,17 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             offers_cluster=cluster is None,
         )
         opened = [
-            opener.with_ids(given, cluster, classes, extra, where=options.where)
-            for given in sources
+            opener.with_ids(data, cluster, classes, extra, where=options.where) for data in sources
         ]
         if options.threshold is not None:
             opened = [
-                decided_source(one, options.threshold, positive_class(one, positive))
-                for one in opened
+                decided_source(source, options.threshold, positive_class(source, positive))
+                for source in opened
             ]
-        keys = [index_key(truth, given, options.key) for given in sources]
+        keys = [index_key(truth, data, options.key) for data in sources]
         joined = [
-            Joined(one, ()) if truth is None else labelled(truth, one, key, opener.labels)
-            for one, key in zip(opened, keys, strict=True)
+            Joined(source, ()) if truth is None else labelled(truth, source, key, opener.labels)
+            for source, key in zip(opened, keys, strict=True)
         ]
         opener.check()
         for source, lines in joined:
@@ -118,18 +117,18 @@ def _chosen(
     metrics: Sequence[str] | None, score: str | None, payoff: Any
 ) -> tuple[list[Any], list[Skipped]]:
     """The metrics asked for, by default all, with their options; and those that could not be made."""
-    wanted = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
-    if wanted and payoff is not None and "expected_value" not in wanted:
-        wanted.append("expected_value")
-    made: list[Any] = [create("metric", name) for name in wanted]
-    for name in names("metric") if not wanted else ():
+    metric_names = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
+    if metric_names and payoff is not None and "expected_value" not in metric_names:
+        metric_names.append("expected_value")
+    candidates: list[Any] = [create("metric", name) for name in metric_names]
+    for name in names("metric") if not metric_names else ():
         try:
-            made.append(create("metric", name))
+            candidates.append(create("metric", name))
         except FAILURES as error:  # a plugin that could not even be made
-            made.append(Skipped(name, why_failed(name, find("metric", name), error)))
-    unable = [metric for metric in made if isinstance(metric, Skipped)]
-    if not wanted:
+            candidates.append(Skipped(name, why_failed(name, find("metric", name), error)))
+    unable = [metric for metric in candidates if isinstance(metric, Skipped)]
+    if not metric_names:
         unable += [Skipped(name, why) for name, why in broken("metric").items()]
-    chosen = ordered_by([metric for metric in made if not isinstance(metric, Skipped)], score)
+    chosen = ordered_by([metric for metric in candidates if not isinstance(metric, Skipped)], score)
     with_payoff(chosen, payoff)
     return chosen, unable

@@ -60,20 +60,20 @@ class Oodometer:
             setattr(self, name, value)
 
     @takes(RefitOptions)
-    def fit(self, **given: Any) -> Oodometer:
+    def fit(self, **arguments: Any) -> Oodometer:
         """Learn from a labelled reference, from those of its rows for which ``where`` holds.
 
         Raises `InputError` and `UsageError` as `estimate` does.
         """
         try:
-            if given["p"] is not None:
+            if arguments["p"] is not None:
                 pair = given_pair(
-                    given["reference"],
-                    given["p"],
+                    arguments["reference"],
+                    arguments["p"],
                     *(getattr(self, name) for name in ("classes", "positive")),
                 )
-                given |= {"reference": pair, "p": None}
-            options = RefitOptions(**given)
+                arguments |= {"reference": pair, "p": None}
+            options = RefitOptions(**arguments)
             job = EstimateJob.of(
                 Learnt(**self.get_params()),
                 reference=options.reference,
@@ -90,13 +90,13 @@ class Oodometer:
         return self
 
     @takes(TargetOptions)
-    def estimate(self, **asked: Any) -> Estimation:
+    def estimate(self, **options: Any) -> Estimation:
         """The accuracy on a target without labels. A ``mapping`` is added to that of the fit.
 
         Raises `UsageError` before `fit`, and for options that another fit would be needed for.
         """
         self._check_fitted()
-        return estimate(self, **asked)
+        return estimate(self, **options)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a ``.oodo`` file, whole or not at all; the same fit gives the same bytes.
@@ -114,13 +114,13 @@ class Oodometer:
         """
         check_ending(path)
         fitted = Fitted.read_file(path)
-        given = {name: value for name, value in fitted.options.items() if name in _USUAL}
-        given |= {
-            name: tuple(value) for name, value in given.items() if isinstance(_USUAL[name], tuple)
+        params = {name: value for name, value in fitted.options.items() if name in _USUAL}
+        params |= {
+            name: tuple(value) for name, value in params.items() if isinstance(_USUAL[name], tuple)
         }
-        made = cls(**given, prior=fitted.prior)
-        made.fitted_ = fitted
-        return made
+        oodometer = cls(**params, prior=fitted.prior)
+        oodometer.fitted_ = fitted
+        return oodometer
 
     # ------------------------------------------------------------------------- habits of scikit-learn
 
@@ -161,12 +161,12 @@ class Oodometer:
         return self.fitted_
 
     def __repr__(self) -> str:
-        given = ", ".join(
+        params = ", ".join(
             f"{name}={value!r}"
             for name, value in self.get_params().items()
             if value is not _USUAL[name]
         )
-        text = f"{type(self).__name__}({given})"
+        text = f"{type(self).__name__}({params})"
         if not hasattr(self, "fitted_"):
             return text
         fitted, reference = self.fitted_, self.fitted_.reference
@@ -191,17 +191,17 @@ def fit(options: FitOptions) -> Oodometer:
     """
     if options.out is not None:
         check_ending(options.out)
-        given = (
+        references = (
             options.reference
             if isinstance(options.reference, (list, tuple))
             else [options.reference]
         )
-        refuse_clashes({"out": options.out}, given)
-    made = Oodometer(**{name: getattr(options, name) for name in _USUAL})
-    made.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions)})
+        refuse_clashes({"out": options.out}, references)
+    oodometer = Oodometer(**{name: getattr(options, name) for name in _USUAL})
+    oodometer.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions)})
     if options.out is not None:
-        made.save(options.out)
-    return made
+        oodometer.save(options.out)
+    return oodometer
 
 
 def _fitted(

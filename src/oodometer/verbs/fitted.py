@@ -147,20 +147,20 @@ class Fitted:
             return before is None and now not in self.clusters.columns
         return name in ("diagnosis", "timezone")
 
-    def _check_methods(self, wanted: Sequence[str]) -> None:
+    def _check_methods(self, methods: Sequence[str]) -> None:
         """Raise `UsageError` for a method that was not fitted."""
-        known = {*self.plan.methods, *(skip.method for skip in self.skipped)}
-        for name in wanted:
-            if name not in known:
+        available = {*self.plan.methods, *(skip.method for skip in self.skipped)}
+        for name in methods:
+            if name not in available:
                 remedy = f"fit the reference again with --method {name}"
                 fitted = ", ".join(self.plan.methods)
                 raise UsageError(f"{self.where} holds no method {name!r}, only {fitted}; {remedy}")
 
-    def _check_metrics(self, wanted: Sequence[str]) -> None:
+    def _check_metrics(self, metrics: Sequence[str]) -> None:
         """Raise `UsageError` for a metric that was not fitted."""
         plan = self.plan.metrics
         fitted = [] if plan is None else [metric.name for metric in plan.metrics]
-        for name in wanted:
+        for name in metrics:
             if metric_name(name) not in (*fitted, "accuracy"):
                 had = ", ".join(fitted) or "no metric but the accuracy"
                 remedy = f"fit the reference again with --metric {name}"
@@ -172,18 +172,18 @@ class Fitted:
         trials = self.trials
         skipped = list(self.skipped)
         warnings = list(self.warnings)
-        wanted = options.methods
-        if wanted is not None and wanted != self.options.get("methods"):
+        methods = options.methods
+        if methods is not None and methods != self.options.get("methods"):
             plan = replace(
-                plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods}
+                plan, methods={name: plan.methods[name] for name in methods if name in plan.methods}
             )
-            skipped = [skip for skip in skipped if skip.method in wanted]
-            names = quick_methods(wanted)
+            skipped = [skip for skip in skipped if skip.method in methods]
+            names = quick_methods(methods)
             # as if only these methods had been tried; of too few there is nothing to weigh
             if trials is not None:
                 trials = _of_methods(trials, names) if len(names) >= LEAST_CANDIDATES else None
             if plan.metrics is not None:
-                plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
+                plan = replace(plan, metrics=plan.metrics.of_methods(methods))
                 if plan.metrics is None:
                     why = "none of the methods asked for can estimate the metrics of the fit"
                     warnings.append(f"{why}: they are left out")
@@ -205,16 +205,18 @@ class Fitted:
                     Encoder().encode(method, name)
                 except NotKept as error:
                     skipped.append(Skipped(name, f"cannot be kept in a file: {error}"))
-                    left = {
+                    remaining = {
                         other: method for other, method in plan.methods.items() if other != name
                     }
-                    metrics = None if plan.metrics is None else plan.metrics.of_methods([*left])
-                    plan = replace(plan, methods=left, metrics=metrics)
+                    metrics = (
+                        None if plan.metrics is None else plan.metrics.of_methods([*remaining])
+                    )
+                    plan = replace(plan, methods=remaining, metrics=metrics)
         reference = self.reference
         record = replace(reference.record, input=None, output=None, _cache={})
-        kept = most(record, _MOST_ROWS, _MOST_VALUES)
-        if len(record) > kept:
-            record = record.take(content_sample(record, kept, int(self.options.get("seed", 0))))
+        size = most(record, _MOST_ROWS, _MOST_VALUES)
+        if len(record) > size:
+            record = record.take(content_sample(record, size, int(self.options.get("seed", 0))))
         pieces = {name: getattr(self, name) for name in _KINDS if name not in ("counts", "slices")}
         pieces |= {
             "plan": plan,
@@ -251,8 +253,8 @@ class Fitted:
             if not possible or not 1 <= len(record) <= learnt <= rows:
                 raise Damaged("its counts")
             clusters = Side(*pieces["clusters"])
-            least = min(clusters.effect, clusters.outputs, clusters.sizes)
-            if not least >= 1 or not 0 <= clusters.count <= rows:
+            smallest = min(clusters.effect, clusters.outputs, clusters.sizes)
+            if not smallest >= 1 or not 0 <= clusters.count <= rows:
                 raise Damaged("its clusters")
             by, verdicts = _slices_of(pieces["slices"])
             return Fitted(
@@ -312,13 +314,16 @@ def _slices_of(plain: Any) -> tuple[str | None, Verdicts]:
     (by,), values = plain["by"], plain["values"]
     counts = [(name, right, list(map(int, plain[name]))) for name, right in _VERDICTS]
     if not isinstance(by, str) or any(
-        len(some) != len(values) or min(some, default=0) < 0 for _, _, some in counts
+        len(numbers) != len(values) or min(numbers, default=0) < 0 for _, _, numbers in counts
     ):
         raise Damaged("its slices")
-    made = {
-        (v, right): n for _, right, some in counts for v, n in zip(values, some, strict=True) if n
+    verdicts = {
+        (v, right): n
+        for _, right, numbers in counts
+        for v, n in zip(values, numbers, strict=True)
+        if n
     }
-    return by, made
+    return by, verdicts
 
 
 _VERDICTS = (("right", True), ("wrong", False))
@@ -343,7 +348,9 @@ def _check_pieces(pieces: Any) -> None:
 
 def _check_past_and_plan(past: Sequence[Any], plan: EstimationPlan) -> None:
     """Raise `Damaged` for past periods that are none, and parts of a plan of other kinds."""
-    if not all(isinstance(one, PastPeriod) and isinstance(one.reading, Reading) for one in past):
+    if not all(
+        isinstance(period, PastPeriod) and isinstance(period.reading, Reading) for period in past
+    ):
         raise Damaged("its past periods")
     for name, of in _PIECES.items():
         piece = getattr(plan, name)
@@ -385,10 +392,10 @@ def _check_record(record: Any) -> None:
             if sizes.setdefault(axis, size) != size:
                 raise Damaged(f"{name} has {size} along {axis}")
         if about.cell in ("class", "truth") and value.size:
-            most = (
+            limit = (
                 2 if about.cell == "truth" else None if record.classes is None else sizes["class"]
             )
-            if value.min() < -1 or (most is not None and value.max() >= most):
+            if value.min() < -1 or (limit is not None and value.max() >= limit):
                 raise Damaged(f"{name} holds numbers of no class")
 
 
@@ -396,8 +403,10 @@ def _check_ragged(name: str, value: Ragged, rows: int) -> None:
     """Raise `Damaged` for lists of a number of rows that are none."""
     offsets: Any = value.offsets
     values: Any = value.values
-    whole = isinstance(offsets, np.ndarray) and isinstance(values, np.ndarray) and values.ndim == 1
-    if not whole or offsets.dtype.kind != "i" or offsets.shape != (rows + 1,):
+    are_arrays = (
+        isinstance(offsets, np.ndarray) and isinstance(values, np.ndarray) and values.ndim == 1
+    )
+    if not are_arrays or offsets.dtype.kind != "i" or offsets.shape != (rows + 1,):
         raise Damaged(f"{name} is no ragged array of {rows} rows")
     if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != len(values):
         raise Damaged(f"{name} has other rows than it says")

@@ -96,9 +96,9 @@ class Guess:
         if len(wide) == 1:
             read += [f"{c} as the {what} of class {name}" for c, name in wide.items()]
         elif wide:
-            some, end = ", ".join([*wide][:3]), ", ..." if len(wide) > 3 else ""
+            listed, end = ", ".join([*wide][:3]), ", ..." if len(wide) > 3 else ""
             names = f"the {len(wide)} classes" if end else ", ".join(wide.values())
-            read.append(f"{some}{end} as the {several} of {names}")
+            read.append(f"{listed}{end} as the {several} of {names}")
         return as_read(", ".join(read))
 
 
@@ -119,11 +119,11 @@ def _around(column: str, name: str) -> tuple[str, str, str] | None:
     at = column.lower().rfind(name.lower())
     if at < 0:
         return None
-    head, own, tail = column[:at], column[at : at + len(name)], column[at + len(name) :]
-    for a, b in ((head[-1:], own[:1]), (own[-1:], tail[:1])):
+    head, middle, tail = column[:at], column[at : at + len(name)], column[at + len(name) :]
+    for a, b in ((head[-1:], middle[:1]), (middle[-1:], tail[:1])):
         if a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit():
             return None
-    return head, own, tail
+    return head, middle, tail
 
 
 class _Reader:
@@ -131,12 +131,12 @@ class _Reader:
 
     def __init__(self, source: Any, others: Sequence[Source], asked: Asked) -> None:
         self.source, self.others, self.asked, feeds = source, others, asked, source.layout.feeds
-        given: dict[str, str] = {}
+        suffixes: dict[str, str] = {}
         block = feeds.get("probabilities")
         if block is not None and block.wide:
-            given = dict(zip(block.columns, block.suffixes or (), strict=True))
-        wide = tuple(given) if asked.repair else ()
-        self.given = given if len(given) <= _MOST_GIVEN else {}
+            suffixes = dict(zip(block.columns, block.suffixes or (), strict=True))
+        wide = tuple(suffixes) if asked.repair else ()
+        self.given = suffixes if len(suffixes) <= _MOST_GIVEN else {}
         truths = ("label", "prediction", "correct")
         self.fed = {name: feeds[name].columns[0] for name in truths if name in feeds}
         # a score is a probability where one is asked for
@@ -161,11 +161,11 @@ class _Reader:
 
     def choose(self, field: str, names: Iterable[str]) -> None:
         """Read the one column as the field; two of them are a doubt."""
-        some = [*names]
-        self.renamings |= dict.fromkeys(some[:1], field)
-        if len(some) > 1:
-            other = f" (the other one: --map {shlex.quote(f'{some[1]}={field}')})"
-            self._doubt(f"{some[0]} and {some[1]}, either of which may be the {field}{other}")
+        columns = [*names]
+        self.renamings |= dict.fromkeys(columns[:1], field)
+        if len(columns) > 1:
+            hint = f" (the other one: --map {shlex.quote(f'{columns[1]}={field}')})"
+            self._doubt(f"{columns[0]} and {columns[1]}, either of which may be the {field}{hint}")
 
     def _doubt(self, doubt: str) -> None:
         """Doubt the reading; what was doubted first is said."""
@@ -177,8 +177,10 @@ class _Reader:
 
     def _lacking(self, columns: Iterable[str]) -> list[str]:
         """Columns that none of the files without labels has, where there are such files."""
-        others = [other.columns for other in self.others]
-        return [c for c in columns if others and not any(c in columns for columns in others)]
+        column_sets = [file.columns for file in self.others]
+        return [
+            c for c in columns if column_sets and not any(c in columns for columns in column_sets)
+        ]
 
     def _shares(self, columns: Iterable[str]) -> list[str]:
         """Columns of numbers between 0 and 1."""
@@ -201,7 +203,7 @@ class _Reader:
         distinct = list[str]()
         for c in named:
             texts = self.column[c].texts
-            if not any(np.array_equal(texts, self.column[other].texts) for other in distinct):
+            if not any(np.array_equal(texts, self.column[earlier].texts) for earlier in distinct):
                 distinct.append(c)
         if len(distinct) < 2:
             return
@@ -209,25 +211,30 @@ class _Reader:
         if self.of("prediction") is None:
             answers = [c for c in distinct if self._is_answer(c)]
         answers = answers if len(answers) < len(distinct) else []
-        left = [c for c in distinct if c not in answers]
-        lacking = self._lacking(left)
-        left = lacking if len(lacking) == 1 else left
-        self.contested |= len(left) > 1
+        candidates = [c for c in distinct if c not in answers]
+        lacking = self._lacking(candidates)
+        candidates = lacking if len(lacking) == 1 else candidates
+        self.contested |= len(candidates) > 1
         fed = self.fed.get("label")
-        if fed is not None and (len(left) > 1 or fed not in left):
+        if fed is not None and (len(candidates) > 1 or fed not in candidates):
             self._release("label")
-            left = sorted(left, key=lambda c: c == fed)
-        if self.fed.get("label") not in left:
-            self.choose("label", left)
+            candidates = sorted(candidates, key=lambda c: c == fed)
+        if self.fed.get("label") not in candidates:
+            self.choose("label", candidates)
         self.choose("prediction", answers)
 
     def _only_answer(self) -> None:
         """The answers in a file whose truth stands in another one: the only column beside the key, however called."""
         keys = looking_like_keys(self.source)
-        some = [c for c in dict.fromkeys((*self.fed.values(), *self.own)) if c not in keys]
-        if self.has_scores or self.given or len(some) != 1 or some[0] in self.asked.taken:
+        candidates = [c for c in dict.fromkeys((*self.fed.values(), *self.own)) if c not in keys]
+        if (
+            self.has_scores
+            or self.given
+            or len(candidates) != 1
+            or candidates[0] in self.asked.taken
+        ):
             return
-        (name,) = some
+        (name,) = candidates
         for called in [called for called, column in self.fed.items() if column == name]:
             self._release(called)
         if self.column[name].is_share:
@@ -258,9 +265,9 @@ class _Reader:
             if len(names) > 1 and (names[p.argmax(axis=1)] == column.texts).all():
                 return True
         beside = [c for c in self.own if bare_name(c) in _BESIDE_ANSWERS]
-        least = 1 / max(len(column.classes), 1)
+        chance = 1 / max(len(column.classes), 1)
         return bare_name(name) in _ANSWERS and any(
-            self.column[c].is_never_below(least) for c in beside
+            self.column[c].is_never_below(chance) for c in beside
         )
 
     def _given_block(self) -> list[dict[str, str]]:
@@ -348,7 +355,7 @@ class _Reader:
         """Columns that say something of a row and are nothing else, as far as every file has them."""
         rest = [c for c in self.own if self.usual[c] is None and c not in {*keys, *self.renamings}]
         rest = [c for c in rest if self.column[c].varies or self.column[c].classes]
-        return tuple(c for c in rest if all(c in other.columns for other in self.others))
+        return tuple(c for c in rest if all(c in file.columns for file in self.others))
 
     def _shares_classes(self, name: str, other: str) -> bool:
         return bool({*self.column[name].classes} & {*self.column[other].classes})
@@ -357,9 +364,11 @@ class _Reader:
         """Answer and truth under names that say nothing: the answer is the class of the largest of the probabilities in
         nearly all rows, the truth the only other column of the same classes.
         """
-        given = self._given_block()
+        named_blocks = self._given_block()
         blocks = (
-            given if self.has_scores or "probabilities" in self.source.fields else self._blocks()
+            named_blocks
+            if self.has_scores or "probabilities" in self.source.fields
+            else self._blocks()
         )
         if len(blocks) != 1:
             return
@@ -367,15 +376,17 @@ class _Reader:
         largest = names[self._numbers(blocks[0]).argmax(axis=1)]
         taken = {*self.renamings, *blocks[0]}
         free = ((c, {*self.column[c].classes}) for c in self.own if c not in taken)
-        some = [c for c, classes in free if classes and classes <= {*names}]
-        answers = [c for c in some if (self.column[c].texts == largest).mean() > NEARLY_ALL]
+        candidates = [c for c, classes in free if classes and classes <= {*names}]
+        answers = [c for c in candidates if (self.column[c].texts == largest).mean() > NEARLY_ALL]
         if self.of("prediction") is None and len(answers) == 1:
             self.choose("prediction", answers)
-        left = [
-            c for c in some if c not in answers and (not given or self.column[c].is_told_by_classes)
+        truths = [
+            c
+            for c in candidates
+            if c not in answers and (not named_blocks or self.column[c].is_told_by_classes)
         ]
-        if self.of("label") is None and self.of("correct") is None and len(left) == 1:
-            self.choose("label", left)
+        if self.of("label") is None and self.of("correct") is None and len(truths) == 1:
+            self.choose("label", truths)
 
     def _truth_by_values(self, free: Sequence[str]) -> None:
         """The label under a name that says nothing: what the others lack and the prediction's classes are in."""
@@ -459,15 +470,15 @@ class _Reader:
         column, verdict = self.column[name], self.of("correct")
         right = None if verdict is None else np.isin(verdict.texts, ("1", "true", "True"))
         if decision is not None:
-            told = column.tells(decision)
-            if told is not None:
-                return f"prob_{told}", ""
+            positive = column.tells(decision)
+            if positive is not None:
+                return f"prob_{positive}", ""
             right = decision.texts == label.texts if label is not None else right
-            least = 1 / len(decision.classes) - 0.01
+            chance = 1 / len(decision.classes) - 0.01
             if (
                 not self.renamings
                 or self.usual[name] == "prediction"
-                or np.nanmin(column.numbers) < least
+                or np.nanmin(column.numbers) < chance
             ):
                 return "", ""
         if right is not None:
@@ -482,11 +493,11 @@ class _Reader:
         """
         column, (first, second) = self.column[name], label.classes
         words = bare_name(name).split("_")
-        told = [c for c in label.classes if bare_name(c) in words and not c.isdigit()]
+        named = [c for c in label.classes if bare_name(c) in words and not c.isdigit()]
         positive = (
-            told[0] if len(told) == 1 else positive_of(label.classes) or column.likelier(label)
+            named[0] if len(named) == 1 else positive_of(label.classes) or column.likelier(label)
         )
-        if column.is_never_below(0.5) and self.usual[name] is not None and not told:
+        if column.is_never_below(0.5) and self.usual[name] is not None and not named:
             self.remedy = f"add a column of the answers, such as `prediction`, beside which {name} is read; if it is a"
             self.remedy += (
                 " probability of one class all the same, name both with --positive COLUMN=CLASS"
@@ -496,17 +507,17 @@ class _Reader:
                 f"{name}, which is never below 0.5, as the confidence in an answer",
             )
         if positive is None:
-            other = f"--positive {shlex.quote(f'{name}={first}')}"
+            hint = f"--positive {shlex.quote(f'{name}={first}')}"
             return (
                 f"prob_{second}",
-                f"{name}, which may be the probability of {second}, or of {first} ({other})",
+                f"{name}, which may be the probability of {second}, or of {first} ({hint})",
             )
-        other = first if positive == second else second
-        own, rest = column.numbers, 1 - column.numbers
-        beyond = beyond_chance(np.column_stack([rest, own]), [other, positive], label.texts)
+        negative = first if positive == second else second
+        p, rest = column.numbers, 1 - column.numbers
+        beyond = beyond_chance(np.column_stack([rest, p]), [negative, positive], label.texts)
         if abs(beyond) < BEYOND:
             return f"prob_{positive}", f"{name}, which goes with the label no better than chance"
-        doubt = f"{name}, which is higher where the label is {other}" if beyond < 0 else ""
+        doubt = f"{name}, which is higher where the label is {negative}" if beyond < 0 else ""
         return f"prob_{positive}", doubt
 
     def _blocks(self) -> list[dict[str, str]]:
@@ -514,40 +525,40 @@ class _Reader:
         column -> class.
         """
         shares = [c for c in self.own if self.column[c].is_unit]
-        known = [
+        class_lists = [
             column.classes
             for name in ("prediction", "label")
             if (column := self.of(name)) is not None
         ]
-        known = known or [
+        class_lists = class_lists or [
             self.column[c].classes
             for c in self.own
             if self.column[c].is_told_by_classes or self.usual[c]
         ]
         numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
-        known += [
+        class_lists += [
             ["false", "true"],
-            *([*map(str, range(len(names)))] for names in (*known, numbered)),
+            *([*map(str, range(len(names)))] for names in (*class_lists, numbered)),
         ]
         out: dict[frozenset[str], dict[str, str]] = {}
-        for classes in known:
+        for classes in class_lists:
             groups: dict[tuple[str, str], dict[str, str]] = {}
             for column, name in product(shares, classes) if len(classes) > 1 else ():
                 if (parts := _around(column, name)) is not None:
-                    head, own, tail = parts
-                    groups.setdefault((head, tail), {})[column] = own
+                    head, middle, tail = parts
+                    groups.setdefault((head, tail), {})[column] = middle
             for (head, tail), columns in groups.items():
                 wide = columns
                 if head + tail:
                     around = re.compile(f"{re.escape(head)}(.+){re.escape(tail)}", re.DOTALL)
-                    wide = {c: told[1] for c in shares if (told := around.fullmatch(c))}
-                for some in (columns, wide):
+                    wide = {c: match[1] for c in shares if (match := around.fullmatch(c))}
+                for block in (columns, wide):
                     # indicators of a category sum to 1, too
-                    varies = any(self.column[c].varies for c in some)
-                    enough = varies and len(some) >= max(2, len(classes))
-                    named = self._class_names(some) if enough else None
+                    varies = any(self.column[c].varies for c in block)
+                    enough = varies and len(block) >= max(2, len(classes))
+                    named = self._class_names(block) if enough else None
                     if named is not None:
-                        out.setdefault(frozenset(some), named)
+                        out.setdefault(frozenset(block), named)
                         break
         return [*out.values()]
 
@@ -557,9 +568,9 @@ class _Reader:
         """
         heads: dict[str, dict[str, str]] = {}
         for c in self.own:
-            told = _LOGIT_OF.fullmatch(c)
-            if told is not None and np.isfinite(self.column[c].numbers).all():
-                heads.setdefault(told[1].lower(), {})[c] = told[2]
+            match = _LOGIT_OF.fullmatch(c)
+            if match is not None and np.isfinite(self.column[c].numbers).all():
+                heads.setdefault(match[1].lower(), {})[c] = match[2]
         for columns in heads.values():
             logits = self._numbers(columns)
             p = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -622,11 +633,11 @@ class _Reader:
         if decision is None or form == ["false", "true"] or len(form) != len(column.classes):
             return column.classes
         if len(form) == 2:
-            told = ColumnEvidence.of_numbers(p[:, 1]).tells(decision)
-            return column.classes if told in (None, column.classes[1]) else column.classes[::-1]
-        known = np.isin(decision.texts, column.classes)
+            positive = ColumnEvidence.of_numbers(p[:, 1]).tells(decision)
+            return column.classes if positive in (None, column.classes[1]) else column.classes[::-1]
+        mask = np.isin(decision.texts, column.classes)
         right = (
-            decision.texts[known] == np.array(column.classes, dtype=object)[p[known].argmax(axis=1)]
+            decision.texts[mask] == np.array(column.classes, dtype=object)[p[mask].argmax(axis=1)]
         )
         if right.mean() > _ORDER_HOLDS:
             return column.classes
@@ -644,8 +655,8 @@ class _Reader:
         """A line on columns that may be scores and are not read, with what to do."""
         tells: dict[str, str] = {}
         if decision is not None:
-            told = ((c, self.column[c].tells(decision)) for c in self._shares((*seen, *unnamed)))
-            tells = {c: positive for c, positive in told if positive is not None}
+            pairs = ((c, self.column[c].tells(decision)) for c in self._shares((*seen, *unnamed)))
+            tells = {c: positive for c, positive in pairs if positive is not None}
         seen = seen or [*tells]
         if not seen:
             return ()
@@ -754,8 +765,8 @@ class Guessing:
         decides_alone = not is_target and answered == {"prediction"}
         if answered and not (contested or wants_truth or decides_alone):
             return Guess({})
-        others = [] if is_target else [opened_raw(data) for data in self.others]
-        guessed = guess(source, [one for one in others if one is not None], has_truth, asked)
+        opened = [] if is_target else [opened_raw(data) for data in self.others]
+        guessed = guess(source, [table for table in opened if table is not None], has_truth, asked)
         if guessed.doubt and answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         if guessed.doubt:
@@ -766,8 +777,8 @@ class Guessing:
             error.source = source
             raise error
         if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
-            left = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
-            return replace(guessed, renamings=left)
+            renamings = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
+            return replace(guessed, renamings=renamings)
         return guessed
 
     def _graded(self, source: Any, fields: set[str], has_truth: bool, asked: Asked) -> set[str]:
@@ -775,8 +786,8 @@ class Guessing:
         if self.shared:
             return set()
         if has_truth and "score" in fields and not fields & _TRUTH:
-            found = guess(source, truth=True, asked=asked)
-            if found.contested or found.is_output:
+            guessed = guess(source, truth=True, asked=asked)
+            if guessed.contested or guessed.is_output:
                 return set()
         return {"score"}
 

@@ -97,14 +97,14 @@ def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".
             hidden = [
                 name for name in names if name.startswith(".")
             ]  # unfinished results lie in such ones
-            some = [folder / name for name in hidden if _is_ours(folder / name)]
+            run_folders = [folder / name for name in hidden if _is_ours(folder / name)]
             if MANIFEST in files and (LOCK in files or _is_ours(folder)):
-                some = [folder]
+                run_folders = [folder]
                 names.clear()
             elif len(folder.parts) >= deepest:
                 names.clear()
             names[:] = [name for name in names if name not in hidden]
-            for path in some:
+            for path in run_folders:
                 out.setdefault(os.path.realpath(path), _run(path))
     return Runs(tuple(sorted(out.values(), key=lambda run: (run.began, run.folder))))
 
@@ -129,8 +129,8 @@ def _run(folder: Path) -> Run:
     about: Plain = manifest["about"]
     parts, done = int(manifest.get("parts") or 0), int(manifest.get("done") or 0)
     if status == "killed" and (folder / PARTS).is_dir():  # before it could note its last parts
-        kept = sum(state.suffix == ".state" for state in (folder / PARTS).iterdir())
-        done = min(parts, kept)
+        states = sum(state.suffix == ".state" for state in (folder / PARTS).iterdir())
+        done = min(parts, states)
     return Run(
         str(folder),
         status,

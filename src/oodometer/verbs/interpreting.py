@@ -106,8 +106,8 @@ def estimates_of(
         if name not in states:
             continue  # left out of parts
         try:
-            made = (method.lighter() if lighter else method).finish(unless_failed(states[name]))
-            out.append(checked_estimate(method, made))
+            estimate = (method.lighter() if lighter else method).finish(unless_failed(states[name]))
+            out.append(checked_estimate(method, estimate))
         except FAILURES as error:
             skipped.append(Skipped(name, why_failed(name, method, error)))
     return out, skipped
@@ -209,23 +209,23 @@ class Interpreter:
         state: State,
         figures: Callable[[], Plain | None],
         target: Source,
-        given: LabelEvidence | None = None,
+        label_evidence: LabelEvidence | None = None,
     ) -> Estimation:
-        """The result from the states of the whole target, its slices and its chunks. ``given``: what labels of the
-        whole say, where that is known already.
+        """The result from the states of the whole target, its slices and its chunks. ``label_evidence``: what
+        labels of the whole say, where that is known already.
         """
         plan, options = self.plan, self.options
-        whole = state[WHOLE]
-        rows, labelled = int(whole["truth"]["rows"]), int(whole["truth"]["known"])
-        estimates, late, diagnosis, by_metric = self._of_methods(whole)
+        target_state = state[WHOLE]
+        rows, labelled = int(target_state["truth"]["rows"]), int(target_state["truth"]["known"])
+        estimates, late, diagnosis, by_metric = self._of_methods(target_state)
         diagnosis = self._diagnosed(diagnosis, target)
         skipped = [*self.fitted.skipped, *late]
         if not estimates:
             raise none_applies(skipped, target)
-        drawn = figures()
+        curves = figures()
         cut = [states for key, states in state.items() if key[0] in ("by", "every")]
-        evidence = given or self.labels_of(whole, cut)
-        conclusion = self.of(estimates, whole, by_metric, diagnosis)
+        evidence = label_evidence or self.labels_of(target_state, cut)
+        conclusion = self.of(estimates, target_state, by_metric, diagnosis)
         if plan.every is None:
             conclusion = self.with_past(conclusion, None, self.when)
         conclusion = self.with_labels(conclusion, evidence)
@@ -246,10 +246,10 @@ class Interpreter:
             warnings.append(_use_of_labels(composed, conclusion))
         # labels of whole periods are no sample of all, and need be none where each period answers for itself
         not_random = None if evidence is None or composed else evidence.not_random
-        if not_random is not None and given is None:
+        if not_random is not None and label_evidence is None:
             warnings.append(no_random_sample(not_random))
-        found = tuple(part for part, _ in parts)
-        warnings += self._missing_slices(found)
+        results = tuple(part for part, _ in parts)
+        warnings += self._missing_slices(results)
         about = self._about_reference()
         if self.design is not None:
             about = dict(self.design.about(about))
@@ -270,11 +270,13 @@ class Interpreter:
             level=options.level,
             seed=options.seed,
             calibration=self._about_calibration(),
-            risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
-            reliability=None if drawn is None else drawn["reliability"],
-            confidence=None if drawn is None else _shares_of_confidence(whole, drawn),
-            slices=found if plan.every is None else (),
-            chunks=() if plan.every is None else found,
+            risk_coverage=None
+            if plan.curve is None
+            else plan.curve.finish(target_state["risk_coverage"]),
+            reliability=None if curves is None else curves["reliability"],
+            confidence=None if curves is None else _shares_of_confidence(target_state, curves),
+            slices=results if plan.every is None else (),
+            chunks=() if plan.every is None else results,
             diagnosis=diagnosis,
             backtest=self._about_backtest(),
             assumptions=conclusion.assumptions,
@@ -320,8 +322,8 @@ class Interpreter:
 
     def _is_doubtful(self, conclusion: Conclusion) -> bool:
         """Whether the number has no trust, and no label that stands in its place."""
-        known = conclusion.posterior is not None and conclusion.without is None
-        return conclusion.headline.trust == "none" and not known
+        has_labels = conclusion.posterior is not None and conclusion.without is None
+        return conclusion.headline.trust == "none" and not has_labels
 
     def _about_reference(self) -> Json:
         """Rows and accuracy of the reference, with an exact interval."""
@@ -363,31 +365,32 @@ class Interpreter:
     # ------------------------------------------------------------------------------ methods
 
     def _of_methods(
-        self, whole: Plain
+        self, state: Plain
     ) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, _ByMetric]:
         """What methods and diagnostician say of the whole target, the heavy ones side by side, and of other metrics."""
         plan = self.plan
         light = {name: method for name, method in plan.methods.items() if not method.traits.heavy}
         alone = [{name: method} for name, method in plan.methods.items() if method.traits.heavy]
         jobs: list[Callable[[], Any]] = [
-            partial(estimates_of, methods, whole) for methods in (*alone, light)
+            partial(estimates_of, methods, state) for methods in (*alone, light)
         ]
         if plan.diagnostician is not None:
-            jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
+            jobs.insert(0, partial(plan.diagnostician.finish, state["diagnosis"]))
         by_metric: _ByMetric = {}
         more: list[Skipped] = []
         # set once for all jobs: who asks inside pays nothing
         with compared_once(), one_thread():
             results = side_by_side([partial(copy_context().run, job) for job in jobs])
             if plan.metrics is not None:
-                by_metric, more = plan.metrics.estimates(whole)
+                by_metric, more = plan.metrics.estimates(state)
         diagnosis: Diagnosis | None = None if plan.diagnostician is None else results.pop(0)
         order = {method.name: i for i, method in enumerate(plan.methods.values())}
         estimates = sorted(
-            (e for some, _ in results for e in some), key=lambda e: order.get(e.method, len(order))
+            (e for group, _ in results for e in group),
+            key=lambda e: order.get(e.method, len(order)),
         )
         late = sorted(
-            (s for _, some in results for s in some),
+            (s for _, group in results for s in group),
             key=lambda s: list(plan.methods).index(s.method),
         )
         late += [s for s in more if s.method not in {skipped.method for skipped in late}]
@@ -410,20 +413,20 @@ class Interpreter:
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
         alone = diagnosis is None and self.plan.every is not None
         kind = None if alone else self.evidence.diagnosis
-        here = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
-        still = make_headline(estimates, here) if part is None else _start_of(part)
+        evidence = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
+        still = make_headline(estimates, evidence) if part is None else _start_of(part)
         assert still is not None  # there is at least one estimate
-        signs = signs_of(still, {e.method: e for e in estimates}, here)
+        signs = signs_of(still, {e.method: e for e in estimates}, evidence)
         if diagnosis is None and signs is not None:
             # a part may be another than the whole, which was diagnosed
             signs = replace(signs, separation=None)
-        natural = self._natural(estimates, still, signs, here, part, whole, rows)
+        natural = self._natural(estimates, still, signs, evidence, part, whole, rows)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         if part is not None and part.reference.share is not None:
             assumptions |= {"none": Assumed(part.seen.unchanged(options.level), "source")}
         natural = contradicted(natural, assumptions["label"], diagnosis)
         headline = headline_under(options.assume, natural, assumptions)
-        error = here.error_of_clusters(headline.interval.value, rows)
+        error = evidence.error_of_clusters(headline.interval.value, rows)
         judges = judges_alone(still)
         assumed = headline.interval if judges or options.assume != "natural" else None
         chance = self._chance(still, signs, part, assumed, error)
@@ -437,20 +440,20 @@ class Interpreter:
             doubt = doubt_of(signs, self.evidence)
         if doubt:
             headline = replace(headline, trust="low", why=doubt)
-        metrics = self._metrics(by_metric, states, here, signs)
+        metrics = self._metrics(by_metric, states, evidence, signs)
         if self.design is not None:
             headline = self.design.headline(headline, rows)
             assumptions = _widened(assumptions, self.design, rows)
         reference = None if part is None else part.reference
-        held = self.accuracy if reference is None else reference.pooled
+        baseline = self.accuracy if reference is None else reference.pooled
         shared, is_cut = None, self.plan.by is not None or self.plan.every is not None
         if is_cut and part is None and signs is not None and not natural.method.startswith("votes"):
-            shared = seen_whole(natural.value, signs, here, self.prior)
+            shared = seen_whole(natural.value, signs, evidence, self.prior)
         return Conclusion(
             headline=headline,
             assumptions=assumptions,
             signs=moves,
-            fell=chance(held - options.margin),
+            fell=chance(baseline - options.margin),
             changed=self._changed(states, part, whole),
             chance=chance,
             metrics=metrics,
@@ -533,28 +536,28 @@ class Interpreter:
     def recall(self, past: Sequence[Source], target: Source, execution: Execution) -> list[str]:
         """Take in what a store and sources of the past tell, and when the target is; gives what is to be said of it."""
         options, recorder = self.options, self.options.recorder
-        said: list[str] = []
+        lines: list[str] = []
         if recorder is not None:
             from ..histories.labelled_parts import labelled_parts
 
             try:
-                told = labelled_parts(
+                parts = labelled_parts(
                     recorder.store, recorder.job_of(options.reference, self.fitted.name)
                 )
             except (
                 InputError,
                 WorkError,
             ) as error:  # a store that fails costs its history, and no answer
-                said.append(
+                lines.append(
                     f"the past runs could not be read, so the number knows nothing of them: {error}"
                 )
             else:
                 self.past += periods_of_store(
-                    told, options.chunks, self.unit, target.name, self.prior
+                    parts, options.chunks, self.unit, target.name, self.prior
                 )
         if self.fitted.past and options.chunks is None:
             self.when = middle_time(target)
-        return [*said, *self.remember(past, execution)]
+        return [*lines, *self.remember(past, execution)]
 
     def remember(self, past: Sequence[Source], execution: Execution) -> list[str]:
         """Take in the periods of labelled sources, the oldest first; gives what is to be said of those that tell
@@ -562,13 +565,13 @@ class Interpreter:
         """
         if not past:
             return []
-        here = Execution(progress=enter_phase(execution.progress, "history"))
+        phase_execution = Execution(progress=enter_phase(execution.progress, "history"))
         chunks, left_out = self.options.chunks, []
         for i, source in enumerate(past):
             learnt, parts = fit_to_target(
-                self.fitted, source, here, None, replace(self.options, by=None)
+                self.fitted, source, phase_execution, None, replace(self.options, by=None)
             )
-            state = learnt.plan.read(parts, here, source.name)
+            state = learnt.plan.read(parts, phase_execution, source.name)
             keys = (
                 sorted(key for key in state if key[0] == "every") if chunks is not None else [WHOLE]
             )
@@ -593,16 +596,16 @@ class Interpreter:
         evidence: LabelEvidence | None,
     ) -> bool:
         """Whether a period tells anything: then it is behind those that come after it."""
-        known = known_truth(states, evidence)
-        if known is None or reading is None or evidence is None:
+        truth = known_truth(states, evidence)
+        if truth is None or reading is None or evidence is None:
             return False
-        one = PastPeriod(name, at, reading, *known, labelled=evidence.labelled, unit=self.unit)
+        period = PastPeriod(name, at, reading, *truth, labelled=evidence.labelled, unit=self.unit)
         self.past = [
-            other
-            for other in self.past
-            if (other.kind, other.unit, other.at) != (one.kind, one.unit, at)
+            earlier
+            for earlier in self.past
+            if (earlier.kind, earlier.unit, earlier.at) != (period.kind, period.unit, at)
         ]
-        self.past.append(one)
+        self.past.append(period)
         return True
 
     def with_past(
@@ -615,7 +618,7 @@ class Interpreter:
             return answer
         past, at = before(self.past, at, self.unit)
         far = 0.0
-        if past and all(one.kind == "inside the reference" for one in past):
+        if past and all(period.kind == "inside the reference" for period in past):
             distance = distance_in_time(self.fitted.reference.record, when)
             if distance is None:
                 return answer
@@ -632,25 +635,25 @@ class Interpreter:
             return answer
         return self.by_history(answer, given_past(past, answer.reading, at, public, far))
 
-    def by_history(self, answer: Conclusion, made: HistoryPosterior) -> Conclusion:
+    def by_history(self, answer: Conclusion, posterior: HistoryPosterior) -> Conclusion:
         """What is said of a period or group by own history."""
-        held = self.accuracy if answer.reference is None else answer.reference.pooled
+        baseline = self.accuracy if answer.reference is None else answer.reference.pooled
 
         def ends(level: float) -> tuple[float, float]:
-            found = made.interval(level)
-            return found.lower, found.upper
+            interval = posterior.interval(level)
+            return interval.lower, interval.upper
 
         shared = answer.whole
         if shared is not None:  # what slices share is the whole as it is said now
-            value = made.interval(self.options.level).value
-            shared = replace(shared, value=value, interval=ends, quantile=made.quantile)
+            value = posterior.interval(self.options.level).value
+            shared = replace(shared, value=value, interval=ends, quantile=posterior.quantile)
         return replace(
             answer,
             whole=shared,
-            headline=made.headline(answer.headline, self.options.level),
-            fell=made.below(held - self.options.margin),
-            chance=made.below,
-            cdf=lambda: made.cdf,
+            headline=posterior.headline(answer.headline, self.options.level),
+            fell=posterior.below(baseline - self.options.margin),
+            chance=posterior.below,
+            cdf=lambda: posterior.cdf,
         )
 
     def with_groups(self, answer: Conclusion) -> Conclusion:
@@ -662,8 +665,8 @@ class Interpreter:
             return answer
         if answer.reading is None or public is None:
             return answer
-        made = given_past(self.groups, answer.reading, 0.0, public)
-        return self.by_history(answer, made)
+        posterior = given_past(self.groups, answer.reading, 0.0, public)
+        return self.by_history(answer, posterior)
 
     @cached_property
     def groups(self) -> list[PastPeriod]:
@@ -686,21 +689,21 @@ class Interpreter:
 
     def composed(self, answer: Conclusion, parts: Sequence[tuple[Part, Conclusion]]) -> Conclusion:
         """The whole as its periods have it, some by their labels and some by own history: the mean of them."""
-        distributions = [one.distribution for _, one in parts]
+        distributions = [conclusion.distribution for _, conclusion in parts]
         if any(cdf is None for cdf in distributions):
             return answer
         cdf = together(
             [cdf for cdf in distributions if cdf is not None], [part.rows for part, _ in parts]
         )
-        made = Together(cdf, [one.headline for _, one in parts])
+        mixture = Together(cdf, [conclusion.headline for _, conclusion in parts])
 
         def chance(bound: float) -> float | None:
-            return made.below(bound)
+            return mixture.below(bound)
 
         return replace(
             answer,
-            headline=made.headline(answer.without or answer.headline, self.options.level),
-            fell=made.below(self.accuracy - self.options.margin),
+            headline=mixture.headline(answer.without or answer.headline, self.options.level),
+            fell=mixture.below(self.accuracy - self.options.margin),
             chance=chance,
             cdf=lambda: cdf,
             posterior=None,
@@ -743,8 +746,8 @@ class Interpreter:
             return answer
         cdf = None if answer.cdf is None else answer.cdf()
         still = answer.headline
-        known = known_by(self.prior, self.options.assume, still)
-        posterior = LabelPosterior(cdf, evidence, known, by_history=still.history is not None)
+        basis = known_by(self.prior, self.options.assume, still)
+        posterior = LabelPosterior(cdf, evidence, basis, by_history=still.history is not None)
         headline = posterior.headline(answer.headline, self.options.level)
         without = None if evidence.complete else answer.headline
         return replace(
@@ -770,19 +773,19 @@ class Interpreter:
             estimates = tuple(by_metric.get(metric.name, ()))
             settled = plan.settled(metric, predicted_of(states)) if estimates else None
             if settled is not None:
-                made: MetricEstimation | None = MetricEstimation(
+                estimation: MetricEstimation | None = MetricEstimation(
                     _by_predicted_classes(*settled, estimates),
                     estimates,
                     plan.reference.get(metric.name),
                 )
             else:
-                made = self._metric(plan, metric, estimates, evidence, signs)
-            if made is None:
+                estimation = self._metric(plan, metric, estimates, evidence, signs)
+            if estimation is None:
                 continue
             if self.design is not None:
-                wide = self.design.headline(made.headline, int(states["truth"]["rows"]))
-                made = replace(made, headline=wide)
-            out[metric.name] = replace(made, truth=truth.get(metric.name))
+                wide = self.design.headline(estimation.headline, int(states["truth"]["rows"]))
+                estimation = replace(estimation, headline=wide)
+            out[metric.name] = replace(estimation, truth=truth.get(metric.name))
         return out
 
     def _metric(
@@ -821,8 +824,8 @@ class Interpreter:
         without = judged(prior, margin, chances, changes, assumes)
         fell = self._fell_by_labels(answers, changes, assume)
         return [
-            (before, None) if own is None else (own, before)
-            for own, before in zip(fell, without, strict=True)
+            (before, None) if by_labels is None else (by_labels, before)
+            for by_labels, before in zip(fell, without, strict=True)
         ]
 
     def _fell_by_labels(
@@ -835,31 +838,36 @@ class Interpreter:
         references = [self._reference_counts(a.reference) for a in answers]
         return falls_by_labels(posteriors, changes, self.options.margin, references, assume)
 
-    def _reference_counts(self, own: PartReference | None) -> tuple[float, float]:
+    def _reference_counts(self, part: PartReference | None) -> tuple[float, float]:
         """Correct rows and rows that an accuracy is held against: those of the reference, or of a part in it."""
         rows = self.rows / self.effects[0]
-        if own is None or own.share is None:
-            return (self.correct / self.effects[0] if own is None else own.pooled * rows), rows
+        if part is None or part.share is None:
+            return (self.correct / self.effects[0] if part is None else part.pooled * rows), rows
         # pooled as if so many rows had been seen: its own, and those that stand for the reference as a whole
-        rows = min(own.rows / max(own.share, 1e-9) / self.effects[0], rows)
-        return own.pooled * rows, rows
+        rows = min(part.rows / max(part.share, 1e-9) / self.effects[0], rows)
+        return part.pooled * rows, rows
 
     def parts(self, state: State, whole: Conclusion) -> list[tuple[Part, Conclusion]]:
         """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
         cut = self._cut(state)
         if not cut:
             return []
-        asked: Sequence[AskedPart | None] = [None] * len(cut)
+        shared_parts: Sequence[AskedPart | None] = [None] * len(cut)
         if whole.whole is not None:
-            values = [one.key[1] for one in cut]
-            estimates, states = [one.estimates for one in cut], [one.states for one in cut]
+            values = [piece.key[1] for piece in cut]
+            estimates, states = [piece.estimates for piece in cut], [piece.states for piece in cut]
             effects = self.output_effects
-            asked = (
-                asked_parts(self.fitted, values, estimates, states, whole.whole, effects) or asked
+            shared_parts = (
+                asked_parts(self.fitted, values, estimates, states, whole.whole, effects)
+                or shared_parts
             )
-        concluded = [self._of_part(one, ask, whole) for one, ask in zip(cut, asked, strict=True)]
+        concluded = [
+            self._of_part(piece, ask, whole) for piece, ask in zip(cut, shared_parts, strict=True)
+        ]
         every = zip(cut, concluded, self.falls(concluded), strict=True)
-        return [(self._part(one, made, *fell), made) for one, made, fell in every]
+        return [
+            (self._part(piece, conclusion, *fell), conclusion) for piece, conclusion, fell in every
+        ]
 
     def _cut(self, state: State) -> list[_PartStates]:
         """The slices or chunks in their order, with what methods say of them; `InputError` where none says anything."""
@@ -885,44 +893,48 @@ class Interpreter:
             out.append(_PartStates(key, states, place, estimates, self.labels_of(states)))
         return out
 
-    def _of_part(self, part: _PartStates, asked: AskedPart | None, whole: Conclusion) -> Conclusion:
+    def _of_part(
+        self, part: _PartStates, shared: AskedPart | None, whole: Conclusion
+    ) -> Conclusion:
         """What is said of a slice or chunk, by own history and by labels where there are any."""
         every, metrics = self.plan.every, self.metrics_of_parts
         by_metric = {} if metrics is None else metrics.estimates(part.states)[0]
-        made = self.of(part.estimates, part.states, by_metric, part=asked, whole=whole)
+        conclusion = self.of(part.estimates, part.states, by_metric, part=shared, whole=whole)
         if every is not None:
             number = part.key[1]
             when = every.begins(int(number)) if isinstance(every, TimeChunks) else None
-            made = self.with_past(made, float(number), when)
+            conclusion = self.with_past(conclusion, float(number), when)
             name = str(part.place["name"])
-            self._learn_from(name, float(number), made.reading, part.states, part.labels)
-        elif asked is not None and asked.reference.share is None:
-            made = self.with_groups(made)
-        return self.with_labels(made, part.labels)
+            self._learn_from(name, float(number), conclusion.reading, part.states, part.labels)
+        elif shared is not None and shared.reference.share is None:
+            conclusion = self.with_groups(conclusion)
+        return self.with_labels(conclusion, part.labels)
 
     @cached_property
     def metrics_of_parts(self) -> MetricPlan | None:
         """What else is estimated of parts."""
         return None if self.plan.metrics is None else self.plan.metrics.lighter()
 
-    def _part(self, part: _PartStates, made: Conclusion, fell: Fall, without: Fall | None) -> Part:
+    def _part(
+        self, part: _PartStates, conclusion: Conclusion, fell: Fall, without: Fall | None
+    ) -> Part:
         """A slice or chunk as the result holds it."""
         estimates = part.estimates
         if self.design is not None:
             estimates = [self.design.wide(estimate, part.rows) for estimate in estimates]
-        signs = {name: made.signs[name] for name in made.signs if name in _PART_SIGNS}
+        signs = {name: conclusion.signs[name] for name in conclusion.signs if name in _PART_SIGNS}
         return Part(
             place=part.place,
             rows=part.rows,
-            headline=made.headline,
+            headline=conclusion.headline,
             estimates=tuple(estimates),
             truth=self._truth(part.labels),
             fell=fell,
             signs=signs,
-            metrics=made.metrics,
+            metrics=conclusion.metrics,
             fell_without_labels=without,
-            headline_without_labels=made.without,
-            reference=made.reference,
+            headline_without_labels=conclusion.without,
+            reference=conclusion.reference,
         )
 
 
@@ -958,14 +970,14 @@ def _widened(assumptions: Mapping[str, Assumed], design: Design, rows: int) -> d
     }
 
 
-def _shares_of_confidence(whole: Plain, drawn: Plain) -> Json:
+def _shares_of_confidence(state: Plain, curves: Plain) -> Json:
     """Shares of rows by bins of confidence, of reference and target."""
-    counts = whole["confidence"]["counts"].reshape(HISTOGRAM_BINS, -1).sum(axis=1)
+    counts = state["confidence"]["counts"].reshape(HISTOGRAM_BINS, -1).sum(axis=1)
     return {
         "edges": np.linspace(0, 1, HISTOGRAM_BINS + 1),
-        "reference": drawn["shares"],
+        "reference": curves["shares"],
         "target": counts / counts.sum(),
-        "score": drawn["score"],
+        "score": curves["score"],
     }
 
 
@@ -1020,7 +1032,7 @@ def _metric_warnings(
 
 
 def _alarms(
-    whole: tuple[Part, Conclusion],
+    target: tuple[Part, Conclusion],
     parts: Sequence[tuple[Part, Conclusion]],
     options: EstimateJob,
     accuracy: float,
@@ -1028,10 +1040,10 @@ def _alarms(
     """What the rules say of the target, or of the parts that it was cut into; ``accuracy`` is the reference's."""
     kind = "target" if not parts else "slice" if options.by is not None else "chunk"
     references = {"accuracy": accuracy}
-    for name, metric in whole[0].metrics.items():
+    for name, metric in target[0].metrics.items():
         if metric.reference is not None:
             references[name] = metric.reference.value
-    watched = [_watched(part, conclusion, options.level) for part, conclusion in parts or [whole]]
+    watched = [_watched(part, conclusion, options.level) for part, conclusion in parts or [target]]
     when = cast("FailWhen", options.fail_when)
     return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=when)
 

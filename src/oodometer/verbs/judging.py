@@ -86,11 +86,11 @@ def opened(data: Any, options: Any, file: str = "predictions") -> Source:
         return bare
 
 
-def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]:
+def column_of(source: Source, spec: str, option: str) -> tuple[str, str | None]:
     """The column that is named, and after a sign = the word in it that means yes; `UnknownColumnError` for none."""
-    name, _, word = given.rpartition("=")
-    if source.holds(given) or not name:
-        name, word = given, ""
+    name, _, word = spec.rpartition("=")
+    if source.holds(spec) or not name:
+        name, word = spec, ""
     if not source.holds(name):
         raise unknown_column(
             name, f"{source.name}: there is no column {name} for --{option}", source.columns
@@ -99,10 +99,10 @@ def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]
 
 
 def verdicts(
-    source: Source, given: str, option: str, scale: Sequence[float] | None
+    source: Source, spec: str, option: str, scale: Sequence[float] | None
 ) -> list[Verdicts]:
     """The verdicts in a column, or of each judge in a column of lists; `InputError` for cells that are none."""
-    name, word = column_of(source, given, option)
+    name, word = column_of(source, spec, option)
     fault = partial(InputError, file=source.path, column=name)
     arrays = [plain(batch.column(0)) for batch in source.raw([name])]
     width, first, values = 1, 0, list[Array]()
@@ -123,21 +123,23 @@ def verdicts(
             written.setdefault(float(number or 0), text)
         values.append(np.array([*numbers, np.nan], dtype=float)[codes])
         first += len(codes)
-    whole = np.concatenate(values)
-    known = whole[np.isfinite(whole)]
-    grades = None if np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
-    off = np.zeros(0) if scale is None else (whole < scale[0]) | (whole > scale[1])
+    all_values = np.concatenate(values)
+    finite = all_values[np.isfinite(all_values)]
+    grades = (
+        None if np.isin(finite, (0, 0.5, 1)).all() else (float(finite.min()), float(finite.max()))
+    )
+    off = np.zeros(0) if scale is None else (all_values < scale[0]) | (all_values > scale[1])
     if grades is not None and scale is not None and off.any():
         bad = int(np.argmax(off))
-        expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{whole[bad]:g}"
+        expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{all_values[bad]:g}"
         remedy = (
             f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
         )
         raise fault(expected, got=got, row=bad // width + 1, remedy=remedy)
     names = [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
     return [
-        Verdicts(n, own, written, grades)
-        for n, own in zip(names, whole.reshape(-1, width).T, strict=True)
+        Verdicts(n, scores, written, grades)
+        for n, scores in zip(names, all_values.reshape(-1, width).T, strict=True)
     ]
 
 
@@ -152,15 +154,15 @@ def _cells(source: Source, name: str) -> list[Any]:
 def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Verdicts, Array]:
     """Labels in a file of their own, and the row of the target that each is of."""
     source = opened(data, options, "labels")
-    own = [name for name in source.own_columns if name not in (options.key, "id", "row")]
+    columns = [name for name in source.own_columns if name not in (options.key, "id", "row")]
     named = [name for name in ("correct", "label", "score") if source.holds(name)]
-    if not named and len(own) != 1:
+    if not named and len(columns) != 1:
         got = ", ".join(source.columns[:12])
         remedy = (
             "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
         )
         raise InputError("a column `correct`", got=got, file=source.path, remedy=remedy)
-    (labels,) = verdicts(source, (named or own)[0], "labels", options.scale)
+    (labels,) = verdicts(source, (named or columns)[0], "labels", options.scale)
     number = np.array(_cells(source, "row"), dtype=float) if source.holds("row") else None
     row = matched_rows(source, target, rows, number, options.key)
     if row is None:
@@ -185,7 +187,7 @@ class Read:
     compared: Strings = ()
 
 
-def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
+def read_judged(data: Any, options: Any, earlier: Source | None = None) -> Read:
     """Verdicts on every row of a source and labels on some; `InputError` where they cannot be what they are called.
 
     ``options`` hold ``judge`` (columns), ``labels`` (columns, files or data), ``scale``, ``key``, ``mapping``,
@@ -193,22 +195,24 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     """
     source = opened(data, options)
     judges = [
-        one for given in options.judge for one in verdicts(source, given, "judge", options.scale)
+        column
+        for spec in options.judge
+        for column in verdicts(source, spec, "judge", options.scale)
     ]
     rows = len(judges[0].values)
-    if len({one.name for one in judges}) < len(judges):
+    if len({column.name for column in judges}) < len(judges):
         raise UsageError("--judge names one column twice; leave one out")
-    truth, people = _labels_of(source, judges, options, other)
+    truth, people = _labels_of(source, judges, options, earlier)
     scale, notes = _scale_of([*judges, *people], options.scale)
 
     def unit(values: Array, graded: bool) -> Array:
         return (values - scale[0]) / (scale[1] - scale[0]) if graded else values
 
-    graded = any(one.scale is not None for one in people)
-    matrix = np.stack([unit(one.values, one.scale is not None) for one in judges])
+    graded = any(column.scale is not None for column in people)
+    matrix = np.stack([unit(column.values, column.scale is not None) for column in judges])
     truth = unit(truth, graded)
     row = np.flatnonzero(np.isfinite(truth))
-    judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
+    judged = Judged(matrix, row, truth[row], tuple(column.name for column in judges))
     label = next((labels.name for labels in people), "")
     for j, judge in enumerate(judges):
         _check_judge(judged, j, judge, label, source.path)
@@ -217,26 +221,26 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
 
 
 def _labels_of(
-    source: Source, judges: Sequence[Verdicts], options: Any, other: Source | None
+    source: Source, judges: Sequence[Verdicts], options: Any, earlier: Source | None
 ) -> tuple[Array, list[Verdicts]]:
     """People's labels of the rows, NaN for none, and where they came from; `InputError` where two disagree."""
     rows = len(judges[0].values)
     truth, people = np.full(rows, np.nan), list[Verdicts]()
-    for given in options.labels if isinstance(options.labels, list) else [options.labels]:
-        is_name = isinstance(given, str)
-        of_other = is_name and other is not None and other.holds(given)
-        if given is None or (of_other and not source.holds(given)):
+    for entry in options.labels if isinstance(options.labels, list) else [options.labels]:
+        is_name = isinstance(entry, str)
+        of_other = is_name and earlier is not None and earlier.holds(entry)
+        if entry is None or (of_other and not source.holds(entry)):
             continue  # a column of the earlier run alone
-        if is_name and not (os.path.exists(given) and not source.holds(given)):
-            (labels,), row = verdicts(source, given, "labels", options.scale), np.arange(rows)
+        if is_name and not (os.path.exists(entry) and not source.holds(entry)):
+            (labels,), row = verdicts(source, entry, "labels", options.scale), np.arange(rows)
             if labels.name in [judge.name for judge in judges]:
                 raise UsageError(
                     f"--judge and --labels both name {labels.name}; name the column of people's labels"
                 )
         else:
-            labels, row = labels_file(given, source, options, rows)
-        inside = (row >= 0) & np.isfinite(labels.values)
-        at, new = row[inside], labels.values[inside]
+            labels, row = labels_file(entry, source, options, rows)
+        mask = (row >= 0) & np.isfinite(labels.values)
+        at, new = row[mask], labels.values[mask]
         if (clash := np.isfinite(truth[at]) & (truth[at] != new)).any():
             raise InputError(
                 f"one label for row {int(at[clash][0]) + 1}",
@@ -257,7 +261,7 @@ def _scale_of(
     if named is not None:
         low, high = named
         return _not_empty(low, high), []
-    grades = [one.scale for one in columns if one.scale is not None]
+    grades = [column.scale for column in columns if column.scale is not None]
     low = min((lowest for lowest, _ in grades), default=0.0)
     high = max((highest for _, highest in grades), default=1.0)
     if 0 <= low <= high <= 1:
@@ -379,26 +383,28 @@ def audit_judges(options: Any) -> JudgeAudit:
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
         changed = changes(before.judged, judged)
     suggestion = _suggest(read, options) if options.suggest else None
-    found = replace(_audited(read, options, options.by), changed=changed, suggestion=suggestion)
-    return found if before is None else replace(found, reference={"name": before.source.name})
+    result = replace(_audited(read, options, options.by), changed=changed, suggestion=suggestion)
+    return result if before is None else replace(result, reference={"name": before.source.name})
 
 
 def _suggest(read: Read, options: Any) -> Suggestion:
     """Rows to label next, written to ``out`` without what the judges say."""
-    judged, many = read.judged, options.suggest
+    judged, count = read.judged, options.suggest
     free = judged.rows - len(judged.row)
-    if not 0 < many <= free:
-        raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
-    row = rows_to_label(judged, many, options.seed)
-    drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
+    if not 0 < count <= free:
+        raise UsageError(
+            f"expected from 1 to {free} rows to suggest (unlabelled ones), got {count}"
+        )
+    row = rows_to_label(judged, count, options.seed)
+    suggestion = Suggestion(row, row * 0, np.full(count, 1 / free), np.ones(count), 1.0)
     if options.out is not None:
-        sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
+        sheet = Worksheet.of(suggestion, read.source, predicted=None, key=options.key)
         table, secret = sheet.picked.table, {read.label, *judges_columns(judged)}
-        shown = table.drop_columns([name for name in table.column_names if name in secret])
-        sheet = replace(sheet, picked=replace(sheet.picked, table=shown))
+        blinded = table.drop_columns([name for name in table.column_names if name in secret])
+        sheet = replace(sheet, picked=replace(sheet.picked, table=blinded))
         question = options.question or "Is the answer right?"
         write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
-    return drawn
+    return suggestion
 
 
 def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]) -> JudgeAudit:
@@ -423,24 +429,24 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
             remedy="give both a column of ids, or name one with --key",
         )
     row = np.arange(first.judged.rows) if row is None else row
-    there = np.flatnonzero(row >= 0)
-    there = there[np.argsort(row[there], kind="stable")]
-    at, labels = row[there], [np.full(run.judged.rows, np.nan) for run in (first, second)]
-    for known, run in zip(labels, (first, second), strict=True):
-        known[run.judged.row] = run.judged.truth
-    truth = (labels[1][there] - labels[0][at] + 1) / 2
+    common = np.flatnonzero(row >= 0)
+    common = common[np.argsort(row[common], kind="stable")]
+    at, labels = row[common], [np.full(run.judged.rows, np.nan) for run in (first, second)]
+    for values, run in zip(labels, (first, second), strict=True):
+        values[run.judged.row] = run.judged.truth
+    truth = (labels[1][common] - labels[0][at] + 1) / 2
     both = np.flatnonzero(np.isfinite(truth))
     if not len(both):
         why = "no row has people's verdict on the answers of both models"
         raise UsageError(
             f"{second.source.name}: {why}; audit each file by itself, or label the same rows of both"
         )
-    apart = (second.judged.verdicts[:, there] - first.judged.verdicts[:, at] + 1) / 2
-    judged = Judged(apart, both, truth[both], first.judged.names)
+    differences = (second.judged.verdicts[:, common] - first.judged.verdicts[:, at] + 1) / 2
+    judged = Judged(differences, both, truth[both], first.judged.names)
     low, high = first.scale or (0.0, 1.0)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
-    if (left := max(first.judged.rows, second.judged.rows) - len(at)) > 0:
-        notes.append(f"{counted(left, 'row')} of one file alone are left out")
+    if (omitted := max(first.judged.rows, second.judged.rows) - len(at)) > 0:
+        notes.append(f"{counted(omitted, 'row')} of one file alone are left out")
     out = replace(
         first,
         judged=judged,
@@ -471,7 +477,9 @@ class _Corrected:
     @property
     def label_only(self) -> Estimate | None:
         """The interval of labels alone."""
-        return next((one for one in self.intervals if one.method == "labels-alone"), None)
+        return next(
+            (interval for interval in self.intervals if interval.method == "labels-alone"), None
+        )
 
 
 def _corrected(read: Read, options: Any) -> _Corrected:
@@ -484,7 +492,9 @@ def _corrected(read: Read, options: Any) -> _Corrected:
     clusters = labels if keys is None else len(np.unique(keys))
     counts = Counts.of(judged, judged.cells, level, keys)
     alone = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
-    made, not_given = corrections(judged, counts, alone, level, options.seed, clusters < labels)
+    intervals, not_given = corrections(
+        judged, counts, alone, level, options.seed, clusters < labels
+    )
     warnings = []
     if judged.selected is not None:
         warnings.append(_said_of_selected(judged, counts))
@@ -494,19 +504,19 @@ def _corrected(read: Read, options: Any) -> _Corrected:
         warnings.append(
             f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them"
         )
-    worth = alone.labels_for(made[0].upper - made[0].lower, level) or rows
+    worth = alone.labels_for(intervals[0].upper - intervals[0].lower, level) or rows
     unit = (high - low) / (2 if read.compared else 1)
     plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS if labels < rows]
     return _Corrected(
         counts,
         intervals=tuple(
             replace(
-                one,
-                value=low + (high - low) * one.value,
-                lower=low + (high - low) * one.lower,
-                upper=low + (high - low) * one.upper,
+                interval,
+                value=low + (high - low) * interval.value,
+                lower=low + (high - low) * interval.lower,
+                upper=low + (high - low) * interval.upper,
             )
-            for one in made
+            for interval in intervals
         ),
         not_given=tuple(not_given),
         effective_labels=float(worth if len(counts.sizes) > 1 else labels),
@@ -528,8 +538,8 @@ def _said_of_selected(judged: Judged, counts: Counts) -> str:
     empty = float(counts.sizes[counts.labels == 0].sum()) / judged.rows
     if empty:
         text += f"; {percent(empty)} of the rows are of a verdict without any label"
-    many = max(20, len(judged.row) // 2)
-    return f"{text}; draw some of the others with --suggest {many} --out 'rows.html'"
+    count = max(20, len(judged.row) // 2)
+    return f"{text}; draw some of the others with --suggest {count} --out 'rows.html'"
 
 
 def _audited(read: Read, options: Any, by: str | None) -> JudgeAudit:
@@ -543,7 +553,7 @@ def _audited(read: Read, options: Any, by: str | None) -> JudgeAudit:
     verdicts_only = labels and np.isin(judged.truth, (0, 1)).all()
     groups = _groups(read, by, level, read.scale or (0.0, 1.0)) if labels and by is not None else ()
     rates = rates_of(judged, corrected.counts, judged.cells, level, seed)
-    words = [one.written.get(1.0, "") for one in read.judges]
+    words = [judge.written.get(1.0, "") for judge in read.judges]
     return JudgeAudit(
         labels=labels,
         rows=judged.rows,

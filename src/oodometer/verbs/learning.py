@@ -111,21 +111,23 @@ def _read_references(
         for source in sources
     ]
     return Reference(
-        record=in_content_order(Predictions.concat([one.record for one in read])),
-        rows=sum(one.rows for one in read),
-        correct=sum(one.correct for one in read),
-        unlabelled=sum(one.unlabelled for one in read),
-        sampled=any(one.sampled for one in read),
+        record=in_content_order(Predictions.concat([part.record for part in read])),
+        rows=sum(part.rows for part in read),
+        correct=sum(part.correct for part in read),
+        unlabelled=sum(part.unlabelled for part in read),
+        sampled=any(part.sampled for part in read),
         by=options.by,
-        verdicts=added(one.verdicts for one in read) if all(one.verdicts for one in read) else {},
+        verdicts=added(part.verdicts for part in read)
+        if all(part.verdicts for part in read)
+        else {},
     )
 
 
 def _trials(record: Predictions, options: EstimateJob, execution: Execution) -> Backtest | None:
     """The backtest that weighs methods: the one that was given, or one of quick methods where rows suffice."""
-    given = options.backtest if options.diagnosis else None
-    if given is None or isinstance(given, Backtest):
-        return given
+    backtest = options.backtest if options.diagnosis else None
+    if backtest is None or isinstance(backtest, Backtest):
+        return backtest
     few = options.methods is not None and len(options.methods) < LEAST_CANDIDATES
     if few or record.rows < LEAST_REFERENCE:
         return None
@@ -138,11 +140,11 @@ def _trials(record: Predictions, options: EstimateJob, execution: Execution) -> 
         level=options.level,
         calibrator=options.calibrator,
         seed=_TRIALS_SEED,
-        cache=given,
+        cache=backtest,
     )
     # a second at most, which no engine is worth that must be started or sent the rows
-    here = Execution(progress=enter_phase(execution.progress, "backtest"))
-    return run_backtest(record, how, here)
+    phase_execution = Execution(progress=enter_phase(execution.progress, "backtest"))
+    return run_backtest(record, how, phase_execution)
 
 
 def _with_exact_accuracy(plan: EstimationPlan, reference: Reference) -> EstimationPlan:

@@ -42,8 +42,8 @@ def cite(options: CiteOptions) -> str:
     for kind in _KINDS:
         try:
             cls = find(kind, named(kind, method))
-            own: str | None = getattr(cls, "bibtex", None)  # a plugin carries its own entry
-            return own if own is not None else bibtex(cls.citation)
+            entry: str | None = getattr(cls, "bibtex", None)  # a plugin carries its own entry
+            return entry if entry is not None else bibtex(cls.citation)
         except UsageError:
             continue
     near = near_names(

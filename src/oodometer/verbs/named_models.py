@@ -19,13 +19,13 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
     if isinstance(models, Mapping):
         return [
             (str(n), model)
-            for n, some in models.items()
-            for model in (some if isinstance(some, list) else [some])
+            for n, group in models.items()
+            for model in (group if isinstance(group, list) else [group])
         ]
-    given = list(models) if isinstance(models, (list, tuple)) else [models]
+    model_list = list(models) if isinstance(models, (list, tuple)) else [models]
     out: list[tuple[str, Any]] = []
     plain: Counter[str] = Counter()
-    for model in given:
+    for model in model_list:
         name, source = "", model
         if isinstance(model, str) and "=" in model and not os.path.exists(model):
             name, _, source = model.partition("=")

@@ -68,7 +68,7 @@ def file_of(theirs: str) -> tuple[str, str]:
 def renamings_of(mapping: Mapping[str, str] | None, file: str) -> dict[str, str]:
     """The renamings that hold for a file, theirs -> ours: those of all files, and its own, which go before them."""
     split = [(*file_of(theirs), ours) for theirs, ours in (mapping or {}).items()]
-    return {column: ours for wanted in ("", file) for of, column, ours in split if of == wanted}
+    return {column: ours for name in ("", file) for of, column, ours in split if of == name}
 
 
 def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[str, str] | None:
@@ -127,20 +127,20 @@ def _named_class(positive: str | None) -> str | None:
 
 
 def with_classes_of_all(
-    run: Callable[[Sequence[int | str] | None], Result], given: Sequence[Any], options: Reading
+    run: Callable[[Sequence[int | str] | None], Result], files: Sequence[Any], options: Reading
 ) -> Result:
     """What ``run`` gives for these classes; where one file has a class that another lacks, for all of them."""
     try:
         return run(options.classes)
     except NewClassError as error:
-        first = given[0] if isinstance(given[0], (list, tuple)) else given[:1]
-        given = [*first, *given[1:]]
-        opened = any(is_fitted(data) or isinstance(data, Source) for data in given)
+        first = files[0] if isinstance(files[0], (list, tuple)) else files[:1]
+        files = [*first, *files[1:]]
+        opened = any(is_fitted(data) or isinstance(data, Source) for data in files)
         if options.classes is not None or opened:
             raise
         opener = opener_for(options)
         try:
-            sources = [opener.open(data, file=_file_of_data(data, options)) for data in given]
+            sources = [opener.open(data, file=_file_of_data(data, options)) for data in files]
         except MissingColumnsError:  # the target has no column of labels
             raise error from None
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
@@ -153,12 +153,12 @@ def with_classes_of_all(
 def _file_of_data(data: Any, options: Reading) -> str:
     """Which of the files of a verb some data are."""
     target = getattr(options, "target", None)
-    if any(data is one for one in (target if isinstance(target, (list, tuple)) else [target])):
+    if any(data is entry for entry in (target if isinstance(target, (list, tuple)) else [target])):
         return "target"
     return "reference" if hasattr(options, "reference") else "predictions"
 
 
-def _known(data: Any, labels: bool = False) -> tuple[Any, bool]:
+def _source_key(data: Any, labels: bool = False) -> tuple[Any, bool]:
     """What tells a source that was opened from others."""
     return (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
 
@@ -236,16 +236,16 @@ class Opener:
         """One reference or a list, with classes, views and features by name, which what `target` opens follows.
         ``extra_columns`` are read, too, where all of them are there.
         """
-        given = list(reference) if isinstance(reference, (list, tuple)) else [reference]
-        if not given:
+        inputs = list(reference) if isinstance(reference, (list, tuple)) else [reference]
+        if not inputs:
             raise UsageError("give at least one reference")
-        if any(map(is_fitted, given)):
-            return [self._fitted(given, classes)]
-        opened = [self.open(data, classes, where=where, file="reference") for data in given]
+        if any(map(is_fitted, inputs)):
+            return [self._fitted(inputs, classes)]
+        opened = [self.open(data, classes, where=where, file="reference") for data in inputs]
         if extra_columns and all(source.holds(name) for source in opened for name in extra_columns):
             opened = [
                 self.open(data, classes, extra_columns, where=where, file="reference")
-                for data in given
+                for data in inputs
             ]
         first, *others = opened
         first = in_name_order(first)
@@ -256,14 +256,20 @@ class Opener:
             self._axes = self._axes.beside(other.axes)
         return [first, *(other.aligned(axes) for other in others)]
 
-    def _fitted(self, given: Sequence[Any], classes: Sequence[int | str] | None) -> FittedSource:
+    def _fitted(
+        self, references: Sequence[Any], classes: Sequence[int | str] | None
+    ) -> FittedSource:
         """A fitted file in the place of the reference: the target is read as that was, with its renamings."""
-        if len(given) > 1:
+        if len(references) > 1:
             raise UsageError(
                 "a fitted file stands alone; fit all references at once, or give their own files"
             )
         self._opened.add("reference")
-        source = given[0] if isinstance(given[0], FittedSource) else FittedSource(given[0])
+        source = (
+            references[0]
+            if isinstance(references[0], FittedSource)
+            else FittedSource(references[0])
+        )
         fitted = source.fitted
         if classes is not None and list(classes) != fitted.options.get("classes"):
             remedy = "leave classes out, or fit again with them"
@@ -272,11 +278,11 @@ class Opener:
             "no threshold" if fitted.threshold is None else f"the threshold {fitted.threshold}"
         )
         before, named = _named_class(fitted.options.get("positive")), _named_class(self._positive)
-        for was, got, other in (
+        for was, got, differs in (
             (threshold, self._threshold, self._threshold not in (None, fitted.threshold)),
             (f"the positive class {before or 'of its file'}", named, named not in (None, before)),
         ):
-            if other:
+            if differs:
                 remedy = "leave it out, or fit again with it"
                 raise UsageError(f"{fitted.where} was fitted with {was}, got {got}; {remedy}")
         self._positive = fitted.options.get("positive")
@@ -327,14 +333,14 @@ class Opener:
         """
         labels, is_target = file == "labels", axes is not None
         self._opened.add(file)
-        known = _known(data, labels)
-        renamings = {**self.mapping, **self._guesses.get(known, {})}
+        key = _source_key(data, labels)
+        renamings = {**self.mapping, **self._guesses.get(key, {})}
         if labels:
             renamings = _of_labels(renamings)
         by_hand = renamings_of(self._of_one_file, file)
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
-        opening = _Opening(data, file, known, by_hand, renamings | by_hand)
+        opening = _Opening(data, file, key, by_hand, renamings | by_hand)
         read = partial(
             as_source,
             data,
@@ -349,9 +355,9 @@ class Opener:
             source, missing = self._read(opening, read)
         if missing is not None:
             raise missing
-        unseen = known not in self._looked_at and not isinstance(data, Source)
+        unseen = key not in self._looked_at and not isinstance(data, Source)
         if self._guessing is not None and not labels and unseen:
-            self._looked_at.add(known)
+            self._looked_at.add(key)
             self._say_unused(source)
         source = self._with_confidences(opening, source)
         labels_alone = is_target and "probabilities" not in source.fields
@@ -399,12 +405,12 @@ class Opener:
 
     def _guess(self, opening: _Opening, source: Source, is_target: bool) -> bool:
         """Whether more columns of a source are renamed, by a guess; once for each source."""
-        known = opening.known
-        if self._guessing is None or known in self._guesses or isinstance(opening.data, Source):
+        key = opening.known
+        if self._guessing is None or key in self._guesses or isinstance(opening.data, Source):
             return False
         taken = {**self.mapping, **opening.by_hand}
         guessed, notes = self._guessing.of(source, is_target, opening.file == "labels", taken)
-        self._guesses[known] = guessed
+        self._guesses[key] = guessed
         self._note(notes)
         if self._guessing.shared and not is_target:  # the target is read alike
             self.mapping |= guessed
@@ -447,8 +453,8 @@ class Opener:
             truth_is_here = self._guessing is not None and self._guessing.truth
             if not truth_is_here or question in (*extra, *self._named) or isinstance(data, Source):
                 return source
-            known = _known(data)
-            self._guesses[known] = {**self._guesses.get(known, {}), question: KEY}
+            key = _source_key(data)
+            self._guesses[key] = {**self._guesses.get(key, {}), question: KEY}
             self._note(
                 [f"{source.name.rpartition('/')[2]}: read {question} as id; --map changes it"]
             )
@@ -478,14 +484,14 @@ class Opener:
 def opener_for(options: Reading) -> Opener:
     """An opener with the renamings and the threshold that were asked for."""
     target, labels = (getattr(options, name, None) for name in ("target", "labels"))
-    apart = labels is not None and isinstance(options, Truth)
-    others = (
+    has_label_file = labels is not None and isinstance(options, Truth)
+    unlabelled = (
         tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
     )
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
     guessing = Guessing(
-        others=others,
-        truth=not apart,
+        others=unlabelled,
+        truth=not has_label_file,
         shared=hasattr(options, "reference"),
         time=bool(every),
         decided=options.threshold is not None,
@@ -526,9 +532,13 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
     except OodometerError:
         raise
     except Exception as error:
-        given = reference if isinstance(reference, (list, tuple)) else [reference]
+        references = reference if isinstance(reference, (list, tuple)) else [reference]
         file = next(
-            (str(data) for data in given if isinstance(data, (str, PathLike)) and is_fitted(data)),
+            (
+                str(data)
+                for data in references
+                if isinstance(data, (str, PathLike)) and is_fitted(data)
+            ),
             None,
         )
         if file is None:
@@ -571,14 +581,16 @@ _OURS = (
 _INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
 
 
-def listed(asked: Asked) -> list[str]:
+def listed(features: Asked) -> list[str]:
     """The columns that were named, in their order; a text may name several, with commas."""
     names = (
-        [word.strip() for word in asked.split(",")] if isinstance(asked, str) else list(asked or ())
+        [word.strip() for word in features.split(",")]
+        if isinstance(features, str)
+        else list(features or ())
     )
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if not all(names) or not names:
-        raise UsageError(f"expected --features a,b or auto, got {asked!r}")
+        raise UsageError(f"expected --features a,b or auto, got {features!r}")
     if twice is not None:
         raise UsageError(f"--features names {twice} twice")
     if len(names) > _MOST:
@@ -587,13 +599,16 @@ def listed(asked: Asked) -> list[str]:
 
 
 def with_features(
-    sources: Sequence[Source], target: Source | None, asked: Asked, taken: Sequence[str | None] = ()
+    sources: Sequence[Source],
+    target: Source | None,
+    features: Asked,
+    taken: Sequence[str | None] = (),
 ) -> tuple[list[Source], Source | None]:
     """References and target with the columns asked for as features, encoded as learnt on the references; "auto" takes
     those that the target has, too, but ids and what is ``taken``.
     """
     encoding_before = sources[0].encoding
-    if asked is None:
+    if features is None:
         lacks = encoding_before is not None and target is not None and target.encoding is None
         return list(sources), target.encoded(
             encoding_before
@@ -603,14 +618,14 @@ def with_features(
     from ..store.learn_encoding import learn_encoding
 
     left_out: dict[str, str] = {}
-    if asked == _AUTO:
+    if features == _AUTO:
         names, left_out = _columns_of_all(files, taken)
     else:
-        names = listed(asked)
+        names = listed(features)
         for name in names:
             for source in files:
                 _check_input(source, name)
-    encoding = learn_encoding(sources, names, asked == _AUTO).without(left_out)
+    encoding = learn_encoding(sources, names, features == _AUTO).without(left_out)
     if not encoding.columns:
         why = "; ".join(f"{name}: {reason}" for name, reason in encoding.left_out.items())
         raise UsageError(

@@ -51,22 +51,22 @@ def own_sides(
         return {}, Rest()
     estimator = plan.methods[method].lighter()
     out: dict[Any, OwnSide] = {}
-    others = []
+    other_rows = []
     names, places = rows_by_value(column_of(record, by))
     for name, rows in zip(names, places, strict=True):
         if name not in values:
-            others.append(rows)
+            other_rows.append(rows)
             continue
         piece = plan.choice.apply(record.take(rows))
         right, wrong = (reference.verdicts.get((name, verdict), 0) for verdict in (True, False))
-        said = estimator.finish(estimator.summarize(piece)).value
+        value = estimator.finish(estimator.summarize(piece)).value
         outputs = None if plan.shift_statistics is None else plan.shift_statistics.summarize(piece)
-        out[name] = OwnSide(OwnRows(right + wrong, right, said), outputs)
-    if not others:
+        out[name] = OwnSide(OwnRows(right + wrong, right, value), outputs)
+    if not other_rows:
         return out, Rest()
-    piece = plan.choice.apply(record.take(np.concatenate(others)))
-    left = reference.rows - sum(side.rows.rows for side in out.values())
-    return out, Rest(left, estimator.finish(estimator.summarize(piece)).value)
+    piece = plan.choice.apply(record.take(np.concatenate(other_rows)))
+    rest_rows = reference.rows - sum(side.rows.rows for side in out.values())
+    return out, Rest(rest_rows, estimator.finish(estimator.summarize(piece)).value)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def asked_parts(
     for value, estimate, state in zip(values, chosen, states, strict=True):
         error = (estimate.upper - estimate.lower) / (2 * normal_quantile(estimate.level))
         side = sides.get(value)
-        own, beside = (None, None) if side is None else (side.rows, side.outputs)
+        own_rows, beside = (None, None) if side is None else (side.rows, side.outputs)
         moves.append(
             {}
             if statistics is None
@@ -112,7 +112,7 @@ def asked_parts(
         )
         # where the reference has no rows of a slice, what moved is its composition as well
         moved = None if by is not None and side is None else moves[-1].get("moved")
-        seen.append(SeenPart(estimate.rows, estimate.value, error, own, moved))
+        seen.append(SeenPart(estimate.rows, estimate.value, error, own_rows, moved))
     shared = share_correction(whole, seen, like_reference=by is None, rest=rest)
     out = []
     for value, estimate, part, moved_by in zip(values, chosen, shared, moves, strict=True):
@@ -125,16 +125,18 @@ def asked_parts(
 
 
 def _reference(
-    part: SharedPart, own: OwnRows | None, fitted: Fitted, by: str | None
+    part: SharedPart, own_rows: OwnRows | None, fitted: Fitted, by: str | None
 ) -> PartReference:
     """What a part is held against, and what that is in words."""
     if by is None:
         return PartReference(part.reference, why="the reference as a whole")
-    if own is None:
+    if own_rows is None:
         why = "the reference as a whole, of the composition that the estimate says: it has no rows of this slice"
         return PartReference(part.reference, why=why)
-    why = f"its own {counted(own.rows, 'reference row')}"
-    return PartReference(part.reference, own.rows, own.correct / own.rows, part.share, why)
+    why = f"its own {counted(own_rows.rows, 'reference row')}"
+    return PartReference(
+        part.reference, own_rows.rows, own_rows.correct / own_rows.rows, part.share, why
+    )
 
 
 def said_of_references(fitted: Fitted, parts: Mapping[str, PartReference], by: str) -> list[str]:

@@ -40,15 +40,15 @@ def known_truth(
         return right, 0.0
     labelled = states.get("labelled")
     if labelled is not None and labelled["confidence"][:, 1:].any():  # else there is no confidence
-        known = labelled["confidence"][0]
+        label_counts = labelled["confidence"][0]
         return truth_by_labels(
-            known, labelled["confidence"].sum(axis=0), right * float(known.sum())
+            label_counts, labelled["confidence"].sum(axis=0), right * float(label_counts.sum())
         )
     if evidence.not_random is not None:
         return None
     rate = (evidence.hits + 1) / (evidence.labels + 2)
-    left = 1 - evidence.labelled / evidence.rows
-    return right, math.sqrt(rate * (1 - rate) / evidence.labels * left)
+    unlabelled_share = 1 - evidence.labelled / evidence.rows
+    return right, math.sqrt(rate * (1 - rate) / evidence.labels * unlabelled_share)
 
 
 def places_in_time(
@@ -74,24 +74,30 @@ def periods_of_store(
     """
     timed = isinstance(chunks, TimeChunks)
     kind = "chunk" if timed else "target"
-    told = [one for one in parts if one.kind == kind and (timed or one.name != target)]
+    periods = [part for part in parts if part.kind == kind and (timed or part.name != target)]
     out = []
-    for place, one in enumerate(sorted(told, key=lambda part: part.first)):
-        at = float(place)
+    for index, part in enumerate(sorted(periods, key=lambda part: part.first)):
+        at = float(index)
         if isinstance(chunks, TimeChunks):
-            at = float(chunks.at(np.array([_instant(one.begins)]))[0])
+            at = float(chunks.at(np.array([_instant(part.begins)]))[0])
         estimates = [
             Estimate(name, value, value, value, 0.9, "empirical", "", "")
-            for name, value in one.estimates.items()
+            for name, value in part.estimates.items()
         ]
         middle = confidence_middle({estimate.method: estimate for estimate in estimates})
         if middle is None:
             continue
-        signs = ShiftSigns(middle, one.source, one.reference_rows, one.rows, moved=one.moved)
+        signs = ShiftSigns(middle, part.source, part.reference_rows, part.rows, moved=part.moved)
         reading = reading_of(signs, estimates, prior)
         out.append(
             PastPeriod(
-                one.name, at, reading, one.truth, one.error, one.rows, unit=unit if timed else ""
+                part.name,
+                at,
+                reading,
+                part.truth,
+                part.error,
+                part.rows,
+                unit=unit if timed else "",
             )
         )
     return out
@@ -147,20 +153,20 @@ def groups_left_out(
     few rows are left aside. Empty with fewer than three groups.
     """
     share = min(1.0, _MOST_ROWS / max(record.rows, 1))
-    kept = [
+    groups = [
         (
             name,
             rows[np.linspace(0, len(rows) - 1, max(round(share * len(rows)), 1)).astype(np.intp)],
         )
         for name, rows in zip(names, places, strict=True)
     ]
-    large = [pair for pair in kept if len(pair[1]) >= _LEAST_ROWS]
+    large = [pair for pair in groups if len(pair[1]) >= _LEAST_ROWS]
     large = sorted(large, key=lambda pair: -len(pair[1]))[:_MOST_GROUPS]
     if len(large) < _LEAST_GROUPS:
         return []
-    record = record.take(np.concatenate([rows for _, rows in kept]))
+    record = record.take(np.concatenate([rows for _, rows in groups]))
     ends = dict(
-        zip((name for name, _ in kept), np.cumsum([len(rows) for _, rows in kept]), strict=True)
+        zip((name for name, _ in groups), np.cumsum([len(rows) for _, rows in groups]), strict=True)
     )
     pieces = [np.arange(ends[name] - len(rows), ends[name]) for name, rows in large]
     at_once = [(name, 0.0) for name, _ in large]
@@ -204,23 +210,23 @@ def _left_out(
     places: Sequence[tuple[str, float]],
     kind: Kind,
     prior: NaturalShifts,
-    asked: Sequence[str] | None,
+    names: Sequence[str] | None,
     level: float,
     seed: int,
 ) -> list[PastPeriod]:
-    """What is learnt from all other rows, asked about each piece; of the methods that were ``asked`` (None: all)."""
+    """What is learnt from all other rows, asked about each piece; of the methods ``names`` (None: all)."""
     methods = [
         name
         for name in those("estimator", lambda cls: cls.traits.in_middle)
-        if asked is None or name in asked
+        if names is None or name in names
     ]
     if len(pieces) < _LEAST_GROUPS or not methods:
         return []
     out = []
     for (name, at), rows in zip(places, pieces, strict=True):
-        others = np.ones(record.rows, dtype=bool)
-        others[rows] = False
-        rest, piece = record.take(np.flatnonzero(others)), record.take(rows)
+        mask = np.ones(record.rows, dtype=bool)
+        mask[rows] = False
+        rest, piece = record.take(np.flatnonzero(mask)), record.take(rows)
         plan, _ = fit_plan(rest, methods, level=level, seed=seed)
         statistics = ShiftStatistics().fit(plan.choice.apply(rest))
         calibrated = plan.choice.apply(piece)

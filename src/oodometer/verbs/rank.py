@@ -165,7 +165,7 @@ def _said_data(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return shown([said_model(one) for one in value])
+        return shown([said_model(entry) for entry in value])
     if isinstance(value, (str, os.PathLike)):
         return str(value)
     return f"in memory ({type(value).__name__})"

@@ -117,10 +117,10 @@ def _references(options: Asked, models: int) -> Sequence[Any]:
             raise UsageError(
                 f"{what} is of live models, and these are predictions files; leave it out"
             )
-    given = options.reference
-    if given is None:
+    reference = options.reference
+    if reference is None:
         return ()
-    references = given if isinstance(given, (list, tuple)) else [given]
+    references = reference if isinstance(reference, (list, tuple)) else [reference]
     if references and len(references) != models:
         text = f"expected a --reference for each of {models} predictions files"
         raise UsageError(f"{text}, in their order, got {len(references)}")
@@ -183,11 +183,13 @@ def _read(sources: list[Source], files: Sequence[str], options: Asked) -> list[P
 
 def _positions_as_classes(sources: Sequence[Source]) -> list[Predictions]:
     """Records whose classes are the positions among candidates, as many as the longest row of all files has."""
-    wanted = ("candidate_scores", "prediction", "label")
+    fields = ("candidate_scores", "prediction", "label")
     records = [
-        source.read([name for name in wanted if name in source.fields]) for source in sources
+        source.read([name for name in fields if name in source.fields]) for source in sources
     ]
-    codes = [part for one in records for part in (one.predicted, one.label) if part is not None]
+    codes = [
+        part for record in records for part in (record.predicted, record.label) if part is not None
+    ]
     classes = tuple(range(max(*(int(part.max()) + 1 for part in codes), 2)))
     return [
         replace(
@@ -204,8 +206,8 @@ def _positions_as_classes(sources: Sequence[Source]) -> list[Predictions]:
 
 def _verdicts_as_classes(source: Source, file: str) -> Predictions:
     """The record over the classes wrong and right, the truth being right; `InputError` for a row without verdict."""
-    wanted = (*_ANSWERS, "label", "correct")
-    record = source.read([field for field in wanted if field in source.fields])
+    fields = (*_ANSWERS, "label", "correct")
+    record = source.read([field for field in fields if field in source.fields])
     absent = np.flatnonzero(record.verdicts < 0)
     if len(absent):
         raise InputError(
@@ -344,9 +346,9 @@ def _labels_of_files(
         if record.label is None:
             continue
         labels = np.asarray(record.label, dtype=np.int64)
-        apart = np.flatnonzero((labels >= 0) & (codes >= 0) & (labels != codes))
-        if len(apart):
-            classes, row = record.classes or (), apart[0]
+        conflicts = np.flatnonzero((labels >= 0) & (codes >= 0) & (labels != codes))
+        if len(conflicts):
+            classes, row = record.classes or (), conflicts[0]
             remedy = "where rows of one id are several questions, name another column with --id"
             raise InputError(
                 f"the same labels in all files, {classes[codes[row]]!r} for id {ids[row]!r}",
@@ -373,12 +375,12 @@ def _labels_of_examples(
             "labelled rows", got="an empty file", remedy="check what wrote it", file=file
         )
     codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
-    held = codes.copy() if record.label is None else np.asarray(record.label)
+    file_codes = codes.copy() if record.label is None else np.asarray(record.label)
     times, rows_of = Counter(examples.ids), RowsOfIds(ids)
     single_names = named_repeats(examples.ids)
     for row, (name, single) in enumerate(zip(examples.ids, single_names, strict=True)):
         at, code = rows_of.example(name, single, times[name]), examples.codes[row]
-        fault = _fault(name, code, codes[at], held[at])
+        fault = _fault(name, code, codes[at], file_codes[at])
         if fault is not None:
             remedy = "ask the models about these rows too, or leave the row out"
             if at:
@@ -448,14 +450,14 @@ class RowsOfIds:
         return [self._row[name]] if name in self._row else repeats
 
 
-def _fault(name: str, code: int, before: Array, held: Array) -> tuple[str, str] | None:
+def _fault(name: str, code: int, before: Array, file_codes: Array) -> tuple[str, str] | None:
     """What was expected and what came, where an example does not go with the rows of its id.
 
-    ``before`` are labels that these rows have of examples, ``held`` those in the predictions; -1 for none.
+    ``before`` are labels that these rows have of examples, ``file_codes`` those in the predictions; -1 for none.
     """
     if not len(before):
         return "the id of a row of the predictions", repr(name)
-    if code >= 0 and len({*held, -1}) > 2:
+    if code >= 0 and len({*file_codes, -1}) > 2:
         return "a label for each row of this id, as the predictions hold several", "one for all"
     if code >= 0 and len({code, *before, -1}) > 2:
         return "ids that name one row each", f"{name!r} again, with another label"

@@ -26,10 +26,10 @@ class Asked(RankOptions):
         self._check_attributions()
         if self.device is not None and not _DEVICE.fullmatch(self.device):
             raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
-        for name, least in _LEAST:
+        for name, minimum in _LEAST:
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
+            if value is not None and value < minimum:
+                raise UsageError(f"expected {name} to be a number from {minimum} on, got {value!r}")
 
     def _check_attributions(self) -> None:
         for name in self.factors:
@@ -44,12 +44,12 @@ class Asked(RankOptions):
                 "attributions are of labelled texts, and there are none; give some with --examples FILE"
             )
         tasks = self.engine is not None or self.workers is not None
-        for what, given in (
+        for what, is_set in (
             ("samples are of an attribution", self.samples is not None),
             ("a normalization is of attributions", self.normalize != "none"),
             ("engine and workers are for attributions", tasks),
         ):
-            if given and not self.explained:
+            if is_set and not self.explained:
                 raise UsageError(
                     f"{what}, and none was asked for; name one with --attribution or --factor"
                 )

@@ -49,16 +49,16 @@ def battles_of(rows: Any, columns: Mapping[str, Cells], key: str | None) -> Batt
     if not winners:
         return None
     won = np.nanmean([_wins_of_first(_texts(rows, name), words) for name in winners], axis=0)
-    known = np.isfinite(won)
+    finite = np.isfinite(won)
     ids = np.arange(len(won)) if key is None else np.array(rows.column(key).to_pylist(), object)
     parts = {}
-    for model in dict.fromkeys([*first[known], *second[known]]):
+    for model in dict.fromkeys([*first[finite], *second[finite]]):
         score = np.where(first == model, won, 1 - won)
-        at = np.flatnonzero(known & ((first == model) != (second == model)))
+        at = np.flatnonzero(finite & ((first == model) != (second == model)))
         columns_of = {"id": ids[at]}
         parts[str(model)] = Predictions.from_arrays(score=score[at], columns=columns_of)
     taken = dict.fromkeys(places, "model") | dict.fromkeys(winners, "who won")
-    return Battles(parts, taken, _of_places(won[known], first, second))
+    return Battles(parts, taken, _of_places(won[finite], first, second))
 
 
 def _texts(rows: Any, name: str) -> Array:
@@ -73,9 +73,9 @@ def _place_words(column: str) -> tuple[str, ...]:
 
 def _are_places(cells: Array, words: Sequence[Sequence[str]]) -> bool:
     """Whether the cells name places, or ties, and both places or one."""
-    said = {cell.lower() for cell in cells}
-    of_places = said & {word for place in words for word in place}
-    return bool(of_places) and said <= of_places | {*_TIES, "error", "none", "nan", ""}
+    names = {cell.lower() for cell in cells}
+    of_places = names & {word for side in words for word in side}
+    return bool(of_places) and names <= of_places | {*_TIES, "error", "none", "nan", ""}
 
 
 def _wins_of_first(cells: Array, words: Sequence[Sequence[str]]) -> Array:
@@ -90,6 +90,6 @@ def _of_places(won: Array, first: Array, second: Array) -> tuple[str, ...]:
     share = float(won.mean()) if len(won) else 0.5
     if not change or abs(share - 0.5) <= _SKEWED:
         return ()
-    place = "first" if share > 0.5 else "second"
-    text = f"the {place} place wins {100 * max(share, 1 - share):.1f} % of the battles, whichever model stands there"
+    ordinal = "first" if share > 0.5 else "second"
+    text = f"the {ordinal} place wins {100 * max(share, 1 - share):.1f} % of the battles, whichever model stands there"
     return (f"{text}: a bias of the judge, which the change of places takes out",)

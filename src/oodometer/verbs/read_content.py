@@ -275,12 +275,12 @@ class Content:
             for name in repeated
             if _CLUSTER.fullmatch(bare_name(name)) or self.taken.get(name) == "group"
         ]
-        many = [
+        repeating = [
             name
             for name, column in repeated.items()
             if column.distinct >= _CLUSTERS and column.kind != "whole number"
         ]
-        return tuple(name for name in named or many if cells[name].distinct > 2)
+        return tuple(name for name in named or repeating if cells[name].distinct > 2)
 
     def columns_read(self) -> tuple[ColumnRead, ...]:
         """Each column, and what it is taken for."""
@@ -296,17 +296,17 @@ def known_number(record: Predictions) -> tuple[Interval | None, Strings]:
     """The accuracy, or the mean score, of rows whose truth is known, and a warning where rows of one id make its
     interval one of clusters.
     """
-    known = record.known()
-    rows, ids, number = len(known), known.columns.get("id"), None
+    labelled = record.known()
+    rows, ids, number = len(labelled), labelled.columns.get("id"), None
     if not rows:
         return None, ()
     keys = np.arange(rows, dtype=np.uint64) if ids is None else cluster_keys(ids)
-    sums = Clusters.of(keys, known.outcomes)
-    name = "accuracy" if known.can_be_judged else "mean_score"
-    columns = {**known.columns, CLUSTER: keys} if sums.repeated else known.columns
+    sums = Clusters.of(keys, labelled.outcomes)
+    name = "accuracy" if labelled.can_be_judged else "mean_score"
+    columns = {**labelled.columns, CLUSTER: keys} if sums.repeated else labelled.columns
     with suppress(NotApplicable):
-        number = create("metric", name).compute(replace(known, columns=columns))
-        if sums.repeated and known.can_be_judged:
+        number = create("metric", name).compute(replace(labelled, columns=columns))
+        if sums.repeated and labelled.can_be_judged:
             ends = clustered_share(sums, rows, number.value, number.level)
             number = Interval(number.value, *ends, number.level, "asymptotic")
     text = f"ids repeat: the interval is that of {sums.count} ids, not of {rows} independent rows"

@@ -46,11 +46,11 @@ def questions_of(content: Content, files: Sequence[str]) -> tuple[Question, ...]
             first = [_question("A file for each model", *words)]
             files = files_in(folder, content.parts)
             options = []
-        file, others = files[0], list(files[1:])
+        file, other_files = files[0], list(files[1:])
     else:
         file = str(content.file)
-        others = _alike_beside(Path(file))
-    asking = _Asking(content, file, files, others, options)
+        other_files = _alike_beside(Path(file))
+    asking = _Asking(content, file, files, other_files, options)
     rest = [*asking.how_good(), *asking.of_judges(), *asking.of_confidence()]
     if not first and not rest:
         rest = list(asking.of_numbers())
@@ -67,7 +67,9 @@ def _alike_beside(path: Path) -> list[str]:
     """Files beside this one with the same columns, which may be other runs."""
     beside = sorted(path.parent.glob(f"*{path.suffix}"))[:_BESIDE] if path.is_file() else ()
     return [
-        str(other) for other in beside if other.name != path.name and _head(other) == _head(path)
+        str(candidate)
+        for candidate in beside
+        if candidate.name != path.name and _head(candidate) == _head(path)
     ]
 
 
@@ -111,8 +113,8 @@ class _Asking:
         if content.clusters and not repeated and (one_file or content.of_models):
             cluster = ("--cluster", content.clusters[0])
             yield _question("If rows depend", "evaluate", file, *options, *cluster)
-        other = self.others[:1] or ["OTHER"]
-        yield _question("Is another better?", "compare", file, *other, *options)
+        second = self.others[:1] or ["OTHER"]
+        yield _question("Is another better?", "compare", file, *second, *options)
         if self.others and content.truth == "accuracy" and not options:
             yield _question("Which is the best?", "rank", file, *self.others[:4])
 

@@ -124,7 +124,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
     _take_choices(table)
     guessed = _take_guesses(table, mapping)
     verdicts = _find_verdicts(table)
-    others = _take_first_metric(table, verdicts)
+    other_metrics = _take_first_metric(table, verdicts)
     judges, humans = verdicts.judges, verdicts.humans
     if len(judges) == 1 and not humans and not table.fields & _TRUTH:
         table.renamed[judges[0]] = verdicts.field_of[judges[0]]  # what it says is the verdict
@@ -134,7 +134,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
     record, fed = _read_record(table, words)
     record, failed = _without_failed_grades(record, table.source.name)
     taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
-    taken |= dict.fromkeys(keys, "id") | fed | dict.fromkeys(others, "another metric")
+    taken |= dict.fromkeys(keys, "id") | fed | dict.fromkeys(other_metrics, "another metric")
     taken |= dict.fromkeys(words, "correct" if "correct" in table.fields else "score (1, 0.5, 0)")
     models = _Models({}, {})
     if keys and not (humans or fed or guessed.renamings):
@@ -154,7 +154,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         data=os.path.basename(os.path.normpath(path)),
         log=path,
         format=f"a table ({table.source.first.form if in_file else 'json'})",
-        warnings=(*guessed.warnings, *abstained, *failed, *_said_of_metrics(table, others)),
+        warnings=(*guessed.warnings, *abstained, *failed, *_said_of_metrics(table, other_metrics)),
         judges=tuple(judges),
         human=next(iter(humans), None),
     )
@@ -180,8 +180,8 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     """The table at a path; ``error``, or what is wrong with it, where it is none."""
     if os.path.isdir(path) and any(map(log_kind, Path(path).rglob("*"))):
         raise error  # logs that do not go together
-    given = _json_table(path) if path.endswith(".json") and os.path.isfile(path) else path
-    source: Any = opened_raw(given, mapping)
+    data = _json_table(path) if path.endswith(".json") and os.path.isfile(path) else path
+    source: Any = opened_raw(data, mapping)
     if not hasattr(source, "layout"):
         if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
             raise InputError(
@@ -198,15 +198,15 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     else:
         rows = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
     columns = {name: Cells(rows.column(name), source.raw_text) for name in rows.column_names}
-    return _Table(source, given, rows, columns, dict(mapping))
+    return _Table(source, data, rows, columns, dict(mapping))
 
 
 def _json_table(path: str) -> Any:
     """The rows of a JSON array as a table, any other file by its path; totals alone are refused."""
-    whole: Any = None
+    document: Any = None
     with suppress(OSError, ValueError, RecursionError):
-        whole = json.loads(Path(path).read_bytes())
-    if isinstance(whole, dict) and not FIELDS.keys() & whole:
+        document = json.loads(Path(path).read_bytes())
+    if isinstance(document, dict) and not FIELDS.keys() & document:
         beside = sorted(
             map(
                 str,
@@ -222,7 +222,7 @@ def _json_table(path: str) -> Any:
     with translated(path, "JSON"):
         return (
             pa.Table.from_pylist([row for _, row in json_rows(path)])
-            if isinstance(whole, list) and whole
+            if isinstance(document, list) and document
             else path
         )
 
@@ -293,7 +293,7 @@ def _take_choices(table: _Table) -> None:
     chosen = next((names[name] for name in _RESPONSES if name in names), None)
     if truth is None or chosen is None or table.fields & {*_TRUTH, "prediction"}:
         return
-    letters, said = (
+    letters, responses = (
         {
             str(cell).strip()
             for cell in table.rows.column(name).to_pylist()
@@ -301,7 +301,7 @@ def _take_choices(table: _Table) -> None:
         }
         for name in (truth, chosen)
     )
-    if letters and all(_LETTER.fullmatch(cell) for cell in letters | said):
+    if letters and all(_LETTER.fullmatch(cell) for cell in letters | responses):
         table.renamed |= {truth: "label", chosen: "prediction"}
 
 
@@ -318,10 +318,10 @@ def _take_first_metric(table: _Table, verdicts: _Verdicts) -> list[str]:
     return names[1:]
 
 
-def _said_of_metrics(table: _Table, others: Sequence[str]) -> list[str]:
+def _said_of_metrics(table: _Table, metrics: Sequence[str]) -> list[str]:
     """What further metrics of the same rows say."""
     lines = []
-    for name in others:
+    for name in metrics:
         says = [verdict_number(cell) for cell in table.rows.column(name).to_pylist()]
         mean = np.nanmean(np.array(says, dtype=float))
         text = f"{name} is another metric of the same rows, {100 * mean:.1f} %"
@@ -356,12 +356,12 @@ def _score_words(table: _Table) -> tuple[list[str], list[str]]:
     table.given = table.rows.append_column(ours, pa.array(says, pa.float64(), from_pandas=True))
     rest = {theirs: field for theirs, field in table.renamed.items() if field != "words"}
     table.renamed = rest | {ours: ours}
-    left = np.array([str(cell).strip().lower() in ABSTAINED for cell in cells])
-    given = says[~left & np.isfinite(says)]
-    if not left.any() or not len(given):
+    abstained = np.array([str(cell).strip().lower() in ABSTAINED for cell in cells])
+    answered = says[~abstained & np.isfinite(says)]
+    if not abstained.any() or not len(answered):
         return words, []
-    share = f"{100 * given.mean():.1f} % of the {len(given):,} that were given are right"
-    return words, [f"{left.sum():,} answers were not given and count as wrong; {share}"]
+    share = f"{100 * answered.mean():.1f} % of the {len(answered):,} that were given are right"
+    return words, [f"{abstained.sum():,} answers were not given and count as wrong; {share}"]
 
 
 def _without_failed_grades(
@@ -384,8 +384,8 @@ def _without_failed_grades(
 
 def _read_record(table: _Table, words: Sequence[str]) -> tuple[Predictions | None, dict[str, str]]:
     """The record of what is known, None where nothing is; and the field of each column that it was read from."""
-    given, renamed = table.given, table.renamed
-    layout = Layout.parse(getattr(given, "column_names", [*table.columns]), renamed)
+    data, renamed = table.given, table.renamed
+    layout = Layout.parse(getattr(data, "column_names", [*table.columns]), renamed)
     fed = {
         column: ours
         for column, ours in table.fed.items()
@@ -399,7 +399,7 @@ def _read_record(table: _Table, words: Sequence[str]) -> tuple[Predictions | Non
         name for name, cells in table.columns.items() if name not in used and cells.kind != "list"
     )
     extra += ("id",) if "id" in renamed.values() else ()
-    opened = as_source(given, mapping=renamed or None, extra_columns=extra)
+    opened = as_source(data, mapping=renamed or None, extra_columns=extra)
     return opened.read(opened.fields), fed
 
 

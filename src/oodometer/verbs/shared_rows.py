@@ -28,9 +28,9 @@ _UNLIKE = ("label", "correct", "gold", KEY, "row", INDEX)  # what need not be al
 def said_of_shared_rows(references: Sequence[Source], target: Source) -> list[str]:
     """A warning where target rows stand in a reference, too; none where none do, or the files tell no rows apart."""
     for reference in references:
-        told = {"id": _same_ids(reference, target), "cells": _same_rows(reference, target)}
-        what = max(told, key=lambda name: told[name])
-        if told[what] >= _SHARE:
+        shares = {"id": _same_ids(reference, target), "cells": _same_rows(reference, target)}
+        what = max(shares, key=lambda name: shares[name])
+        if shares[what] >= _SHARE:
             text = f"rows of the target stand in the reference, too (the same {what})"
             return [f"{text}: they say nothing of new rows; leave them out of one of the two"]
     return []
@@ -41,11 +41,19 @@ def _same_ids(reference: Source, target: Source) -> float:
     if not (reference.holds(KEY) and target.holds(KEY)):
         return 0.0
     try:
-        known, ids = (key_cells(_head(source, [KEY])[0], KEY) for source in (reference, target))
+        reference_cells, ids = (
+            key_cells(_head(source, [KEY])[0], KEY) for source in (reference, target)
+        )
     except InputError:
         return 0.0
-    texts, others = ([str(text) for text in cells.to_pylist()] for cells in (known, ids))
-    return 0.0 if _count_rows(texts) or _count_rows(others) else _share(np.isin(others, texts))
+    texts, target_texts = (
+        [str(text) for text in cells.to_pylist()] for cells in (reference_cells, ids)
+    )
+    return (
+        0.0
+        if _count_rows(texts) or _count_rows(target_texts)
+        else _share(np.isin(target_texts, texts))
+    )
 
 
 def _count_rows(ids: Sequence[str]) -> bool:
@@ -78,8 +86,10 @@ def _same_rows(reference: Source, target: Source) -> float:
 
 def _rows_alike(reference: Source, target: Source, names: Sequence[str]) -> tuple[float, float]:
     """The share of target rows whose cells of these columns stand in a row of the reference, and in one before."""
-    here, there = _hashes(_head(reference, names), _head(target, names))
-    return _share(np.isin(there, here)), 1 - len(np.unique(there)) / len(there)
+    reference_hashes, target_hashes = _hashes(_head(reference, names), _head(target, names))
+    return _share(np.isin(target_hashes, reference_hashes)), 1 - len(
+        np.unique(target_hashes)
+    ) / len(target_hashes)
 
 
 def _truth(source: Source) -> tuple[str, ...]:
@@ -101,34 +111,34 @@ def _head(source: Source, names: Sequence[str]) -> list[Any]:
     return [plain(batch.slice(0, _ROWS).column(i), coded=False) for i in range(len(names))]
 
 
-def _hashes(one: Sequence[Any], other: Sequence[Any]) -> tuple[Array, Array]:
+def _hashes(first: Sequence[Any], second: Sequence[Any]) -> tuple[Array, Array]:
     """A number for each row of two tables of the same columns, which is the same for the same cells."""
-    rng, rows = np.random.default_rng(0), len(one[0])
-    out = np.zeros(rows + len(other[0]), dtype=np.uint64)
-    for here, there in zip(one, other, strict=True):
-        for codes in _codes(here, there):
+    rng, rows = np.random.default_rng(0), len(first[0])
+    out = np.zeros(rows + len(second[0]), dtype=np.uint64)
+    for first_column, second_column in zip(first, second, strict=True):
+        for codes in _codes(first_column, second_column):
             words = rng.integers(0, 2**63, int(codes.max()) + 1, dtype=np.uint64)
             out = out * np.uint64(0x9E3779B97F4A7C15) + words[codes]
     return out[:rows], out[rows:]
 
 
-def _codes(here: Any, there: Any) -> list[Array]:
+def _codes(first: Any, second: Any) -> list[Array]:
     """Numbers of the different cells of a column in two tables, from 0, an empty one last; of lists of one length one
     column for each entry, of others none.
     """
     import pyarrow as pa
 
-    if pa.types.is_nested(here.type) or pa.types.is_nested(there.type):
-        entries = _entries(here), _entries(there)
+    if pa.types.is_nested(first.type) or pa.types.is_nested(second.type):
+        entries = _entries(first), _entries(second)
         alike = len(entries[0]) == len(entries[1])
         return (
             [codes for a, b in zip(*entries, strict=True) for codes in _codes(a, b)]
             if alike
             else []
         )
-    if here.type != there.type:
-        here, there = (cells.cast(pa.large_string()) for cells in (here, there))
-    coded = pa.concat_arrays([here, there]).dictionary_encode()
+    if first.type != second.type:
+        first, second = (cells.cast(pa.large_string()) for cells in (first, second))
+    coded = pa.concat_arrays([first, second]).dictionary_encode()
     return [numbers_of(coded.indices, len(coded.dictionary))]
 
 
@@ -153,6 +163,6 @@ def _entries(cells: Any) -> list[Any]:
     if len(lengths) > 1 or len(flat) != width * len(cells):
         return []
     return [
-        flat.take(column_of(np.arange(place, len(flat), width), "number", "place"))
-        for place in range(width)
+        flat.take(column_of(np.arange(index, len(flat), width), "number", "place"))
+        for index in range(width)
     ]

@@ -53,8 +53,8 @@ def fit_to_target(
     check_rule(beginning, bool(plan.argmax))
     plan, unfed = plan.restricted_to(beginning)
     slow = [] if options.methods is not None else _slow_methods(plan.methods, target)
-    kept = {name: method for name, method in plan.methods.items() if name not in slow}
-    plan = replace(plan, methods=kept)
+    methods = {name: method for name, method in plan.methods.items() if name not in slow}
+    plan = replace(plan, methods=methods)
     why = "takes long on more than {} target rows; ask for it with --method {}"
     too_slow = [Skipped(name, why.format(_SLOW[name], name)) for name in slow]
     skipped = [*fitted.skipped, *unfed, *fitted.unmade, *too_slow]
@@ -70,8 +70,8 @@ def _slow_methods(methods: Collection[str], target: Source) -> list[str]:
     """Methods that would take minutes on a target of so many rows, or of nobody knows how many."""
     return [
         name
-        for name, most in _SLOW.items()
-        if name in methods and (target.rows is None or target.rows > most)
+        for name, limit in _SLOW.items()
+        if name in methods and (target.rows is None or target.rows > limit)
     ]
 
 

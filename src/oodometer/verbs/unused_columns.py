@@ -35,9 +35,9 @@ def said_of_unused(
     """Column -> what is to be said of it, for columns that no option has ``named``; ``offers_cluster``: the verb takes
     a column of rows that depend on each other, and none was given.
     """
-    own = [name for name in source.own_columns if name not in named]
-    sizes = [name for name in own if _SIZE.fullmatch(bare_name(name))]
-    weights = [name for name in own if _WEIGHT.fullmatch(bare_name(name))]
+    columns = [name for name in source.own_columns if name not in named]
+    sizes = [name for name in columns if _SIZE.fullmatch(bare_name(name))]
+    weights = [name for name in columns if _WEIGHT.fullmatch(bare_name(name))]
     weights = [
         name
         for name in weights
@@ -46,8 +46,10 @@ def said_of_unused(
     out = {name: f"{name} is not used: every row counts alike" for name in weights[:1]}
     if not offers_cluster:
         return out
-    fields = [name for name in ("group",) if source.holds(name) and name not in (*named, *own)]
-    repeats = {name: count for name in (*own, *fields) if (count := _values_of_rows(source, name))}
+    fields = [name for name in ("group",) if source.holds(name) and name not in (*named, *columns)]
+    repeats = {
+        name: count for name in (*columns, *fields) if (count := _values_of_rows(source, name))
+    }
     if not repeats or (
         source.holds(KEY) and _repeats(source, KEY)
     ):  # rows of one id are clusters without a word
