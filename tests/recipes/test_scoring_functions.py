@@ -296,7 +296,7 @@ def test_a_size_is_the_share_of_the_paper() -> None:
     assert paired.size[0].supports == pytest.approx(
         stats.ttest_rel(high / 2, low, alternative="greater").pvalue
     )
-    apart = falls("a", [(*pair, (0.2, 0.1))], {}, apart=True)
+    apart = falls("a", [(*pair, (0.2, 0.1))], {}, unpaired=True)
     welch = stats.ttest_ind(high / 2, low, equal_var=False, alternative="less").pvalue
     assert apart.size[0].refutes == pytest.approx(welch)
     assert falls("a", [(*pair, ())], {}).size == []

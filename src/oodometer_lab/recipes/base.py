@@ -22,27 +22,27 @@ LACKS = (InputError, MissingExtraError, WorkError)
 
 def check_all(needs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
     """Do every check, each with a name of who needs it; what several of them raise is said in one line."""
-    found: dict[str, tuple[Exception, dict[str, None]]] = {}
+    failures: dict[str, tuple[Exception, dict[str, None]]] = {}
     for name, check in needs:
         try:
             check()
         except LACKS as error:
-            found.setdefault(str(error), (error, {}))[1][name] = None
-    errors = [error for error, _ in found.values()]
+            failures.setdefault(str(error), (error, {}))[1][name] = None
+    errors = [error for error, _ in failures.values()]
     if len(errors) == 1:
         raise errors[0]
     if errors:
         entries = [
-            f"({i}) {', '.join(names)}: {said}"
-            for i, (said, (_, names)) in enumerate(found.items(), 1)
+            f"({i}) {', '.join(names)}: {message}"
+            for i, (message, (_, names)) in enumerate(failures.items(), 1)
         ]
-        whole = InputError(
+        combined = InputError(
             "all that the run needs", got=f"{len(errors)} things missing: {' '.join(entries)}"
         )
         raise (
-            WorkError(str(whole))
+            WorkError(str(combined))
             if any(isinstance(error, WorkError) for error in errors)
-            else whole
+            else combined
         )
 
 

@@ -63,7 +63,7 @@ class Reproduction:
         out |= {
             "scale": self.scale,
             "folder": str(self.folder),
-            "steps": [one.to_dict() for one in self.steps],
+            "steps": [step.to_dict() for step in self.steps],
         }
         return out | {"result": dict(self.result)}
 
@@ -107,18 +107,18 @@ def _check(options: ReproduceOptions, recipe: Recipe) -> None:
     scale = options.scale
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
-    for what, option, named, known in (
+    for what, option, named, choices in (
         ("model", "only", options.only, recipe.models(scale)),
         ("task", "task", options.tasks, recipe.tasks(scale)),
     ):
-        unknown = [name for name in named if name not in known]
-        if unknown and not known:
+        unknown = [name for name in named if name not in choices]
+        if unknown and not choices:
             raise UsageError(
                 f"{options.paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{option} out"
             )
         if unknown:
             raise UsageError(
-                f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}"
+                f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(choices)}"
             )
     workers = options.workers if options.workers != 1 else None
     for name, value in (("engine", options.engine), ("workers", workers)):
@@ -149,5 +149,5 @@ def _workers(options: ReproduceOptions, origin: Origin) -> Workers | None:
 
         engine = present(task_engine(options.engine, options.workers, gpu=on_gpu(None)))
         return Workers(origin, engine)
-    many = options.workers or usual_workers()
-    return Workers(origin, ProcessEngine(many), max(1, cores() // many)) if many > 1 else None
+    count = options.workers or usual_workers()
+    return Workers(origin, ProcessEngine(count), max(1, cores() // count)) if count > 1 else None

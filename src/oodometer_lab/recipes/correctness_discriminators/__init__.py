@@ -32,7 +32,7 @@ class _TaskSteps:
         self.task, self.config, self.data = task, task.config, TaskData(task)
         self.marks = {part: self.data.set(part).fingerprint for part in PARTS}
         self.halves = [f"half-{fold}" for fold in range(FOLDS)] if task.config.halves else []
-        self.judges = [f"judge-{place}" for place in range(task.config.judges)]
+        self.judges = [f"judge-{member}" for member in range(task.config.judges)]
 
     def all(self) -> list[Step]:
         """All of them in order: a parser, its mistakes, judges that learn from them, their votes, what these say."""
@@ -43,19 +43,19 @@ class _TaskSteps:
             steps.append(self.collect_unseen())
         if self.config.pretraining is not None:
             steps.append(self.pretrain_judges())
-        steps += [self.train_judge(place) for place in range(self.config.judges)]
+        steps += [self.train_judge(member) for member in range(self.config.judges)]
         sets = ("dev", *(test.name for test in task.tests))
         steps += [self.ask(name) for name in sets]
         of_task = f"{task.name}/"
         timed = [step.name.removeprefix(of_task) for step in steps if step.name.startswith(of_task)]
-        asked, more = [f"ask-{name}" for name in sets], dict[str, str]()
+        ask_steps, more = [f"ask-{name}" for name in sets], dict[str, str]()
         if task.pseudo_labels is not None:
-            steps.append(self.train_on_accepted(asked))
+            steps.append(self.train_on_accepted(ask_steps))
             more["self_training"] = "self-training"
         if task.metric is not None:
-            steps.append(self.learn_metric(asked))
+            steps.append(self.learn_metric(ask_steps))
             more["metric"] = "metric"
-        return [*steps, self.study(timed, asked, more)]
+        return [*steps, self.study(timed, ask_steps, more)]
 
     def _step(
         self,
@@ -178,7 +178,7 @@ class _TaskSteps:
             share=0.2,
         )
 
-    def train_judge(self, place: int) -> Step:
+    def train_judge(self, member: int) -> Step:
         """A member of the panel."""
         config, needs = self.config, ["examples"]
         settings = {
@@ -193,10 +193,10 @@ class _TaskSteps:
         if config.pretraining is not None:
             needs.append("pretraining")
         return self._step(
-            self.judges[place],
-            f"training judge {place + 1} of {config.judges}",
-            [f"judges/judge-{place}.json", f"judges/judge-{place}/{_MODEL[0]}"],
-            partial(work.train_judge, place=place),
+            self.judges[member],
+            f"training judge {member + 1} of {config.judges}",
+            [f"judges/judge-{member}.json", f"judges/judge-{member}/{_MODEL[0]}"],
+            partial(work.train_judge, member=member),
             settings,
             needs,
             0.3 / config.judges,
@@ -219,7 +219,7 @@ class _TaskSteps:
             0.15 / (len(self.task.tests) + 1),
         )
 
-    def train_on_accepted(self, asked: Names) -> Step:
+    def train_on_accepted(self, ask_steps: Names) -> Step:
         """Self-training."""
         return self._step(
             "self-training",
@@ -227,11 +227,11 @@ class _TaskSteps:
             ["self_training.json"],
             work.self_train,
             {"set": self.task.pseudo_labels},
-            asked,
+            ask_steps,
             0.5,
         )
 
-    def learn_metric(self, asked: Names) -> Step:
+    def learn_metric(self, ask_steps: Names) -> Step:
         """A judge of another metric."""
         return self._step(
             "metric",
@@ -244,11 +244,11 @@ class _TaskSteps:
                 "plan": self.config.judge_plan,
                 "gold": "as on dev",
             },
-            ["examples", *asked],
+            ["examples", *ask_steps],
             0.1,
         )
 
-    def study(self, timed: Names, asked: Names, more: Mapping[str, str]) -> Step:
+    def study(self, timed: Names, ask_steps: Names, more: Mapping[str, str]) -> Step:
         """What the votes say of each test set, beside the truth; ``more``: files with their steps."""
         titles = [
             (test.name, test.title, test.domain, test.paper, test.resembles)
@@ -260,7 +260,7 @@ class _TaskSteps:
             ["result.json"],
             partial(work.study_task, steps=timed, more=tuple(more)),
             {"form": FORM, "draws": self.config.draws, "titles": titles},
-            [*asked, *more.values()],
+            [*ask_steps, *more.values()],
             0.02,
         )
 
@@ -288,9 +288,11 @@ class CorrectnessDiscriminators(Recipe):
         """Every task (with ``only`` those named, other seeds too), then the tables over all that are finished."""
         torch()  # a missing extra is said before anything is read
         lineup = self.lineup(scale)
-        others = [run for task in lineup for run in replicates_of(task)]
+        other_seeds = [run for task in lineup for run in replicates_of(task)]
         chosen = (
-            [other for other in (*lineup, *others) if other.name in only] if only else [*lineup]
+            [candidate for candidate in (*lineup, *other_seeds) if candidate.name in only]
+            if only
+            else [*lineup]
         )
         if not chosen:
             raise UsageError(
@@ -303,7 +305,7 @@ class CorrectnessDiscriminators(Recipe):
         except LACKS:
             check_all(needs_of(chosen))  # not the first thing that is missing, but all
             raise
-        names, replicates = (tuple(task.name for task in some) for some in (lineup, others))
+        names, replicates = (tuple(task.name for task in group) for group in (lineup, other_seeds))
         combined = partial(work.combine, scale=scale, tasks=names, replicates=replicates)
         return [
             *steps.values(),

@@ -231,23 +231,23 @@ def _recalls_near_all(sets: Sets) -> Row:
     needed, parts, near = math.ceil(MANY * len(sets)), [], []
     for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
         recalls = [study["by_method"][method].get(measure) for study in sets]
-        known = [recall for recall in recalls if recall is not None]
-        near.append(sum(recall["value"] >= NEAR_ALL for recall in known))
-        looks = [above(recall, NEAR_ALL) for recall in known]
-        parts.append(at_least(needed, [*looks, *[Look()] * (len(sets) - len(known))]))
+        defined = [recall for recall in recalls if recall is not None]
+        near.append(sum(recall["value"] >= NEAR_ALL for recall in defined))
+        looks = [above(recall, NEAR_ALL) for recall in defined]
+        parts.append(at_least(needed, [*looks, *[Look()] * (len(sets) - len(defined))]))
     test, fields = "normal, on the rows, for both recalls", {"near": near, "of": len(sets)}
     return Row("recalls", test, [all_of(parts)], fields, (len(sets), needed))
 
 
 def _mean_beats(method: str, away: Sets) -> Row:
     """Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?"""
-    known = [study["by_method"] for study in away if method in study["by_method"]]
-    errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
+    compared = [study["by_method"] for study in away if method in study["by_method"]]
+    errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in compared]
     ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
     fields = {
         "baseline": BASELINES[method],
         "nearer": sum(a < b for a, b in errors),
-        "of": len(known),
+        "of": len(compared),
         "ours": ours,
         "theirs": theirs,
     }
@@ -258,7 +258,7 @@ def _mean_beats(method: str, away: Sets) -> Row:
     ]
     share = sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper)
     looks = [tests.sign_flips([s * b - a for a, b in errors]) for s in (1.0, share)]
-    if len(known) < FEWEST:
+    if len(compared) < FEWEST:
         looks = []
     test = "sign flips of the paired errors, over data sets"
     name = f"mean_beats_{method}"
@@ -314,8 +314,10 @@ def _worth(looks: Sets, at: str, words: str) -> Iterator[Row]:
             dict[str, float](),
         )
         for task in dict.fromkeys(row["task"] for row in away):
-            own = [row for row in away if row["task"] == task]
-            if (ours := Worth.of_rows(own, at)) and (theirs := Worth.of_rows(own, rival)):
+            task_rows = [row for row in away if row["task"] == task]
+            if (ours := Worth.of_rows(task_rows, at)) and (
+                theirs := Worth.of_rows(task_rows, rival)
+            ):
                 gains[task] = theirs.score - ours.score
         fields: dict[str, Any] = {
             "procedure": words,
@@ -335,8 +337,8 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
     for study in sets:
         widest = study["bounds"][0]
         looks.append(all_of([above(widest[end], 0) for end in ("above_lower", "below_upper")]))
-        for side, apart in (("below", "above_lower"), ("above", "below_upper")):
-            if (miss := -widest[apart]["value"]) > 0:
+        for side, margin in (("below", "above_lower"), ("above", "below_upper")):
+            if (miss := -widest[margin]["value"]) > 0:
                 outside.append(f"{study['title']} by {_points(miss)} points {side}")
     widths = sorted(study["width"]["value"] for study in sets)
     fields = {"where": where, "inside": len(sets) - len(outside), "of": len(sets)}
@@ -355,58 +357,59 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
 
 def _tight(sets: Sets) -> Row:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
-    known = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
-    widths = [(study["title"], study["width"]["value"], study["oracle_width"]) for study in known]
+    studies = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
+    widths = [(study["title"], study["width"]["value"], study["oracle_width"]) for study in studies]
     seen = "; ".join(
         f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths
     )
-    fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(known)}
+    fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(studies)}
     looks = []
-    for one in known:
-        ends = [one["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
+    for row in studies:
+        ends = [row["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
         looks.append(
             gap(
-                one["oracle_width"] - one["width"]["value"],
-                spread(one["width"]) + sum(map(spread, ends)),
+                row["oracle_width"] - row["width"]["value"],
+                spread(row["width"]) + sum(map(spread, ends)),
             )
         )
     return Row(
         "tighter_than_oracle",
         SPREADS,
         looks,
-        {**fields, "seen": f": {seen}" if known else ""},
+        {**fields, "seen": f": {seen}" if studies else ""},
         "most",
     )
 
 
 def _small_samples(sets: Sets) -> Row:
     """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
-    known = [study for study in sets if len(study["subsets"]) > 1]
-    if not known:
+    sampled = [study for study in sets if len(study["subsets"]) > 1]
+    if not sampled:
         return Row(
             "small_samples", "", [], {"seen": "there is no set that samples can be drawn of"}
         )
 
-    def counted(some: Sets) -> tuple[int, int]:
-        small = [study["subsets"][0] for study in some]
-        inside = sum(
+    def counted(studies: Sets) -> tuple[int, int]:
+        small = [study["subsets"][0] for study in studies]
+        covered = sum(
             round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small
         )
-        return inside, sum(row["draws"] for row in small)
+        return covered, sum(row["draws"] for row in small)
 
-    holding = [study for study in known if study["inside"]]
-    (inside, draws), (inside_holding, of) = counted(known), counted(holding)
-    rows = ", ".join(sorted({str(study["subsets"][0]["rows"]) for study in known}))
-    seen = f"{100 * inside / draws:.0f} % of the draws of {rows} rows have the truth inside, over all {len(known)} sets"
+    holding = [study for study in sampled if study["inside"]]
+    (covered, draws), (covered_holding, of) = counted(sampled), counted(holding)
+    rows = ", ".join(sorted({str(study["subsets"][0]["rows"]) for study in sampled}))
+    seen = f"{100 * covered / draws:.0f} % of the draws of {rows} rows have the truth inside, "
+    seen += f"over all {len(sampled)} sets"
     if of:
         seen += (
-            f"; over the {len(holding)} on which the bounds hold {100 * inside_holding / of:.0f} %"
+            f"; over the {len(holding)} on which the bounds hold {100 * covered_holding / of:.0f} %"
         )
     seen += f"; asked are {100 * INSIDE:.0f} %"
     return Row(
         "small_samples",
         "binomial, on the draws",
-        [tests.binomial(inside, draws, INSIDE)],
+        [tests.binomial(covered, draws, INSIDE)],
         {"seen": seen},
     )
 
@@ -425,10 +428,10 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
             next(study for study in run["sets"] if study["name"] == run["set"]) for run in runs
         ]
         parts = []
-        for run, one in zip(runs, firsts, strict=True):
+        for run, target in zip(runs, firsts, strict=True):
             right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
             gain, low, high = (
-                f"{100 * one['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper")
+                f"{100 * target['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper")
             )
             parts.append(
                 f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]"
@@ -464,8 +467,8 @@ def _figures_of_samples(result: Mapping[str, Any]) -> list[Panel]:
         cells = [(row["rows"], kind, row[kind]) for row in study["subsets"] for kind in kinds]
         ends = ("value", "lower", "upper")
         rows = [
-            {"rows": drawn, "what": kind, **{end: cell[end] for end in ends}}
-            for drawn, kind, cell in cells
+            {"rows": size, "what": kind, **{end: cell[end] for end in ends}}
+            for size, kind, cell in cells
         ]
         marks = {"values": [row["rows"] for row in study["subsets"]], "labelOverlap": True}
         across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
@@ -553,8 +556,8 @@ def _types(result: Mapping[str, Any]) -> Iterator[str]:
     for study in sets_of(result, "out"):
         if len(study["types"]) > 1:
             rows = [{**row, "name": row["type"].replace("_", " ")} for row in study["types"]]
-            inside = sum(row["inside"] for row in rows)
-            yield PAGE.table("types", rows, title=study["title"], inside=inside, of=len(rows))
+            covered = sum(row["inside"] for row in rows)
+            yield PAGE.table("types", rows, title=study["title"], inside=covered, of=len(rows))
 
 
 def _self_trained(result: Mapping[str, Any]) -> Iterator[str]:
@@ -654,18 +657,18 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
 
 
 def _procedures(result: Mapping[str, Any]) -> str:
-    shown = {
+    by_procedure = {
         at: {(study["task"], study["name"]): study for study in sets_of(result, at=at)}
         for at in PROCEDURES
     }
-    shown = {at: sets for at, sets in shown.items() if sets}
+    by_procedure = {at: sets for at, sets in by_procedure.items() if sets}
     rows = []
-    for key, one in shown["half"].items():
-        errors = (bare((one["by_method"].get(name) or {}).get("error")) for name in BASELINES)
-        bounds = PAGE.rows("procedures", [sets.get(key, {}) for sets in shown.values()])
-        rows.append([_titled(one), percent(one["gold"]), *bounds, *errors])
+    for key, half in by_procedure["half"].items():
+        errors = (bare((half["by_method"].get(name) or {}).get("error")) for name in BASELINES)
+        bounds = PAGE.rows("procedures", [sets.get(key, {}) for sets in by_procedure.values()])
+        rows.append([_titled(half), percent(half["gold"]), *bounds, *errors])
     return PAGE.table(
-        "procedures", rows, heads=" | ".join(PAGE.words["voters"][at] for at in shown)
+        "procedures", rows, heads=" | ".join(PAGE.words["voters"][at] for at in by_procedure)
     )
 
 

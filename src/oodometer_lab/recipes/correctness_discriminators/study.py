@@ -85,17 +85,17 @@ class TaskData:
     def _sets(self) -> dict[str, tuple[Dataset, Dataset]]:
         """Every set whole, and without its long rows."""
         longest, loads = self.config.longest, {"train": self.task.train, "dev": self.task.dev}
-        whole = {
+        loaded = {
             name: load()
             for name, load in (loads | {test.name: test.load for test in self.task.tests}).items()
         }
         if longest is None:
-            return {name: (data, data) for name, data in whole.items()}
+            return {name: (data, data) for name, data in loaded.items()}
 
         def fits(*texts: str) -> bool:
             return max(len(text.split()) for text in texts) <= longest
 
-        return {name: (data, data.keep(fits)) for name, data in whole.items()}
+        return {name: (data, data.keep(fits)) for name, data in loaded.items()}
 
     @cached_property
     def _rewrite(self) -> Callable[[str], str] | None:
@@ -123,12 +123,12 @@ class TaskData:
     def counts(self) -> dict[str, Any]:
         """Rows of each set, before and after, its types and its mark; no text."""
         counts: dict[str, Any] = {}
-        for name, (whole, short) in self._sets.items():
+        for name, (full, short) in self._sets.items():
             data = self.set(name)
             counts[name] = {
                 "rows": len(data),
-                "of": len(whole),
-                "too_long": len(whole) - len(short),
+                "of": len(full),
+                "too_long": len(full) - len(short),
             }
             counts[name] |= {"types": data.counts, "mark": data.fingerprint, "source": data.source}
         return counts
@@ -289,8 +289,8 @@ def pretrain_judges(data: TaskData, workspace: Workspace, progress: Progress) ->
         )
 
 
-def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, place: int) -> None:
-    """Train a member of the panel and write it to ``judges/judge-<place>``; members differ by their seed."""
+def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, member: int) -> None:
+    """Train a member of the panel and write it to ``judges/judge-<member>``; members differ by their seed."""
     config, pairs, dev = data.config, examples(workspace, "train"), examples(workspace, "dev")
     if config.halves:
         pairs = pairs.mixed(examples(workspace, "train", "unseen"), SHARE, config.seed)
@@ -299,27 +299,27 @@ def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, pla
         if config.pretraining is None
         else workspace.folder.parent / data.task.first / "pretrained"
     )
-    judge = make_judge(config, config.seed + place, start)
-    known = (*data.seen(dev.inputs, dev.outputs), dev.correct.tolist())
+    judge = make_judge(config, config.seed + member, start)
+    dev_pairs = (*data.seen(dev.inputs, dev.outputs), dev.correct.tolist())
     seen, right = data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist()
-    with passing(workspace, f"judge-{place}") as checkpoint:
-        judge.fit(*seen, right, dev=known, checkpoint=checkpoint, progress=progress)
-        judge.save(workspace / f"judges/judge-{place}")
+    with passing(workspace, f"judge-{member}") as checkpoint:
+        judge.fit(*seen, right, dev=dev_pairs, checkpoint=checkpoint, progress=progress)
+        judge.save(workspace / f"judges/judge-{member}")
         # Pairs that it learnt from: right, wrong, and of the wrong ones those on unseen sentences
         about = {"kind": judge.kind, "parameters": judge.parameters}
         about |= {"correct": sum(right), "incorrect": len(pairs) - sum(right)}
         workspace.write_json(
-            f"judges/judge-{place}.json", about | {"unseen": int(pairs.counts.get("mixed", 0))}
+            f"judges/judge-{member}.json", about | {"unseen": int(pairs.counts.get("mixed", 0))}
         )
 
 
 def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> None:
     """Parse a set, let the panel vote, write the predictions file, the parsers of halves beside the votes."""
     config, parser, rows = data.config, EncoderDecoder.load(workspace / "parser"), data.set(name)
-    folders = [workspace / f"judges/judge-{place}" for place in range(config.judges)]
+    folders = [workspace / f"judges/judge-{member}" for member in range(config.judges)]
     judges = judging.Panel(list(map(judging.load_discriminator, folders)))
-    others = _halves(data, workspace)
-    parts = 3 if others else 2
+    half_parsers = _halves(data, workspace)
+    parts = 3 if half_parsers else 2
     record = parser.predict(
         rows.inputs,
         gold=rows.targets,
@@ -329,15 +329,18 @@ def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> 
         ids=rows.ids,
         progress=part_of(progress, 0, parts),
     )
-    given, parsed = present(record.input).tolist(), present(record.output).tolist()
-    inputs, outputs = data.seen(given, parsed)
+    raw_inputs, parsed = present(record.input).tolist(), present(record.output).tolist()
+    inputs, outputs = data.seen(raw_inputs, parsed)
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
     outputs = [new if old.strip() else "" for new, old in zip(outputs, parsed, strict=True)]
     p = judges.probabilities(inputs, outputs, progress=part_of(progress, 1, parts))
-    votes, names = (p >= judging.HALF).astype(np.int8), judge_names([*judges.members, *others])
-    if others:  # parsers read inputs and write outputs as they are
-        more = judging.Panel(others).probabilities(
-            given, parsed, progress=part_of(progress, 2, parts)
+    votes, names = (
+        (p >= judging.HALF).astype(np.int8),
+        judge_names([*judges.members, *half_parsers]),
+    )
+    if half_parsers:  # parsers read inputs and write outputs as they are
+        more = judging.Panel(half_parsers).probabilities(
+            raw_inputs, parsed, progress=part_of(progress, 2, parts)
         )
         p = np.vstack([p, more])
     record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
@@ -501,8 +504,8 @@ def study_task(
         if mixed is not None and mixed.votes is not None:  # all but one agree
             voters = len(mixed.votes)
             agree = max(voters - 1, voters // 2 + 1)
-            whole = judged(mixed, agree=agree, reference=points.mixed(reference))
-            study["mixed"] = {"agree": agree, **_beside(whole, agree)}
+            mixed_study = judged(mixed, agree=agree, reference=points.mixed(reference))
+            study["mixed"] = {"agree": agree, **_beside(mixed_study, agree)}
         study["choices"], study["types"] = points.choices(record), _by_type(voted)
         sets[test.name] = study | {"cut": workspace.read_json(f"predictions/{test.name}.json")}
         progress(done, len(task.tests))
@@ -548,24 +551,26 @@ def _by_type(voted: Predictions) -> list[Any]:
     return rows
 
 
-def _share(part: int, whole: int) -> dict[str, Any]:
-    return present(share(part, whole, LEVEL)).to_dict()
+def _share(part: int, total: int) -> dict[str, Any]:
+    return present(share(part, total, LEVEL)).to_dict()
 
 
 def _short(study: VoteStudy) -> dict[str, Any]:
     """What the tables and the claims need of a study."""
-    whole = study.to_dict()
-    return {name: rounded(whole[name]) for name in _SHORT}
+    fields = study.to_dict()
+    return {name: rounded(fields[name]) for name in _SHORT}
 
 
 def _beside(study: VoteStudy, agree: int) -> dict[str, Any]:
     """What another procedure adds: its own rows, the bounds of its own k, the smallest and the largest samples."""
     short = _short(study)
     methods = [row for row in short["methods"] if row["method"] not in BASELINES]
-    smallest, *others = short["subsets"]
-    some = [{**subset, "bounds": _agreeing(subset, agree)} for subset in (smallest, *others[-1:])]
+    smallest, *larger = short["subsets"]
+    samples = [
+        {**subset, "bounds": _agreeing(subset, agree)} for subset in (smallest, *larger[-1:])
+    ]
     beside = {name: short[name] for name in ("judges", "inside", "width")}
-    return {**beside, "methods": methods, "bounds": _agreeing(short, agree), "subsets": some}
+    return {**beside, "methods": methods, "bounds": _agreeing(short, agree), "subsets": samples}
 
 
 def _agreeing(of: Mapping[str, Any], agree: int) -> list[Any]:
@@ -592,21 +597,21 @@ def combine(
 ) -> dict[str, Any]:
     """One result of the tasks that are finished, with their trainings from other seeds, without types and samples."""
     result = of_tasks(workspace, "correctness-discriminators", scale, FORM, tasks)
-    others: dict[str, dict[str, Any]] = {}
+    trainings: dict[str, dict[str, Any]] = {}
     for name in replicates:
         if run := finished(workspace, f"{name}/result.json", FORM):
             brief = {key: run[key] for key in _OF_TRAINING} | {"sets": {}}
             for key, study in run["sets"].items():
                 brief["sets"][key] = {field: study[field] for field in _OF_SET}
-                for other in ("at_half", "mixed"):
-                    if other in study:
-                        brief["sets"][key][other] = {
-                            k: v for k, v in study[other].items() if k != "subsets"
+                for procedure in ("at_half", "mixed"):
+                    if procedure in study:
+                        brief["sets"][key][procedure] = {
+                            k: v for k, v in study[procedure].items() if k != "subsets"
                         }
             brief |= {"self_training": run["self_training"]} if "self_training" in run else {}
-            others.setdefault(run["replicate_of"], {})[str(run["seed"])] = brief
+            trainings.setdefault(run["replicate_of"], {})[str(run["seed"])] = brief
     missing = result.pop("missing")
-    return {**result, "replicates": others, "missing": missing}
+    return {**result, "replicates": trainings, "missing": missing}
 
 
 def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> None:
@@ -628,10 +633,10 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         # All mistakes, and so many right ones that about the share ``accuracy`` is right
         wrong, right = np.flatnonzero(~collected.correct), np.flatnonzero(collected.correct)
         count = round(len(wrong) * accuracy / (1 - accuracy)) if accuracy < 1 else len(right)
-        drawn = np.random.default_rng(config.seed).choice(
+        sample = np.random.default_rng(config.seed).choice(
             right, size=min(count, len(right)), replace=False
         )
-        chosen = np.sort(np.concatenate([wrong, drawn])).tolist()
+        chosen = np.sort(np.concatenate([wrong, sample])).tolist()
         inputs, outputs = (
             [texts[row] for row in chosen] for texts in (collected.inputs, collected.outputs)
         )
@@ -644,7 +649,7 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
     with passing(workspace, "metric") as checkpoint:
         judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=progress)
 
-    def asked(name: str) -> tuple[Array, Array]:
+    def values_of(name: str) -> tuple[Array, Array]:
         record = read_judged(workspace.folder, name)
         outputs = present(record.output).tolist()
         true = measured(outputs, record.columns["gold"].tolist()).astype(float)
@@ -653,9 +658,9 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         )
         return true, np.where([bool(output.strip()) for output in outputs], judged, 0.0)
 
-    source, sets = _mean(asked("dev")[0]), []
+    source, sets = _mean(values_of("dev")[0]), []
     for test in data.task.tests:
-        true, judged = asked(test.name)
+        true, judged = values_of(test.name)
         first = _mean(true)
         # The difference of the means of two samples, its error from both
         value = first.value - source.value

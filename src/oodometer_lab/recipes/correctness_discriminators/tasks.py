@@ -105,12 +105,12 @@ def _task(
     *tests: TestSet,
     scale: str,
     train: Any = (),
-    **own: Any,
+    **fields: Any,
 ) -> Task:
     """A task whose reader takes the part, and ``train`` more for training; ``names`` are its name and title."""
     name, _, title = names.partition(": ")
     layers = [_SIZES[layer] for layer in (["small", "tiny"] if scale == "tiny" else [scale])]
-    parts = [some.get(part, {}) for some in layers for part in ("usual", name)]
+    parts = [sizes.get(part, {}) for sizes in layers for part in ("usual", name)]
     config = built(RunConfig, {key: value for part in parts for key, value in part.items()})
     return Task(
         name,
@@ -120,7 +120,7 @@ def _task(
         partial(read, "dev"),
         tests,
         config,
-        **own,
+        **fields,
     )
 
 

@@ -16,8 +16,8 @@ Rows = Sequence[Mapping[str, Any]]
 
 def trainings(result: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
     """All trainings of a task, the first seed first."""
-    others = result.get("replicates", {}).get(task, {})
-    return [result["tasks"][task], *(others[seed] for seed in sorted(others, key=int))]
+    replicates = result.get("replicates", {}).get(task, {})
+    return [result["tasks"][task], *(replicates[seed] for seed in sorted(replicates, key=int))]
 
 
 def interval_score(lower: float, upper: float, truth: float, level: float = LEVEL) -> float:
@@ -37,9 +37,9 @@ def coins(accept: float, judges: int) -> tuple[float, float]:
     return accept**judges, 1 - (1 - accept) ** judges
 
 
-def enough(many: int) -> int:
+def enough(count: int) -> int:
     """How many of n sets must hold the truth: the smallest k with k / (n + 1) at least the level, at most all."""
-    return min(many, math.ceil(LEVEL * (many + 1)))
+    return min(count, math.ceil(LEVEL * (count + 1)))
 
 
 def _named(row: Mapping[str, Any]) -> str:
@@ -52,10 +52,10 @@ def chosen_elsewhere(rows: Rows) -> dict[str, str]:
     """
     chosen, away = dict[str, str](), [row for row in rows if not row["near"]]
     for task in dict.fromkeys(row["task"] for row in rows):
-        others = [row for row in away if row["task"] != task]
-        choices = dict.fromkeys(name for row in others for name in row["choices"])
-        worths = {name: worth for name in choices if (worth := Worth.of_rows(others, name))}
-        if len({row["task"] for row in others}) > 1 and worths:
+        elsewhere = [row for row in away if row["task"] != task]
+        choices = dict.fromkeys(name for row in elsewhere for name in row["choices"])
+        worths = {name: worth for name in choices if (worth := Worth.of_rows(elsewhere, name))}
+        if len({row["task"] for row in elsewhere}) > 1 and worths:
             chosen[task] = max(
                 (min(w.inside, enough(w.of)), -w.width, name) for name, w in worths.items()
             )[2]
@@ -89,7 +89,7 @@ def bounds_of_choice(study: Mapping[str, Any], name: str | None) -> dict[str, An
         ("upper", {"value": cell(high, above)}),
         ("mean", mean),
     )
-    apart = {
+    margins = {
         "above_lower": cell(gold - low, below + true),
         "below_upper": cell(high - gold, above + true),
     }
@@ -99,7 +99,7 @@ def bounds_of_choice(study: Mapping[str, Any], name: str | None) -> dict[str, An
         "width": cell(high - low, below + above),
         "judges": choice["of"],
     }
-    return {**more, "methods": methods, "bounds": [{"agree": choice["agree"], **apart}]}
+    return {**more, "methods": methods, "bounds": [{"agree": choice["agree"], **margins}]}
 
 
 def intervals(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -113,13 +113,15 @@ def intervals(result: Mapping[str, Any]) -> list[dict[str, Any]]:
             for study in run["sets"].values():
                 by = {_named(row): (row["lower"], row["upper"]) for row in study["choices"]}
                 about = {"task": task, "seed": seed, "title": study["title"], "choices": tuple(by)}
-                for at, own in (
+                for at, procedure in (
                     ("half", study["at_half"]),
                     ("thresholds", study),
                     ("mixed", study.get("mixed")),
                 ):
-                    if own is not None:
-                        ends = {row["method"]: row["value"]["value"] for row in own["methods"]}
+                    if procedure is not None:
+                        ends = {
+                            row["method"]: row["value"]["value"] for row in procedure["methods"]
+                        }
                         by[at] = ends["lower"], ends["upper"]
                 by["coins"] = coins(run["dev_accuracy"]["value"], study["judges"])
                 about["atc"] = next(
@@ -155,10 +157,10 @@ def constant(rows: Rows, task: str) -> float | None:
     """The smallest c for which ATC plus and minus c holds enough of the other tasks' sets, those out of distribution
     alone; None where there is none.
     """
-    others = [
+    elsewhere = [
         row for row in rows if row["task"] != task and not row["near"] and row["atc"] is not None
     ]
-    errors = sorted(abs(row["atc"] - row["gold"]) for row in others)
+    errors = sorted(abs(row["atc"] - row["gold"]) for row in elsewhere)
     return errors[enough(len(errors)) - 1] if errors else None
 
 
@@ -177,15 +179,16 @@ class Worth(NamedTuple):
     @classmethod
     def of_rows(cls, rows: Rows, name: str) -> Worth | None:
         """Of those rows that have the interval of this name; None where there is none."""
-        known = [(*row["by"][name], row["gold"]) for row in rows if name in row["by"]]
-        if not known:
+        triples = [(*row["by"][name], row["gold"]) for row in rows if name in row["by"]]
+        if not triples:
             return None
         means = [
-            [upper - lower for lower, upper, _ in known],
-            [abs((a + b) / 2 - gold) for a, b, gold in known],
+            [upper - lower for lower, upper, _ in triples],
+            [abs((a + b) / 2 - gold) for a, b, gold in triples],
         ]
         means += [
-            [interval_score(a, b, gold, level) for a, b, gold in known] for level in (LEVEL, PAPERS)
+            [interval_score(a, b, gold, level) for a, b, gold in triples]
+            for level in (LEVEL, PAPERS)
         ]
-        inside = sum(lower <= gold <= upper for lower, upper, gold in known)
-        return cls(inside, len(known), *(sum(values) / len(known) for values in means))
+        covered = sum(lower <= gold <= upper for lower, upper, gold in triples)
+        return cls(covered, len(triples), *(sum(values) / len(triples) for values in means))

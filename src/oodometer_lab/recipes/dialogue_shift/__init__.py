@@ -70,8 +70,8 @@ class _Steps:
                 (needs,),
             ),
         ]
-        asked = list(self.ask_all())
-        return [*prepared, *shifted, self.count(), *asked, *self.studies(asked)]
+        ask_steps = list(self.ask_all())
+        return [*prepared, *shifted, self.count(), *ask_steps, *self.studies(ask_steps)]
 
     def encode(self, name: str, *needs: str) -> Step:
         """Vectors of the sentences of a name, see `RunData.vectors`."""
@@ -211,9 +211,9 @@ class _Steps:
             weight=(0.2 if self.config.frozen else _ASK) * len(files) * max(passes, 1),
         )
 
-    def studies(self, asked: Sequence[Step]) -> tuple[Step, Step]:
+    def studies(self, ask_steps: Sequence[Step]) -> tuple[Step, Step]:
         """What is found in all answers, and what estimators find in those without dropout."""
-        names, settings = [step.name for step in asked], {"form": FORM}
+        names, settings = [step.name for step in ask_steps], {"form": FORM}
         settings["ensemble"] = self.config.ensemble
         plain = [name for name in names if name.startswith("ask-")]
         needs = ("counts", "sets", "sets-importance", *plain)

@@ -147,22 +147,22 @@ class _Tests:
 
     def ensemble(self) -> Iterator[Row]:
         """The ensemble is best in accuracy and Brier score, on all conditions and on the strongest (3)."""
-        for metric, sign, others in (
+        for metric, sign, rivals in (
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("temperature", "dropout")),
         ):
             every = [
-                (other, condition, row)
-                for other in others
-                for condition, row in self._between(f"ensemble-{other}", metric).items()
+                (rival, condition, row)
+                for rival in rivals
+                for condition, row in self._between(f"ensemble-{rival}", metric).items()
             ]
             last = self._named("uw")[-1:]
-            strongest = {other: row for other, condition, row in every if condition in last}
+            strongest = {rival: row for rival, condition, row in every if condition in last}
             seen = ", ".join(
                 f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest)
             )
             above = partial(
-                self._above, sign=sign, metric=NAMES[metric], others=" and ".join(others)
+                self._above, sign=sign, metric=NAMES[metric], others=" and ".join(rivals)
             )
             name, rows = f"ensemble_{metric}", [row for _, _, row in every]
             yield above(name, rows, words="ensemble")
@@ -274,12 +274,12 @@ def _curves(result: Cell, group: str, across: str) -> list[Panel]:
     labels = first + [
         condition["condition"] for condition in result["conditions"] if condition["group"] == group
     ]
-    shown = [
+    rows = [
         row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels
     ]
-    drawn = [(row, labels.index(row["condition"])) for row in shown if len(labels) > len(first)]
+    indexed = [(row, labels.index(row["condition"])) for row in rows if len(labels) > len(first)]
     points = {
-        m: [_point(row["label"], i, row["method"], row[m]) for row, i in drawn] for m in METRICS
+        m: [_point(row["label"], i, row["method"], row[m]) for row, i in indexed] for m in METRICS
     }
     return [Panel(m, NAMES[m], _chart(across), points[m]) for m in METRICS]
 
@@ -303,12 +303,14 @@ def _estimates_drawn(result: Cell) -> list[Panel]:
     panels = []
     for name, (group, across) in _DRAWN.items():
         rows = []
-        for i, one in enumerate(
+        for i, condition in enumerate(
             row for row in result["estimators"]["conditions"] if row["group"] == group
         ):
-            rows.append(_point(one["label"], i, "truth", one["truth"]))
-            headline = _point(one["label"], i, "estimate", one["methods"]["headline"]["said"])
-            rows.append({**headline, "lower": one["lower"], "upper": one["upper"]})
+            rows.append(_point(condition["label"], i, "truth", condition["truth"]))
+            headline = _point(
+                condition["label"], i, "estimate", condition["methods"]["headline"]["said"]
+            )
+            rows.append({**headline, "lower": condition["lower"], "upper": condition["upper"]})
         panels.append(Panel(group, PAGE.words["figures"][name]["title"], _chart(across), rows))
     return panels
 
@@ -324,14 +326,14 @@ def markdown(result: Cell) -> str:
     counts, printed, every = result["counts"], PAGE.paper, result["rows"]
     ours, paper = both = counts["shifts"], printed["counts"]
     ratios = [
-        (ratio, *({k: by.get(ratio) for k, by in some.items()} for some in both))
+        (ratio, *({k: by.get(ratio) for k, by in source.items()} for source in both))
         for ratio in ours["uw"]
     ]
     fifths = [
         (fifth, count, paper["importance"].get(fifth))
         for fifth, count in ours["importance"].items()
     ]
-    turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
+    turns = ", ".join(f"{contexts} of {n}" for n, contexts in counts["turns"].items())
     out = [
         _run(result),
         PAGE.table("shifted", ratios, counts),
@@ -371,7 +373,7 @@ def _run(result: Cell) -> str:
         "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
         "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
         "jensen": max(
-            (whole["brier"]["mean"] - plain["brier"]["mean"] for plain, _, whole in of_all),
+            (ensemble["brier"]["mean"] - plain["brier"]["mean"] for plain, _, ensemble in of_all),
             default=0.0,
         ),
         "apart": max(
@@ -403,8 +405,8 @@ def _estimates(estimators: Cell) -> str:
     order = sorted(names, key=means.__getitem__)
     cells = [" | ".join(f"{errors[name][i]:.3f}" for name in order) for i in range(len(conditions))]
     rows = [
-        ({**row, "width": row["upper"] - row["lower"]}, some)
-        for row, some in zip(conditions, cells, strict=True)
+        ({**row, "width": row["upper"] - row["lower"]}, cell)
+        for row, cell in zip(conditions, cells, strict=True)
     ]
     last = " | ".join(["mean | - | - | - | -", *(f"{means[name]:.3f}" for name in order)])
     lines, methods = (

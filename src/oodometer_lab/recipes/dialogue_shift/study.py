@@ -126,8 +126,8 @@ def conditions_of(config: RunConfig) -> tuple[Condition, ...]:
     }
     shifted = (
         Condition(group, str(severity), severity)
-        for group, some in severities.items()
-        for severity in some
+        for group, values in severities.items()
+        for severity in values
     )
     return (Condition("source", "dev"), Condition("source", "test"), *shifted)
 
@@ -166,9 +166,14 @@ class RunData:
         if config.train_conversations is None:
             data = self._split("train")
         else:
-            some = [every[i] for i in self._drawn(range(len(every)), config.train_conversations)]
+            conversations = [
+                every[i] for i in self._drawn(range(len(every)), config.train_conversations)
+            ]
             data = replies(
-                some, "DailyDialog train", candidates=config.train_candidates, seed=config.seed
+                conversations,
+                "DailyDialog train",
+                candidates=config.train_candidates,
+                seed=config.seed,
             )
         return data.take(self._drawn(range(len(data)), self.config.train_rows))
 
@@ -186,12 +191,12 @@ class RunData:
                 if condition.group not in WORDS
             )
             return ranker.texts([d for c in plain for d in self.base(c).take(self.asked(c)).inputs])
-        contexts, known = (
+        contexts, encoded = (
             Workspace(folder).read_json(f"conditions/{name}.json")["contexts"],
             set(self.sentences("turns", folder)),
         )
         read = dict.fromkeys(turn for context in contexts for turn in context[-ranker.turns :])
-        return [turn for turn in read if turn not in known]
+        return [turn for turn in read if turn not in encoded]
 
     def _read_vectors(self, name: str, folder: Path) -> Mapping[str, Array]:
         vectors = load_answers(Workspace(folder), "vectors", name)["vectors"]
@@ -295,11 +300,12 @@ class RunData:
         """Conversations and digest of each split."""
         splits = {split: self._conversations(split) for split in ("train", "validation", "test")}
         digests = {
-            split: hashlib.sha256(repr(some).encode()).hexdigest()[:16]
-            for split, some in splits.items()
+            split: hashlib.sha256(repr(conversations).encode()).hexdigest()[:16]
+            for split, conversations in splits.items()
         }
         return {
-            s: {"conversations": len(some), "fingerprint": digests[s]} for s, some in splits.items()
+            s: {"conversations": len(conversations), "fingerprint": digests[s]}
+            for s, conversations in splits.items()
         }
 
 
@@ -331,8 +337,8 @@ def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
     parts += [("kw-5000", ratio, {"least": 5_001}) for ratio in (ratios[0], ratios[-1])]
     out: dict[str, Any] = {"contexts": len(data.test), "shifts": {}}
     for done, (name, severity, options) in enumerate(parts, 1):
-        many, targets = data.counts(name.partition("-")[0], severity, **options)
-        out["shifts"].setdefault(name, {})[str(severity)] = [many, round(targets, 4)]
+        contexts, targets = data.counts(name.partition("-")[0], severity, **options)
+        out["shifts"].setdefault(name, {})[str(severity)] = [contexts, round(targets, 4)]
         progress(done, len(parts))
     turns = [len(dialogue.context) for dialogue in data.test.inputs]
     out["turns"] = {str(n): turns.count(n) for n in range(1, data.config.turns + 1)}
@@ -510,8 +516,10 @@ class Answers:
             return self.right[..., None]
         p = self.probabilities.astype(np.float64)
         if metric == "brier":
-            own = np.take_along_axis(p, np.broadcast_to(self.target, p.shape[:2])[..., None], -1)
-            return np.asarray((p * p).sum(-1, keepdims=True) - 2 * own + 1)
+            p_target = np.take_along_axis(
+                p, np.broadcast_to(self.target, p.shape[:2])[..., None], -1
+            )
+            return np.asarray((p * p).sum(-1, keepdims=True) - 2 * p_target + 1)
         confidence = self.probabilities.max(-1).astype(np.float64)
         at = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
         return np.asarray((at[..., None] == np.arange(BINS)) * (self.right - confidence)[..., None])
@@ -527,8 +535,8 @@ class Bootstrap:
 
     def __init__(self, conversations: Sequence[str], replicates: int, seed: int) -> None:
         self._index = {name: i for i, name in enumerate(sorted(set(conversations)))}
-        many, rng = len(self._index), np.random.default_rng(seed)
-        self._draws = rng.multinomial(many, np.full(many, 1 / many), size=replicates).astype(
+        count, rng = len(self._index), np.random.default_rng(seed)
+        self._draws = rng.multinomial(count, np.full(count, 1 / count), size=replicates).astype(
             np.float32
         )
 
@@ -541,23 +549,23 @@ class Bootstrap:
             (self._draws.shape[1], len(parts), parts.shape[2])
         )  # of whole conversations
         np.add.at(sums, at, parts.transpose(1, 0, 2))
-        drawn = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(
+        resampled = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(
             -1, *sums.shape[1:]
         )
         rows = np.maximum(self._draws @ np.bincount(at, minlength=len(sums)).astype(np.float32), 1)[
             :, None
         ]
-        return seen, np.abs(drawn).sum(-1) / rows
+        return seen, np.abs(resampled).sum(-1) / rows
 
     def apart(self, *terms: Term) -> dict[str, Any]:
         """A sum of metrics averaged over models: its value, its error, and the share ``above`` 0 of the basic
-        bootstrap's replicates (2 * seen - drawn): a calibration error is too large in a sample, and by as much again in
-        a sample of it. ``by_model``: of each model, or of each ensemble and the mean of its members.
+        bootstrap's replicates (2 * seen - resampled): a calibration error is too large in a sample, and by as much again
+        in a sample of it. ``by_model``: of each model, or of each ensemble and the mean of its members.
         """
         metrics = [(sign, *self.metric(answers, metric)) for sign, answers, metric in terms]
-        drawn = np.sum([sign * each.mean(1) for sign, _, each in metrics], axis=0)
+        resampled = np.sum([sign * each.mean(1) for sign, _, each in metrics], axis=0)
         value = float(sum(sign * seen.mean() for sign, seen, _ in metrics))
-        turned = 2 * value - drawn
+        turned = 2 * value - resampled
         equal = np.abs(turned) < _ROUNDING
         units = min(len(seen) for _, seen, _ in metrics)
         grouped = [
@@ -565,7 +573,7 @@ class Bootstrap:
             for sign, seen, _ in metrics
         ]
         by_model = np.sum(grouped, axis=0).tolist()
-        out: dict[str, Any] = {"value": value, "error": float(drawn.std(ddof=1))}
+        out: dict[str, Any] = {"value": value, "error": float(resampled.std(ddof=1))}
         out |= {
             "above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2),
             "by_model": by_model,
@@ -679,7 +687,7 @@ class Study:
     def differences(self) -> dict[str, Any]:
         """Every difference that a claim is about, by name."""
         terms = (*self._changes(), *self._between_methods(), *self._controls())
-        return {name: self.bootstrap.apart(*some) for name, some in terms}
+        return {name: self.bootstrap.apart(*parts) for name, parts in terms}
 
     def _change(
         self, last: Condition, first: Condition, metric: str, ids: Any, method: str = "vanilla"
@@ -735,9 +743,9 @@ class Study:
 
     def _controls(self) -> Iterator[tuple[str, list[Term]]]:
         """Known words less unknown ones; deleted turns less short contexts; the middle fifth less the least."""
-        others = {condition.label: condition for condition in self.group("kw")}
+        by_label = {condition.label: condition for condition in self.group("kw")}
         for unknown in self.group("uw"):
-            known = others.get(unknown.label)
+            known = by_label.get(unknown.label)
             if known is not None and (ids := self.common([unknown, known])):
                 yield (
                     f"kw-uw/{unknown.label}/accuracy",
@@ -803,25 +811,28 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
     ]
     for done, target in enumerate(targets, 1):
         values: dict[str, list[float]] = defaultdict(list)
-        truth, inside, ends = [], [], []
+        truth, covered, ends = [], [], []
         for i in members:
             answers = answers_of(i, target.name)
             truth.append(float((answers["logits"].argmax(1) == answers["target"]).mean()))
-            given = references[i], Predictions.from_candidates(answers["logits"])
-            estimation = estimate(*given, level=_LEVEL, target_accuracies=(), seed=config.seed)
+            pair = references[i], Predictions.from_candidates(answers["logits"])
+            estimation = estimate(*pair, level=_LEVEL, target_accuracies=(), seed=config.seed)
             head = estimation.headline.interval
             for method, value in {
                 "headline": head.value,
                 **{e.method: e.value for e in estimation.estimates},
             }.items():
                 values[method].append(value)
-            inside.append(float(head.lower <= truth[-1] <= head.upper))
+            covered.append(float(head.lower <= truth[-1] <= head.upper))
             ends.append((head.lower, head.upper))
         methods = {}
-        for method, some in values.items():
-            if len(some) == len(truth):
-                errors = [abs(a - b) for a, b in zip(some, truth, strict=True)]
-                methods[method] = {"said": mean_and_spread(some), "error": mean_and_spread(errors)}
+        for method, estimates in values.items():
+            if len(estimates) == len(truth):
+                errors = [abs(a - b) for a, b in zip(estimates, truth, strict=True)]
+                methods[method] = {
+                    "said": mean_and_spread(estimates),
+                    "error": mean_and_spread(errors),
+                }
         about: dict[str, Any] = {
             "condition": target.name,
             "group": target.group,
@@ -832,7 +843,7 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
         rows.append(
             {
                 **about,
-                "inside": sum(inside) / len(inside),
+                "inside": sum(covered) / len(covered),
                 "lower": lower,
                 "upper": upper,
                 "methods": methods,

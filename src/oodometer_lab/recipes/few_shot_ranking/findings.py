@@ -80,20 +80,23 @@ class FewShotAccuracies:
         strata = [[suite] for suite in suites if suite not in _HANS] + [
             [suite for suite in suites if suite in _HANS]
         ]
-        found = [
-            (own, len(some)) for some in strata if (own := self.means(some, method, less, group))
+        weighted = [
+            (means, len(stratum))
+            for stratum in strata
+            if (means := self.means(stratum, method, less, group))
         ]
         return contrast(
-            [own for own, _ in found], [many / sum(n for _, n in found) for _, many in found]
+            [means for means, _ in weighted],
+            [weight / sum(n for _, n in weighted) for _, weight in weighted],
         )
 
-    def words(self, shown: Shown, group: str = "inoculated") -> str:
+    def words(self, methods: Shown, group: str = "inoculated") -> str:
         """The mean of each method over the seeds that have all those of a set, in percent with its spread."""
         words = []
-        for suite, own in shown.items():
+        for suite, by_text in methods.items():
             each = [
-                text + percent(self.means([suite], m, "", group, [*own.values()]))
-                for text, m in own.items()
+                text + percent(self.means([suite], m, "", group, [*by_text.values()]))
+                for text, m in by_text.items()
             ]
             words.append(f"{suite} {', '.join(each)}")
         return "; ".join(words)
@@ -154,7 +157,7 @@ class _Tests:
         self,
         name: str,
         pairs: Sequence[tuple[str, str, str]],
-        shown: Shown,
+        methods: Shown,
         words: str = "",
         **fields: Any,
     ) -> Row:
@@ -164,7 +167,7 @@ class _Tests:
             name,
             samples,
             words=words,
-            seen=self._table.words(shown),
+            seen=self._table.words(methods),
             better=sum(sum(sample) > 0 for sample in samples),
             of=len(samples),
             **fields,
@@ -183,23 +186,23 @@ class _Tests:
         acc = self._acc
         for suite, window in _WINDOW.items():
             lime = f"lime/{window}"
-            name, shown = (
+            name, methods = (
                 f"lime_window_{suite.lower()}",
                 {suite: {f"{lime} ": lime, f"{acc} ": acc}},
             )
-            yield self._ranks(name, [(suite, lime, acc)], shown, "lime_window", suite=suite)
+            yield self._ranks(name, [(suite, lime, acc)], methods, "lime_window", suite=suite)
         for first, second in (("token-ig", "shap"), ("shap", "lime")):
-            pairs, shown = [], {}
+            pairs, methods = [], {}
             for suite, window in _WINDOW.items():
                 worse, better = f"{first}/{window}", f"{second}/{window}"
                 pairs.append((suite, better, worse))
-                shown[suite] = {f"{first} ": worse, f"{second} ": better}
+                methods[suite] = {f"{first} ": worse, f"{second} ": better}
             name = f"{first.replace('-', '_')}_below_{second}"
-            yield self._ranks(name, pairs, shown, "below", first=first, second=second)
+            yield self._ranks(name, pairs, methods, "below", first=first, second=second)
         shap = {suite: f"shap/{_WINDOW[suite]}" for suite in ("MORPH", "VERB")}
         pairs = [(suite, acc, factor) for suite, factor in shap.items()]
-        shown = {suite: {"shap ": factor, "ACC ": acc} for suite, factor in shap.items()}
-        yield self._ranks("shap_below_acc", pairs, shown)
+        methods = {suite: {"shap ": factor, "ACC ": acc} for suite, factor in shap.items()}
+        yield self._ranks("shap_below_acc", pairs, methods)
 
     def made_factors(self) -> Iterator[Row]:
         """Factors that were made for a set against ACC, and general ones (4, 5)."""
@@ -210,8 +213,8 @@ class _Tests:
         theirs = PAGE.paper["factors"]["lime"]["PAWS"]["swap-avg"] / 100
         lead = theirs - PAGE.paper["table_2"]["PAWS"]["ACC"] / 100
         size = [positive([value - lead for value in self._table.means(["PAWS"], lime, acc)])]
-        shown = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
-        yield self._ranks("lime_swap_avg", [("PAWS", lime, acc)], shown)._replace(size=size)
+        methods = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
+        yield self._ranks("lime_swap_avg", [("PAWS", lime, acc)], methods)._replace(size=size)
         for name, method, suites in (
             ("lime_other_factors", "lime", _HANS),
             ("ig_own_factors", "token-ig", _PAIRS),
@@ -338,7 +341,10 @@ def _counts_drawn(result: Record) -> list[Panel]:
             for row in across
         ]
         values = [
-            p for row, some in zip(across, keys, strict=True) for key in some for p in row[key]
+            p
+            for row, row_keys in zip(across, keys, strict=True)
+            for key in row_keys
+            for p in row[key]
         ]
         bins = [min(int(p * _BINS), _BINS - 1) for p in values]
         rows = [{"bin": (i + 0.5) / _BINS, "pairs": bins.count(i)} for i in range(_BINS)]
@@ -515,8 +521,8 @@ def _of_models(result: Record) -> Iterator[str]:
 
     def rates(training: str, by_family: str) -> str:
         """A learning rate, and the families that have another."""
-        other = ", ".join(f"{rate:g} in {name}" for name, rate in sizes[by_family].items())
-        return f"{sizes[training]['learning_rate']:g}" + (f" ({other})" if other else "")
+        exceptions = ", ".join(f"{rate:g} in {name}" for name, rate in sizes[by_family].items())
+        return f"{sizes[training]['learning_rate']:g}" + (f" ({exceptions})" if exceptions else "")
 
     yield PAGE.table(
         "models",

@@ -138,31 +138,31 @@ def _of_family(config: RunConfig, family: str) -> list[Plan]:
     named = {"nli": "nli", "paraphrase": "paws"}.get(family, family.lower())
     role = family if family in config.roles else "msgs"
     base = Plan(f"{named}-base", "0 steps", family, config.roles[role], steps=config.steps[family])
-    others = config.roles.get(f"{role}_others", ())
+    networks = config.roles.get(f"{role}_others", ())
     if family in config.graded:
-        return [*_graded(config, base, others)]
+        return [*_graded(config, base, networks)]
     if family == "paraphrase":
         return _paraphrase(config, replace(base, label="base"))
     if family == "nli":
-        return [*_inference(config, base, others)]
+        return [*_inference(config, base, networks)]
     return [*_dosed(config, base)]
 
 
-def _graded(config: RunConfig, base: Plan, others: Sequence[str]) -> Iterator[Plan]:
+def _graded(config: RunConfig, base: Plan, networks: Sequence[str]) -> Iterator[Plan]:
     """Models between a start and an end: of the usual network at each grade, of another one at a grade by seed."""
-    given, named = config.graded[base.family], base.name.removesuffix("-base")
-    further, mixture = given["further"], given.get("mixture", 1.0)
-    base = replace(base, label="start", shares=given.get("shares", {}), ranked=False)
-    for place, network in enumerate((base.network, *others)):
-        name = f"{named}-{network.lower()}" if place else named
-        start = replace(base, name=f"{name}-base", network=network, inoculated=not place)
+    settings, named = config.graded[base.family], base.name.removesuffix("-base")
+    further, mixture = settings["further"], settings.get("mixture", 1.0)
+    base = replace(base, label="start", shares=settings.get("shares", {}), ranked=False)
+    for index, network in enumerate((base.network, *networks)):
+        name = f"{named}-{network.lower()}" if index else named
+        start = replace(base, name=f"{name}-base", network=network, inoculated=not index)
         on = replace(start, start=start.name, further=further, mixture=mixture)
         end = replace(on, name=f"{name}-end", label="end", shares={})
         graded = replace(on, toward=end.name, ranked=True)
         yield start
         yield end
-        if place:
-            turned = ACROSS[place:] + ACROSS[:place]
+        if index:
+            turned = ACROSS[index:] + ACROSS[:index]
             yield replace(graded, name=name, label=network, grades=turned)
             continue
         for i, grade in enumerate(GRADES, 1):
@@ -170,12 +170,12 @@ def _graded(config: RunConfig, base: Plan, others: Sequence[str]) -> Iterator[Pl
             yield replace(graded, name=f"{name}-grade-{i}", label=label, grades=(grade,))
 
 
-def _inference(config: RunConfig, base: Plan, others: Sequence[str]) -> Iterator[Plan]:
+def _inference(config: RunConfig, base: Plan, networks: Sequence[str]) -> Iterator[Plan]:
     """Models of entailment: the base, those inoculated by more and more steps, and other networks."""
     yield base
     for n in config.nli_further:
         yield replace(base, name=f"nli-{n}", label=f"{n} steps", start=base.name, further=n)
-    for network in others:
+    for network in networks:
         name = f"nli-{network.lower()}"
         yield replace(base, name=name, label=network, network=network, inoculated=False)
 
@@ -197,10 +197,10 @@ def ranked_of(config: RunConfig, family: str) -> list[Plan]:
 def beside_others(plans: Sequence[Plan], seed: int) -> list[Plan]:
     """The inoculated models that stand beside those of other architectures, the second one in Table 4 alone."""
     if any(plan.grades for plan in plans):
-        wanted = [ACROSS[(seed + i) % len(ACROSS)] for i in (0, 1)]
+        grades = [ACROSS[(seed + i) % len(ACROSS)] for i in (0, 1)]
         return [
             plan
-            for grade in wanted
+            for grade in grades
             for plan in plans
             if plan.inoculated and plan.grades == (grade,)
         ]
@@ -218,30 +218,30 @@ def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
     usual, rates = (
         (config.further, config.further_rates) if pure else (config.training, config.rates)
     )
-    own = None if pure else config.networks[plan.network].get("learning_rate")
+    rate = None if pure else config.networks[plan.network].get("learning_rate")
     return replace(
-        usual, learning_rate=own or rates.get(plan.family, usual.learning_rate), epochs=1
+        usual, learning_rate=rate or rates.get(plan.family, usual.learning_rate), epochs=1
     )
 
 
 def _paraphrase(config: RunConfig, base: Plan) -> list[Plan]:
-    many = config.paws_further[base.network]
+    steps = config.paws_further[base.network]
     on = replace(base, start=base.name)
-    out = [base, replace(on, name="paws-pure", label=f"{many} target steps", further=many)]
-    for place, (share, many) in enumerate(config.paws_mixed, 1):
-        label = f"{many} steps with {100 * share:g} %"
+    out = [base, replace(on, name="paws-pure", label=f"{steps} target steps", further=steps)]
+    for number, (share, steps) in enumerate(config.paws_mixed, 1):
+        label = f"{steps} steps with {100 * share:g} %"
         out.append(
-            replace(on, name=f"paws-mixed-{place}", label=label, further=many, mixture=share)
+            replace(on, name=f"paws-mixed-{number}", label=label, further=steps, mixture=share)
         )
-    for other in config.roles["paraphrase_others"]:
-        slug, many = f"paws-{other.lower()}", config.paws_further[other]
+    for network in config.roles["paraphrase_others"]:
+        slug, steps = f"paws-{network.lower()}", config.paws_further[network]
         start = replace(
-            base, name=f"{slug}-base", label=f"{other}, base", network=other, inoculated=False
+            base, name=f"{slug}-base", label=f"{network}, base", network=network, inoculated=False
         )
         start = replace(start, ranked=False)
-        label = f"{other}, {many} target steps"
+        label = f"{network}, {steps} target steps"
         out += [
             start,
-            replace(start, name=slug, label=label, start=start.name, further=many, ranked=True),
+            replace(start, name=slug, label=label, start=start.name, further=steps, ranked=True),
         ]
     return out

@@ -137,9 +137,9 @@ class RunData:
 
     def _rows(self, suite: Suite, seed: int) -> Rows:
         source, config = self._sources(suite.family), self.config
-        whole, marks = source.out(suite.name, seed), source.marks
-        many = len(whole) - (config.grading_rows if suite.family in config.graded else 0)
-        data = whole.sample(None, seed).take(range(min(many, config.truth_rows or many)))
+        full, marks = source.out(suite.name, seed), source.marks
+        count = len(full) - (config.grading_rows if suite.family in config.graded else 0)
+        data = full.sample(None, seed).take(range(min(count, config.truth_rows or count)))
         marked = (
             [i for i, name in enumerate(data.ids) if name in marks]
             if suite.feature
@@ -156,7 +156,7 @@ class RunData:
             )
             words.append(Words(text, at))
         counts = {
-            "rows": len(whole),
+            "rows": len(full),
             "judged": len(data),
             "pool": pool,
             "explained": len(explained),
@@ -179,28 +179,28 @@ class RunData:
                 train.data, near.data, lambda _: targets, lambda *_: test.data, marks, counts
             )
         if family == "nli":
-            own = {"target": hans("train", "subsequence") + hans("train", "constituent")}
+            target_sets = {"target": hans("train", "subsequence") + hans("train", "constituent")}
             out = {name: hans("eval", heuristic) for name, heuristic in _HANS.items()}
             # Two thirds are no entailment; small networks that learn this alone say it of all HANS, where the classes
             # are even.
             even = _even(binary_entailment("train"))
             return _Source(
-                even, binary_entailment("test"), lambda _: own, lambda name, _: out[name]
+                even, binary_entailment("test"), lambda _: target_sets, lambda name, _: out[name]
             )
-        many, whole = self.config.paws_inoculation, paws_qqp()
-        if not 0 < many < len(whole):
+        count, data = self.config.paws_inoculation, paws_qqp()
+        if not 0 < count < len(data):
             raise WorkError(
-                f"expected fewer than {len(whole)} rows of PAWS-QQP to train on, got {many}"
+                f"expected fewer than {len(data)} rows of PAWS-QQP to train on, got {count}"
             )
 
-        def left(_: str, seed: int | None) -> Dataset:
-            return whole if seed is None else whole.sample(None, seed).take(range(many, len(whole)))
+        def held_out(_: str, seed: int | None) -> Dataset:
+            return data if seed is None else data.sample(None, seed).take(range(count, len(data)))
 
         def target(seed: int) -> dict[str, Dataset]:
-            return {"target": whole.sample(None, seed).take(range(many))}
+            return {"target": data.sample(None, seed).take(range(count))}
 
         return _Source(
-            _even(mrpc("train")), mrpc("test"), target, left, counts={"trained on": many}
+            _even(mrpc("train")), mrpc("test"), target, held_out, counts={"trained on": count}
         )
 
 
@@ -322,8 +322,8 @@ def _roles_of(model: Any, near: Dataset) -> dict[str, int]:
     entails = 3.0 * np.array([name.startswith("entail") for name in names])
     denies = 3.0 * np.array([name.startswith(("neutral", "not", "non")) for name in names])
     first = int((entails + positive - negative).argmax())
-    others = [i for i in range(len(negative)) if i != first]
-    return {"positive": first, "negative": max(others, key=(denies + negative).__getitem__)}
+    candidates = [i for i in range(len(negative)) if i != first]
+    return {"positive": first, "negative": max(candidates, key=(denies + negative).__getitem__)}
 
 
 _STEPS = 17  # of the way between two models, on which their accuracy is looked up
@@ -340,7 +340,8 @@ def grade(
     family, names = plans[0].family, (plans[0].start, plans[0].toward)
     model, end = (_loaded(workspace.folder, f"models/{seed}/{name}") for name in names)
     first, last = (
-        {key: value.clone() for key, value in one.net.state_dict().items()} for one in (model, end)
+        {key: value.clone() for key, value in network.net.state_dict().items()}
+        for network in (model, end)
     )
 
     def go(share: float) -> None:
@@ -350,18 +351,18 @@ def grade(
         }
         model.net.load_state_dict(mixed)
 
-    places, sets, found = np.linspace(0, 1, _STEPS), data.graded_on(family, seed), []
+    places, sets, scores = np.linspace(0, 1, _STEPS), data.graded_on(family, seed), []
     roles = workspace.read_json(f"models/{seed}/{names[0]}/classes.json")
-    for done, place in enumerate(places, 1):
-        go(float(place))
+    for done, position in enumerate(places, 1):
+        go(float(position))
         p = [model.ask(rows.inputs).distribution[:, roles["positive"]] for rows in sets]
         right = [
-            accuracies(one[None], np.array(rows.targets))[0]
-            for one, rows in zip(p, sets, strict=True)
+            accuracies(positive[None], np.array(rows.targets))[0]
+            for positive, rows in zip(p, sets, strict=True)
         ]
-        found.append(float(np.mean(right)))
+        scores.append(float(np.mean(right)))
         progress(done, len(places) + 1)
-    rising = np.maximum.accumulate(found)
+    rising = np.maximum.accumulate(scores)
     low, high = max(0.1, rising[0]), min(0.9, rising[-1])
     for plan in plans:
         share = float(np.interp(low + (plan.grade(seed) or 0.0) * (high - low), rising, places))
@@ -460,12 +461,12 @@ def explained(
                 f"the attributions {folder}/{name} are of other texts; remove the file and run again"
             )
         separator, p, base, fit = (float(arrays[number][i]) for number in _NUMBERS)
-        own = (
+        fields = (
             (values[i], separator, 1, p, base)
             if p > 0.5
             else (-values[i], -separator, 0, 1 - p, 1 - base)
         )
-        attributions.append(WordAttributions(example, *own, fit))
+        attributions.append(WordAttributions(example, *fields, fit))
     return attributions
 
 
@@ -484,13 +485,13 @@ def powered_accuracy(correct: Array, score: Array, pool_score: Array) -> ranking
     """
     means, rows = pool_score.mean(axis=1), pool_score.shape[1]
 
-    def rule(drawn: Array) -> Array:
-        y, f = correct.T[drawn], score.T[drawn]  # (draw, row, model)
+    def rule(indices: Array) -> Array:
+        y, f = correct.T[indices], score.T[indices]  # (draw, row, model)
         away = f - f.mean(axis=1, keepdims=True)
         along, spread = np.einsum("dnm,dnm->d", away, y), np.einsum("dnm,dnm->d", away, away)
-        varies = spread > 1e-12 * drawn.shape[1]
+        varies = spread > 1e-12 * indices.shape[1]
         slope = np.where(
-            varies, along / ((1 + drawn.shape[1] / rows) * np.where(varies, spread, 1.0)), 0.0
+            varies, along / ((1 + indices.shape[1] / rows) * np.where(varies, spread, 1.0)), 0.0
         )
         return np.asarray(y.mean(axis=1) + slope[:, None] * (means - f.mean(axis=1)))
 
@@ -502,18 +503,19 @@ def labels_first(correct: Array, pieces: Mapping[str, ranking.Method]) -> rankin
     (less a millionth): a model with one row more right stays ahead, whatever it says.
     """
 
-    def rule(drawn: Array) -> Array:
-        scores = ranking.scored(pieces, drawn)
-        some = ~np.isnan(scores).all(axis=-1, keepdims=True)
-        high = np.nanmax(np.where(some, scores, 0.0), axis=-1, keepdims=True)
-        low = np.nanmin(np.where(some, scores, 0.0), axis=-1, keepdims=True)
-        apart = high - low > ranking.ROUNDING * np.maximum(np.abs(high), np.abs(low))
+    def rule(indices: Array) -> Array:
+        scores = ranking.scored(pieces, indices)
+        defined = ~np.isnan(scores).all(axis=-1, keepdims=True)
+        high = np.nanmax(np.where(defined, scores, 0.0), axis=-1, keepdims=True)
+        low = np.nanmin(np.where(defined, scores, 0.0), axis=-1, keepdims=True)
+        distinct = high - low > ranking.ROUNDING * np.maximum(np.abs(high), np.abs(low))
         evidence = (
-            np.nan_to_num((scores - (high + low) / 2) / np.where(apart, high - low, 1.0)) * apart
+            np.nan_to_num((scores - (high + low) / 2) / np.where(distinct, high - low, 1.0))
+            * distinct
         )
         return np.asarray(
-            ranking.drawn_scores(correct, drawn)
-            + (1 - 1e-6) * evidence.mean(axis=0) / drawn.shape[1]
+            ranking.drawn_scores(correct, indices)
+            + (1 - 1e-6) * evidence.mean(axis=0) / indices.shape[1]
         )
 
     return rule
@@ -554,12 +556,12 @@ class Evaluation:
 
     def groups(self) -> Iterator[tuple[str, list[int]]]:
         """Name and models of each comparison (inoculated, one a network, Table 4); without those all alike."""
-        others = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
+        uninoculated = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
         groups = {"inoculated": [i for i, plan in enumerate(self.plans) if plan.inoculated]}
-        if others:  # MSGS has none
+        if uninoculated:  # MSGS has none
             beside = [self.plans.index(plan) for plan in beside_others(self.plans, self.seed)]
-            groups["architectures"] = [beside[0], *others]
-            groups |= {"pairs": [*beside, *others]} if self.suite.name == "PAWS" else {}
+            groups["architectures"] = [beside[0], *uninoculated]
+            groups |= {"pairs": [*beside, *uninoculated]} if self.suite.name == "PAWS" else {}
         for name, models in groups.items():
             if len(set(self.truth[models].tolist())) > 1:
                 yield name, models
@@ -578,7 +580,7 @@ class Evaluation:
                 for i, name in enumerate(self.suite.factors)
             }
             out |= (
-                {name: self._of_words(own) for name, own in each.items()}
+                {name: self._of_words(scores) for name, scores in each.items()}
                 if self.suite.feature
                 else each
             )
@@ -587,24 +589,26 @@ class Evaluation:
             pools, {str(i): record_of(self.near[i], self.near_label) for i in models}
         )
         out |= {f"pool/{name}": ranking.fixed(scores) for name, scores in evidence.scores.items()}
-        whole, right = ranking.suite_of(pools), labelled.correct
-        scores = (present(suite.probabilities).max(axis=2) for suite in (labelled, whole))
+        pool_suite, right = ranking.suite_of(pools), labelled.correct
+        scores = (present(suite.probabilities).max(axis=2) for suite in (labelled, pool_suite))
         powered = powered_accuracy(right, *scores)
         pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
-        own = {
+        factors = {
             name: out[name]
             for name in (f"{method}/{self.suite.own[0]}" for method in ("lime", "shap"))
         }
         truth, out[POWERED] = {"CONF-GT": out["CONF-GT"]}, powered
-        pieces = dict(zip(COMBINED, ({**pool, **own, **truth}, pool, own, truth), strict=False))
-        return out | {name: labels_first(right, own) for name, own in pieces.items()}
+        pieces = dict(
+            zip(COMBINED, ({**pool, **factors, **truth}, pool, factors, truth), strict=False)
+        )
+        return out | {name: labels_first(right, piece) for name, piece in pieces.items()}
 
     def _of_words(self, values: Array) -> ranking.Rule:
         """A factor of marked words: it draws as many examples as there are labels, from those that have the word."""
 
-        def rule(drawn: Array) -> Array:
+        def rule(indices: Array) -> Array:
             places = np.random.default_rng([self.seed, 0xFA]).integers(
-                0, len(self._with_words), drawn.shape
+                0, len(self._with_words), indices.shape
             )
             return ranking.drawn_scores(values, self._with_words[places])
 
@@ -622,10 +626,10 @@ class Evaluation:
                 draws=self.config.draws,
                 size=min(self.config.size, self.pool),
             )
-            others, test = [name for name in study.methods if name != BASELINE], ranking.draws_test
+            rivals, test = [name for name in study.methods if name != BASELINE], ranking.draws_test
             p = {
                 n: test(study.of(n), study.of(BASELINE), resamples=999, seed=self.seed).p_value
-                for n in others
+                for n in rivals
             }
             gaps = [float(study.truth[a] - study.truth[b]) for a, b in study.pairs]
             pairs = [{"pair": study.pair_name(k), "gap": gap} for k, gap in enumerate(gaps)]
@@ -650,7 +654,8 @@ class Evaluation:
     def absent(self) -> dict[str, int]:
         """Factor -> examples of the pool in which its words do not occur."""
         values = [
-            np.isnan(own[:, 0, self._with_words]).sum(axis=1) for own in self._factors.values()
+            np.isnan(factors[:, 0, self._with_words]).sum(axis=1)
+            for factors in self._factors.values()
         ][:1]
         return {
             name: int(n)

@@ -67,9 +67,9 @@ def share(value: float, replicates: int = REPLICATES, error: float | None = None
     return Look(*p, _from(1 / (1 + replicates), sees))
 
 
-def _from(least: float, sees: Sees) -> Sees:
+def _from(floor: float, sees: Sees) -> Sees:
     """What a test sees whose p-values are never below some least one."""
-    return lambda level, power: sees(level, power) if level >= least else math.inf
+    return lambda level, power: sees(level, power) if level >= floor else math.inf
 
 
 def gap(value: float, error: float, freedom: float = math.inf) -> Look:
@@ -139,18 +139,18 @@ def contrast(samples: Sequence[Sequence[float]], weights: Sequence[float]) -> Lo
     """
     if not samples or min(map(len, samples)) < 2:
         return Look()
-    apart = sum(
+    difference = sum(
         weight * sum(values) / len(values) for weight, values in zip(weights, samples, strict=True)
     )
     parts = [
         w * w * float(np.var(x, ddof=1)) / len(x) for w, x in zip(weights, samples, strict=True)
     ]
     if sum(parts) <= 0:
-        return gap(apart, 0.0)
+        return gap(difference, 0.0)
     freedom = sum(parts) ** 2 / sum(
         v**2 / (len(x) - 1) for v, x in zip(parts, samples, strict=True)
     )
-    return gap(apart, sum(parts) ** 0.5, freedom)
+    return gap(difference, sum(parts) ** 0.5, freedom)
 
 
 def either(looks: Sequence[Look]) -> Look:
@@ -195,8 +195,8 @@ def partial_conjunction(p_values: Sequence[float], count: int) -> float:
     looks depend positively. Source: Benjamini and Heller (2008).
     """
     n, ranked = len(p_values), sorted(p_values)
-    left = n - count + 1
-    return min(1.0, *(left / (i + 1) * p for i, p in enumerate(ranked[count - 1 :])))
+    remaining = n - count + 1
+    return min(1.0, *(remaining / (i + 1) * p for i, p in enumerate(ranked[count - 1 :])))
 
 
 FEWEST = 3  # things from which on "most" means something
@@ -267,19 +267,19 @@ def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
     for row in rows:
         words = (*page.words["claims"][row.words or row.name], usual)[:3]
         claim, evidence, unit = (page.fill(text, row.fields) for text in words)
-        looks, many = row.looks, len(row.looks)
+        looks, count = row.looks, len(row.looks)
         if isinstance(row.needed, tuple):
             claims.append(Claim(row.name, claim, evidence, row.test, looks[0], *row.needed, unit))
         elif row.needed == "any":
-            claims.append(Claim(row.name, claim, evidence, row.test, either(looks), many, 1, unit))
-        elif many < (FEWEST if row.needed == "most" else 1):
+            claims.append(Claim(row.name, claim, evidence, row.test, either(looks), count, 1, unit))
+        elif count < (FEWEST if row.needed == "most" else 1):
             claims.append(Claim(row.name, claim, evidence or "nothing to look at"))
         else:
-            needed = many // 2 + 1 if row.needed == "most" else many
+            needed = count // 2 + 1 if row.needed == "most" else count
             smaller = at_least(needed, row.size).refutes if row.size else None
-            whole = at_least(needed, looks)
+            combined = at_least(needed, looks)
             claims.append(
-                Claim(row.name, claim, evidence, row.test, whole, many, needed, unit, smaller)
+                Claim(row.name, claim, evidence, row.test, combined, count, needed, unit, smaller)
             )
     return claims
 

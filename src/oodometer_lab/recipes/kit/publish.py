@@ -33,8 +33,8 @@ class Figures:
 
     def files(self, *pages: str) -> tuple[str, ...]:
         """Files that they leave: one a drawing, and where reports can draw ``figures.html`` and more pages."""
-        drawn = ("figures.html", *pages) if can_draw() else ()
-        return (*(f"figures/{name}.vl.json" for name in self.panels), *drawn)
+        rendered = ("figures.html", *pages) if can_draw() else ()
+        return (*(f"figures/{name}.vl.json" for name in self.panels), *rendered)
 
     def drawings(self, result: Mapping[str, Any]) -> list[Drawing]:
         """All of them."""
@@ -67,9 +67,9 @@ def last_steps(
         write_result(recipe, workspace, combined(workspace))
         progress(1, 1)
 
-    left, figures = ("result.json", "result.md"), recipe.findings.FIGURES
+    files, figures = ("result.json", "result.md"), recipe.findings.FIGURES
     return [
-        Step("tables", "comparing with the paper", left, tabulate, {}, tuple(studies), 1, True),
+        Step("tables", "comparing with the paper", files, tabulate, {}, tuple(studies), 1, True),
         Step("figures", "drawing", figures.files(), figures.draw, {}, ("tables",), 5, True),
     ]
 
@@ -98,7 +98,9 @@ def of_tasks(
 ) -> dict[str, Any]:
     """One result of the tasks that have one of this form, in the order given."""
     done = {
-        name: one for name in names if (one := finished(workspace, f"{name}/result.json", form))
+        name: result
+        for name in names
+        if (result := finished(workspace, f"{name}/result.json", form))
     }
     about = {
         "form": form,

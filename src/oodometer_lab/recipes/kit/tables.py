@@ -70,8 +70,8 @@ def section(
 ) -> str:
     """A table of Markdown below the words that say what it shows; heads and rows are cells, or joined by ``|``."""
     lines = [f"| {row if isinstance(row, str) else ' | '.join(row)} |" for row in (heads, *rows)]
-    many = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
-    table = "\n".join([lines[0], f"|{'---|' * many}", *lines[1:]])
+    columns = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
+    table = "\n".join([lines[0], f"|{'---|' * columns}", *lines[1:]])
     return "\n\n".join(part for part in (words, table, after) if part)
 
 
@@ -112,9 +112,9 @@ class Page:
         row = self.words["tables"][table].get("row", "")
         filled = []
         for item in of:
-            given = (item, {}) if isinstance(item, tuple) else ((), item)
+            arguments = (item, {}) if isinstance(item, tuple) else ((), item)
             filled.append(
-                item if isinstance(item, str | list) else self._format.vformat(row, *given)
+                item if isinstance(item, str | list) else self._format.vformat(row, *arguments)
             )
         return filled
 

@@ -58,13 +58,13 @@ class _ConditionSteps:
 
     def all(self) -> list[Step]:
         """All of them in order."""
-        steps, asked = list[Step](), list[str]()
+        steps, ask_steps = list[Step](), list[str]()
         for variant in VARIANTS:
             steps += [self.train(variant, member) for member in range(self.members[variant])]
             questions = [self.ask(variant, part) for part in self.sets[variant]]
-            asked += [step.name for step in questions]
+            ask_steps += [step.name for step in questions]
             steps += questions
-        return [*steps, self.study(asked)]
+        return [*steps, self.study(ask_steps)]
 
     def train(self, variant: str, member: int) -> Step:
         """A training of one member."""
@@ -105,10 +105,12 @@ class _ConditionSteps:
         def answer(workspace: Workspace, progress: Progress) -> None:
             rows = data.parts["validation"]
             first = [("validation", rows.inputs, np.asarray(rows.targets))]
-            asked = chain(first, data.natural()) if part == "source" else data.corrupted(int(part))
+            targets = (
+                chain(first, data.natural()) if part == "source" else data.corrupted(int(part))
+            )
             folders = [f"{condition}/models/{model}" for model in models]
             place = Place(workspace, folder, progress)
-            work.ask_all(folders, asked, place, len(sets), config, policies)
+            work.ask_all(folders, targets, place, len(sets), config, policies)
 
         about = part if part == "source" else f"severity {part}"
         return Step(
@@ -130,7 +132,7 @@ class _ConditionSteps:
             weight=_ASK,
         )
 
-    def study(self, asked: Sequence[str]) -> Step:
+    def study(self, ask_steps: Sequence[str]) -> Step:
         """What is found in all answers."""
         targets = {
             variant: [name for name in chain.from_iterable(sets.values()) if name != "validation"]
@@ -146,7 +148,7 @@ class _ConditionSteps:
                 "groups": self.config.groups,
                 "view_rows": self.config.view_rows,
             },
-            needs=tuple(asked),
+            needs=tuple(ask_steps),
             weight=5.0,
         )
 
@@ -160,13 +162,13 @@ class _DominoesSteps:
 
     def all(self) -> list[Step]:
         """All of them in order."""
-        steps, asked = list[Step](), list[str]()
+        steps, ask_steps = list[Step](), list[str]()
         for correlation in self.config.dominoes.correlations:
             trainings = self.train(correlation)
             question = self.ask(correlation, [step.name for step in trainings])
             steps += [*trainings, question]
-            asked.append(question.name)
-        return [*steps, self.study(asked)]
+            ask_steps.append(question.name)
+        return [*steps, self.study(ask_steps)]
 
     def train(self, correlation: float) -> list[Step]:
         """The trainings of all members at a correlation."""
@@ -211,7 +213,7 @@ class _DominoesSteps:
             weight=25.0,
         )
 
-    def study(self, asked: Sequence[str]) -> Step:
+    def study(self, ask_steps: Sequence[str]) -> Step:
         """What is found in all answers."""
         sizes = self.config.dominoes
         return Step(
@@ -225,7 +227,7 @@ class _DominoesSteps:
                 "labels": sizes.labels,
                 "draws": sizes.draws,
             },
-            needs=tuple(asked),
+            needs=tuple(ask_steps),
             weight=120.0,
         )
 

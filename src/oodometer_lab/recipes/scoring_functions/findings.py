@@ -107,10 +107,10 @@ def falls(
     pairs: Sequence[Pair],
     fields: Mapping[str, Any],
     words: str = "",
-    apart: bool = False,
+    unpaired: bool = False,
 ) -> Row:
     """Of each pair the second error is below the first; and it is at most as large a share of it as in the paper, where
-    both of the paper's are given. They are of the same models, or of trainings ``apart``.
+    both of the paper's are given. They are of the same models, or of other trainings (``unpaired``).
     """
 
     def looks(shares: Sequence[float]) -> list[Look]:
@@ -118,12 +118,14 @@ def falls(
             ([(share, high), (-1.0, low)])
             for share, (high, low, _) in zip(shares, pairs, strict=True)
         ]
-        return [jackknife(*([one] for one in pair)) if apart else jackknife(pair) for pair in both]
+        return [
+            jackknife(*([term] for term in pair)) if unpaired else jackknife(pair) for pair in both
+        ]
 
     shares = [paper[1] / paper[0] for _, _, paper in pairs if paper]
     size = looks(shares) if len(shares) == len(pairs) else []
     return Row(
-        name, TWO if apart else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size
+        name, TWO if unpaired else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size
     )
 
 
@@ -142,12 +144,14 @@ def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str
             both[0],
             [paper[score][shift] for score in (large, small)] if paper else (),
         )
-    shown = (
+    summaries = (
         f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}"
         for shift, (high, low, _) in pairs.items()
     )
     return falls(
-        name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"}
+        name,
+        [*pairs.values()],
+        {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(summaries)}"},
     )
 
 
@@ -181,10 +185,10 @@ def _rises(score: str, cells: Sequence[Mapping[str, Any]]) -> Row:
 
 def _saturates(rows: Mapping[int, Mapping[str, Any]]) -> Row:
     """From two models to four the error of agreement falls by more than from four to all."""
-    most = max(rows)
-    gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[most])]
-    errors = ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most))
-    return Row("saturates", PAIRED, [jackknife(gains)], {"most": most, "errors": errors})
+    largest = max(rows)
+    gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[largest])]
+    errors = ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, largest))
+    return Row("saturates", PAIRED, [jackknife(gains)], {"most": largest, "errors": errors})
 
 
 def _spreads(rows: Mapping[int, Mapping[str, Any]]) -> Row:
@@ -194,11 +198,11 @@ def _spreads(rows: Mapping[int, Mapping[str, Any]]) -> Row:
         for size in sorted(rows)
         if rows[size]["spread"] is not None
     )
-    known = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
-    last = max(known, default=4)
+    spreads = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
+    last = max(spreads, default=4)
     if last <= 4:
         return Row("spread", PAIRED, [], {"seen": seen})
-    look = jackknife([(1.0, known[4]), (-1.0, known[last])])
+    look = jackknife([(1.0, spreads[4]), (-1.0, spreads[last])])
     return Row("spread", PAIRED, [look], {"seen": f"{seen}; 4 against {last}"})
 
 
@@ -240,7 +244,7 @@ def _of_diverse(name: str, task: Mapping[str, Any], shift: str, where: str) -> R
         "plain": _mean(cells["ma"]["by_model"]),
     }
     pairs = [(cells[high], cells[low], paper)]
-    return falls(f"diverse_{where}_{name}", pairs, fields, "diverse", apart="paired" not in task)
+    return falls(f"diverse_{where}_{name}", pairs, fields, "diverse", unpaired="paired" not in task)
 
 
 def _of_compromised(tasks: Mapping[str, Any]) -> Iterator[Row]:
@@ -259,7 +263,7 @@ def _of_compromised(tasks: Mapping[str, Any]) -> Iterator[Row]:
                 "after": _mean(after["by_model"]),
             }
             pair = before, after, [table[data][score][_FAR] for data in ("clean", name)]
-            yield falls(f"{name}_{score}", [pair], fields, "compromised", apart=True)
+            yield falls(f"{name}_{score}", [pair], fields, "compromised", unpaired=True)
 
 
 def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
@@ -283,7 +287,7 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
             high, low = (-1, 0) if verb == "rises" else (0, -1)
             paper = [PAGE.paper["table3"][grades[end]][score][target] for end in (high, low)]
             pair, fields = (cells[high], cells[low], paper), {**fields, "seen": seen}
-            yield falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", apart=True)
+            yield falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", unpaired=True)
     yield _below(
         "dominoes_best",
         "ma",
@@ -333,10 +337,10 @@ def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
         for row in rows
         if row["by_model"]
     ]
-    drawn = [(group, row["models"], np.mean(row["by_model"])) for group, row in cells]
+    points = [(group, row["models"], np.mean(row["by_model"])) for group, row in cells]
     rows = [
-        {"shift": group, "models": many, "order": many, "error": error}
-        for group, many, error in drawn
+        {"shift": group, "models": size, "order": size, "error": error}
+        for group, size, error in points
     ]
     return (
         _whole(rows, "models", "models of the ensemble", "shift", zero=False)
@@ -389,7 +393,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     }
     fields["views"] = sizes.get("view_rows") or first["data"]["held"]["rows"]
     fields |= {
-        key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))
+        key: ", ".join(source.get(key, ()))
+        for key, source in (("absent", first), ("missing", result))
     }
     more = [key for key in ("absent", "missing") if fields[key]] + (
         ["older"] if result["form"] != FORM else []
@@ -454,9 +459,9 @@ def _dominoes_tables(task: Mapping[str, Any]) -> list[str]:
             ours = (by_target[target][score]["grid"] for target in _TARGETS)
             rows.append((grade, NAMES[score], *ours, paper.get(grade, {}).get(score, {})))
         alarms += [
-            (grade, t, given, alarm)
+            (grade, t, evidence, alarm)
             for t in _TARGETS
-            for given, alarm in by_target[t]["alarms"].items()
+            for evidence, alarm in by_target[t]["alarms"].items()
         ]
     labels = task["sizes"]["dominoes"]["labels"]
     return [

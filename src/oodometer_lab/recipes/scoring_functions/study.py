@@ -269,7 +269,9 @@ def errors_of(
     """
 
     def errors(by: int, fit: Any, ask: Any, grid: int = 0) -> Array:
-        on = [np.isin(np.arange(len(own)) % by, ask if i else fit) for i, own in enumerate(scores)]
+        on = [
+            np.isin(np.arange(len(score)) % by, ask if i else fit) for i, score in enumerate(scores)
+        ]
         ordered, count = np.sort(scores[0][on[0]]), float(right[0][on[0]].sum())
         cut = (
             find_threshold_on_grid(ordered, count, (0.0, 1.0), grid)
@@ -279,19 +281,19 @@ def errors_of(
         sets = zip(scores[1:], right[1:], on[1:], strict=True)
         return np.abs(
             [
-                total_credit(own[rows], cut) / rows.sum() - true[rows].mean()
-                for own, true, rows in sets
+                total_credit(score[rows], cut) / rows.sum() - true[rows].mean()
+                for score, true, rows in sets
             ]
         )
 
     rest = (np.delete(np.arange(groups), group) for group in range(groups))
     out = {"exact": errors(1, 0, 0), "grid": errors(1, 0, 0, steps)}
-    out["images"] = np.stack([errors(groups, others, others, steps) for others in rest])
+    out["images"] = np.stack([errors(groups, remaining, remaining, steps) for remaining in rest])
     return out | {"apart": (errors(2, 0, 1) + errors(2, 1, 0)) / 2}
 
 
 def agreement_of_subsets(
-    classes: Sequence[Array], others: Sequence[Array], labels: Sequence[Array], groups: int
+    classes: Sequence[Array], members: Sequence[Array], labels: Sequence[Array], groups: int
 ) -> tuple[Array, Array]:
     """Errors of agreement with every set of other models: classes (sample,) of the judged model and (model, sample) of
     the others, for each set of images, the first of which fits the threshold.
@@ -299,15 +301,15 @@ def agreement_of_subsets(
     Returns whose agreement counts, (subset, model), and the errors, (2, subset, set, 1 + group): exact, and by a grid
     of one step for each other model; of all images, then without each group, as `errors_of` has them.
     """
-    models = len(others[0])
+    models = len(members[0])
     chosen = np.array(list(product((False, True), repeat=models))[1:])
     cuts, out = list[Any](), []
-    for judged, other, label in zip(classes, others, labels, strict=True):
+    for judged, predicted, label in zip(classes, members, labels, strict=True):
         group = np.arange(len(label)) % groups
-        votes = (chosen.astype(np.float32) @ (other == judged)).astype(np.int64)
+        votes = (chosen.astype(np.float32) @ (predicted == judged)).astype(np.int64)
         tables = [
-            np.bincount(group * (models + 1) + own, minlength=groups * (models + 1))
-            for own in votes
+            np.bincount(group * (models + 1) + vote, minlength=groups * (models + 1))
+            for vote in votes
         ]
         cells = np.reshape(tables, (len(chosen), groups, models + 1))
         sums = np.stack(
@@ -319,7 +321,7 @@ def agreement_of_subsets(
         right, rows = np.concatenate(
             [sums.sum(1, keepdims=True), sums.sum(1, keepdims=True) - sums], 1
         )
-        cells = np.concatenate([whole := cells.sum(1, keepdims=True), whole - cells], 1)
+        cells = np.concatenate([total := cells.sum(1, keepdims=True), total - cells], 1)
         above = np.zeros((*cells.shape[:2], models + 2))  # samples with so many votes or more
         above[..., :-1] = np.cumsum(cells[..., ::-1], -1)[..., ::-1]
         if not cuts:
@@ -346,9 +348,11 @@ def of_all_subsets(
     """
     errors, seeds = [], []
     for seed in range(len(judged[0])):
-        others = [np.delete(some, seed, 0) for some in members]
-        chosen, own = agreement_of_subsets([some[seed] for some in judged], others, labels, groups)
-        errors.append(own)
+        rest = [np.delete(classes, seed, 0) for classes in members]
+        chosen, error = agreement_of_subsets(
+            [classes[seed] for classes in judged], rest, labels, groups
+        )
+        errors.append(error)
         seeds.append(np.insert(chosen, seed, True, axis=1))
     return np.stack(errors, 1), np.stack(seeds)
 
@@ -359,14 +363,16 @@ def cell_of(
     """The error over all ensembles of so many models, or their spread: by judged model, without each group of images
     (``by_images``), and without each training (``by_training``; of an ensemble of all, one model fewer is left).
     """
-    size, many = seeds.sum(-1)[0], seeds.shape[-1]
+    size, trainings = seeds.sum(-1)[0], seeds.shape[-1]
     each, by_training = over(errors[:, size == models], axis=1), []
-    for seed in range(many if many > 2 else 0):
-        rest = [(size == min(models, many - 1)) & ~on[:, seed] for on in seeds]
-        left = [
-            over(own[rows, 0], axis=0) for own, rows in zip(errors, rest, strict=True) if rows.any()
+    for seed in range(trainings if trainings > 2 else 0):
+        rest = [(size == min(models, trainings - 1)) & ~on[:, seed] for on in seeds]
+        values = [
+            over(error[rows, 0], axis=0)
+            for error, rows in zip(errors, rest, strict=True)
+            if rows.any()
         ]
-        by_training.append(float(np.mean(left)))
+        by_training.append(float(np.mean(values)))
     return {
         **mean_and_spread(each[:, 0]),
         "by_images": each[:, 1:].mean(0).tolist(),
@@ -452,13 +458,16 @@ def _errors(
     what `of_all_subsets` says of the agreement.
     """
     answers, names = list(sets.values()), list(sets)[1:]
-    labels, p = [own["label"] for own in answers], [own["probabilities"] for own in answers]
-    classes, models = [own.argmax(-1) for own in p], len(p[0])
-    right = [own == label for own, label in zip(classes, labels, strict=True)]
+    labels, p = (
+        [answer["label"] for answer in answers],
+        [answer["probabilities"] for answer in answers],
+    )
+    classes, models = [each.argmax(-1) for each in p], len(p[0])
+    right = [predicted == label for predicted, label in zip(classes, labels, strict=True)]
     by_score = _errors_by_score(answers, right, config)
-    whole = [own.mean(0).argmax(-1) for own in p]
-    agree = [(own == mean).mean(0) for own, mean in zip(classes, whole, strict=True)]
-    true = [mean == label for mean, label in zip(whole, labels, strict=True)]
+    ensemble = [each.mean(0).argmax(-1) for each in p]
+    agree = [(predicted == mean).mean(0) for predicted, mean in zip(classes, ensemble, strict=True)]
+    true = [mean == label for mean, label in zip(ensemble, labels, strict=True)]
     of_mean = errors_of(agree, true, 1, 2)["exact"]
     subsets = of_all_subsets(classes, classes, labels, config.groups) if models > 1 else None
     out: dict[str, Any] = {}
@@ -468,8 +477,8 @@ def _errors(
         out[shift] = {"sets": len(at), "accuracy": accuracy}
         out[shift] |= {score: _score_cells(errors, at) for score, errors in by_score.items()}
         if subsets is not None:
-            left = cell_of(subsets[0][1][:, :, at].mean(2), subsets[1], models)
-            out[shift]["ma"]["grid"]["by_training"] = left["by_training"]
+            cell = cell_of(subsets[0][1][:, :, at].mean(2), subsets[1], models)
+            out[shift]["ma"]["grid"]["by_training"] = cell["by_training"]
         out[shift]["ensemble"] = {
             "accuracy": float(np.mean([true[1 + i].mean() for i in at])),
             "ma": float(of_mean[at].mean()),
@@ -492,11 +501,11 @@ def _errors_by_score(
     }
     errors: dict[str, list[dict[str, Array]]] = defaultdict(list)
     for base in range(models):
-        scores = [scores_of(own, base) for own in answers]
+        scores = [scores_of(answer, base) for answer in answers]
         for score in scores[0]:
             few = len(right[0][base]) if score in ("conf", "ma") else config.view_rows
-            by_set = [own[score][:few] for own in scores]
-            true = [own[base][: len(values)] for own, values in zip(right, by_set, strict=True)]
+            by_set = [by_name[score][:few] for by_name in scores]
+            true = [hits[base][: len(values)] for hits, values in zip(right, by_set, strict=True)]
             errors[score].append(errors_of(by_set, true, steps[score], config.groups))
     return errors
 
@@ -515,11 +524,15 @@ def _sizes(errors: Array, on: Array, names: Sequence[str]) -> dict[str, Any]:
     """
     rows, models = defaultdict(list), len(errors)
     for shift, members in {"all": names, **groups_of(names)}.items():
-        own = errors[:, :, [names.index(name) for name in members]].mean(2)
+        shift_errors = errors[:, :, [names.index(name) for name in members]].mean(2)
         for size in range(2, models + 1):
-            row: dict[str, Any] = {"models": size, **cell_of(own, on, size), "spread": None}
+            row: dict[str, Any] = {
+                "models": size,
+                **cell_of(shift_errors, on, size),
+                "spread": None,
+            }
             if size < models - 1:
-                row["spreads"] = cell_of(own, on, size, partial(np.std, ddof=1))
+                row["spreads"] = cell_of(shift_errors, on, size, partial(np.std, ddof=1))
                 row["spread"] = row["spreads"]["mean"]
             rows[shift].append(row)
     return dict(rows)
@@ -601,8 +614,8 @@ def record_of(
     """One model's answers on some samples as a record; the other models are its members."""
     p = answers["probabilities"][:, rows]
     fields: dict[str, Any] = {"label": answers["label"][rows].tolist()} if labels else {}
-    if len(others := np.delete(p, base, axis=0)):
-        fields |= {"member_probabilities": others, "members": others.argmax(-1)}
+    if len(members := np.delete(p, base, axis=0)):
+        fields |= {"member_probabilities": members, "members": members.argmax(-1)}
     if features and "features" in answers:
         fields["features"] = answers["features"][base][rows]
     if base < len(answers.get("views", ())):
@@ -617,18 +630,18 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
     """What the headline, the diagnosis and ten labels say, for the first models."""
     config, alarms = data.config.dominoes, dict[str, dict[str, Any]]()
     # The target shows other images than the reference, and such of which views are known
-    many = len(validation["label"])
-    half = many // 2 if data.config.overlap else 0
-    known, rows_of_target = (
+    count = len(validation["label"])
+    half = count // 2 if data.config.overlap else 0
+    reference_rows, rows_of_target = (
         slice(half, None),
-        slice(0, min(data.config.view_rows or many, half or many)),
+        slice(0, min(data.config.view_rows or count, half or count)),
     )
-    for given in ("outputs", "members", "features and members"):
-        rows, features = [], given.startswith("features")
+    for evidence in ("outputs", "members", "features and members"):
+        rows, features = [], evidence.startswith("features")
         for base in range(min(data.config.bases, len(validation["probabilities"]))):
-            both = [record_of(validation, base, known, features=features)]
+            both = [record_of(validation, base, reference_rows, features=features)]
             both.append(record_of(target, base, rows_of_target, features=features, labels=False))
-            if given == "outputs":
+            if evidence == "outputs":
                 both = [replace(record, members=None, member_probabilities=None) for record in both]
             estimation = estimate(
                 both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=()
@@ -641,8 +654,8 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
             accuracy, kind = float(truth.mean()), "none" if diagnosis is None else diagnosis.kind
             rng, refuted = np.random.default_rng(data.config.seed + base), 0
             for _ in range(config.draws):  # how often some labels refute it
-                drawn = np.sort(rng.choice(len(truth), config.labels, replace=False))
-                sampled = SampledRows.evenly(drawn, truth[drawn])
+                indices = np.sort(rng.choice(len(truth), config.labels, replace=False))
+                sampled = SampledRows.evenly(indices, truth[indices])
                 refuted += (
                     refutes(sampled, np.full(len(truth), value), 0.0, lower, upper, _LEVEL)
                     <= 1 - _LEVEL
@@ -658,8 +671,8 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
             }
             rows.append(row)
         kinds = [row.pop("kind") for row in rows]
-        alarms[given] = {
+        alarms[evidence] = {
             name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0]
         }
-        alarms[given]["kind"] = kinds
+        alarms[evidence]["kind"] = kinds
     return alarms

@@ -95,16 +95,21 @@ class SelectiveAnswering(Recipe):
                 self, workspace, tables.tabulate(workspace, scale, chosen, about, progress)
             )
 
-        left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
-        out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=100))
-        drawn, files = {"form": found.FORM}, found.FIGURES.files("report.html")
-        out.append(Step("figures", "drawing", files, found.draw, drawn, ("tables",), weight=10))
+        outputs, judging = (
+            ("compare.json", "result.json", "result.md"),
+            {**about, "form": tables.FORM},
+        )
+        out.append(
+            Step("tables", "judging the models", outputs, tabulate, judging, needs, weight=100)
+        )
+        settings, files = {"form": found.FORM}, found.FIGURES.files("report.html")
+        out.append(Step("figures", "drawing", files, found.draw, settings, ("tables",), weight=10))
         return out
 
     def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
         # Of downloaded vectors too only the words of the training texts are kept.
-        own = asdict(config) if config.trained_vectors else {"kind": kind}
-        settings = {**own, "data": data.set("train").fingerprint}
+        options = asdict(config) if config.trained_vectors else {"kind": kind}
+        settings = {**options, "data": data.set("train").fingerprint}
 
         def work(workspace: Workspace, progress: Progress) -> None:
             use_threads()
@@ -136,9 +141,9 @@ class SelectiveAnswering(Recipe):
             if config.trained_vectors
             else {f"{kind} vectors": partial(entries.check_vectors, kind)}
         )
-        left = (f"vectors/{kind}.safetensors",)
+        files = (f"vectors/{kind}.safetensors",)
         return Step(
-            f"vectors-{kind}", f"{done} {kind}", left, work, settings, weight=80, checks=checks
+            f"vectors-{kind}", f"{done} {kind}", files, work, settings, weight=80, checks=checks
         )
 
     def _train(self, entry: Entry, data: _Data) -> Step:
@@ -270,10 +275,8 @@ class _Data:
             inputs, targets, ids = (
                 tuple(chain.from_iterable(getattr(p, f) for p in parts)) for f in _FIELDS
             )
-            whole = replace(parts[0], inputs=inputs, targets=targets, ids=ids)
-            return (
-                whole if config.test_rows is None else whole.sample(config.test_rows, config.seed)
-            )
+            data = replace(parts[0], inputs=inputs, targets=targets, ids=ids)
+            return data if config.test_rows is None else data.sample(config.test_rows, config.seed)
         rows = config.train_rows if name == "train" else config.test_rows
         return imdb("train" if name == "train" else "test").sample(rows, config.seed)
 

@@ -78,9 +78,9 @@ class Replicates:
         self, name: str, looks: Sequence[Look], fields: Mapping[str, Any], words: str = ""
     ) -> Row:
         """A claim that something occurs in at least one of several pairs, corrected for their number (Bonferroni)."""
-        least, few = len(looks) / (1 + self.many), ""
-        if least > LEVEL:
-            few = f"; with {self.many} replicates no p-value of {len(looks)} looks is below {least:.3f}"
+        smallest, few = len(looks) / (1 + self.many), ""
+        if smallest > LEVEL:
+            few = f"; with {self.many} replicates no p-value of {len(looks)} looks is below {smallest:.3f}"
         return Row(name, self.test, looks, {**fields, "few": few}, "any", words)
 
     def apart(self, first: str, second: str, titles: Sequence[str]) -> Row:
@@ -155,9 +155,9 @@ def partings(result: Result) -> list[Parting]:
     return sorted(out, key=lambda parting: -parting.share)
 
 
-def _sides(some: Sequence[Parting]) -> dict[str, int]:
+def _sides(pairs: Sequence[Parting]) -> dict[str, int]:
     """With whom coverage at risk sides on how many pairs."""
-    return {side: sum(pair.side == side for pair in some) for side in ("AUC", "DiSCA", "neither")}
+    return {side: sum(pair.side == side for pair in pairs) for side in ("AUC", "DiSCA", "neither")}
 
 
 def beyond(shares: Sequence[float]) -> str:
@@ -195,38 +195,38 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     yield replicates.some("auc_misleads", looks, {**fields, "disca_firm": _sides(firm)["DiSCA"]})
     seen = []
     for name in SETS:
-        here = [pair for pair in firm if pair.name == name]
-        sides, sure = _sides(here), sum(pair.look.refutes <= LEVEL for pair in here)
+        set_pairs = [pair for pair in firm if pair.name == name]
+        sides, sure = _sides(set_pairs), sum(pair.look.refutes <= LEVEL for pair in set_pairs)
         words = {
             "where": NAMES[name],
             "auc": sides["AUC"],
             "disca": sides["DiSCA"],
-            "of": len(here),
+            "of": len(set_pairs),
             "beyond": sure,
         }
         seen.append(
             PAGE.fill(PAGE.words["page"]["parting"], words)
-            if here
+            if set_pairs
             else f"{NAMES[name]}: no firm pair"
         )
     contested = sum(finding.get("contested", False) for finding in result["findings"])
     fields = {"seen": "; ".join(seen), "firm": percent(FIRM, 0), "contested": contested}
     yield Row("disca_is_right", replicates.test, [pair.look for pair in firm], fields, "most")
     yield replicates.apart("accuracy", "auc_coverage", ("accuracy", "AUC"))
-    home, away = (result["rankings"][name]["disca"] for name in SETS)
+    in_domain, out_of_domain = (result["rankings"][name]["disca"] for name in SETS)
     turns = [
         (replicates.better("imdb", a, b), replicates.better("sst2", b, a))
-        for a, b in permutations(home, 2)
+        for a, b in permutations(in_domain, 2)
     ]
     fields = {
-        "tau": kendall_tau(home, away),
-        "home": home[0],
-        "away": away[0],
+        "tau": kendall_tau(in_domain, out_of_domain),
+        "home": in_domain[0],
+        "away": out_of_domain[0],
         "seen": beyond(list(map(min, turns))),
     }
     looks = [
         all_of([replicates.ahead("imdb", a, b), replicates.ahead("sst2", b, a)])
-        for a, b in permutations(home, 2)
+        for a, b in permutations(in_domain, 2)
     ]
     yield replicates.some("domains", looks, fields)
 
@@ -240,14 +240,14 @@ def power_at(result: Result, case: str, name: str, effect: float) -> Mapping[str
 
 def case_claims(result: Result) -> list[Claim]:
     """A claim for each case that it occurs; one that is not seen is undecided, with the power of the search."""
-    rows, replicates, many = [], Replicates(result), len(result["models"])
+    rows, replicates, count = [], Replicates(result), len(result["models"])
     for case, number in CASES.items():
         if case == "tail":
             where = [
                 NAMES[finding["set"]] for finding in result["findings"] if finding["name"] == "tail"
             ]
             looks = [Look(replicates.look(tail["share"]).supports) for tail in result["tails"]]
-            looks += [Look()] * (len(SETS) * many * (many - 1) // 2 - len(looks))
+            looks += [Look()] * (len(SETS) * count * (count - 1) // 2 - len(looks))
             test = replicates.test
         else:
             seen = ((model, name) for model in result["models"] for name in SETS)
@@ -304,7 +304,7 @@ def _not_always_better(replicates: Replicates, models: Models) -> Iterator[Row]:
     older = [m for m in models.values() if m["family"] == "words"]
     sized = sorted(models.values(), key=lambda m: int(m["parameters"]))
     larger = [(a, b) for a, b in combinations(sized, 2) if a["parameters"] < b["parameters"]]
-    for word, other, pairs in (
+    for word, opposite, pairs in (
         ("newer", "older", [(a, b) for a in older for b in newer]),
         ("larger", "smaller", larger),
     ):
@@ -319,7 +319,7 @@ def _not_always_better(replicates: Replicates, models: Models) -> Iterator[Row]:
                 seen += f", such as {a['name']} against {b['name']}"
             fields = {
                 "word": word,
-                "other": other,
+                "other": opposite,
                 "where": NAMES[name],
                 "of": len(pairs),
                 "seen": seen,
@@ -333,17 +333,17 @@ _BAG = "BOW-SUM"
 
 def _bag_of_words_last(replicates: Replicates, models: Models) -> Row:
     """The bag of words is the last one on IMDb, the only one with a score below 0."""
-    home = {name: m["imdb"]["disca"] for name, m in models.items()}
-    others = [name for name in home if name != _BAG]
-    worst = min(home, key=lambda name: float(home[name]["value"]))
-    negative = ", ".join(name for name, score in home.items() if score["value"] < 0) or "none"
-    positive = above(home[_BAG], 0)
+    scores = {name: m["imdb"]["disca"] for name, m in models.items()}
+    rivals = [name for name in scores if name != _BAG]
+    worst = min(scores, key=lambda name: float(scores[name]["value"]))
+    negative = ", ".join(name for name, score in scores.items() if score["value"] < 0) or "none"
+    positive = above(scores[_BAG], 0)
     looks = [
-        all_of([replicates.ahead("imdb", name, _BAG) for name in others]),
+        all_of([replicates.ahead("imdb", name, _BAG) for name in rivals]),
         Look(positive.refutes, positive.supports),
-        all_of([above(home[name], 0) for name in others]),
+        all_of([above(scores[name], 0) for name in rivals]),
     ]
-    fields = {"worst": worst, "value": home[worst]["value"], "negative": negative}
+    fields = {"worst": worst, "value": scores[worst]["value"], "negative": negative}
     return Row("bag_of_words_last", f"{replicates.test}, normal", looks, fields)
 
 
@@ -360,14 +360,16 @@ def _of_rises(models: Models) -> Iterator[Row]:
         rises[name, where] = score["fluctuations"]
         errors[name, where] = float(high - low) / (2 * 1.96)
     sums = [name for name in models if name.endswith("-SUM")]
-    others = [name for name in models if name not in sums]
-    if sums and others:
-        many, few = (sum(rises[n, "imdb"] for n in group) / len(group) for group in (sums, others))
-        error = math.hypot(
-            *(errors[n, "imdb"] / len(group) for group in (sums, others) for n in group)
+    rest = [name for name in models if name not in sums]
+    if sums and rest:
+        of_sums, of_rest = (
+            sum(rises[n, "imdb"] for n in group) / len(group) for group in (sums, rest)
         )
-        fields = {"many": many, "few": few, "error": error}
-        yield Row("sums_fluctuate", RISES, [gap(many - few, error)], fields)
+        error = math.hypot(
+            *(errors[n, "imdb"] / len(group) for group in (sums, rest) for n in group)
+        )
+        fields = {"many": of_sums, "few": of_rest, "error": error}
+        yield Row("sums_fluctuate", RISES, [gap(of_sums - of_rest, error)], fields)
     gaps = [rises[name, "sst2"] - rises[name, "imdb"] for name in models]
     looks = [
         gap(value, math.hypot(errors[name, "imdb"], errors[name, "sst2"]))
@@ -391,14 +393,14 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
 
 def _leads(name: str, replicates: Replicates, models: Models, model: str, where: str) -> Row:
     """A model has a higher DiSCA than every other one."""
-    best, others = (
+    best, rivals = (
         max(models, key=lambda name: _score(models[name], where)),
-        [other for other in models if other != model],
+        [rival for rival in models if rival != model],
     )
-    nearest = min(replicates.better(where, model, other) for other in others)
+    nearest = min(replicates.better(where, model, rival) for rival in rivals)
     seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
     seen += f"{percent(nearest, 0)} of replicates"
-    looks = [replicates.ahead(where, model, other) for other in others]
+    looks = [replicates.ahead(where, model, rival) for rival in rivals]
     return Row(name, replicates.test, looks, {"seen": seen, "model": model})
 
 
@@ -589,12 +591,12 @@ def _grids_agree(result: Result) -> Iterator[str]:
     """
     for name in SETS:
         scores = {model: score["by_grid"] for model, score in _scores(result, name).items()}
-        first, *others = (
+        first, *orders = (
             sorted(scores, key=lambda model: -(scores[model].get(grid) or 0.0))
             for grid in ("coverage", "thresholds", "samples")
         )
         if len(scores) > 1:
-            tau = " and ".join(f"{kendall_tau(first, other):.2f}" for other in others)
+            tau = " and ".join(f"{kendall_tau(first, order):.2f}" for order in orders)
             yield f"{NAMES[name]} {tau}"
 
 
@@ -653,9 +655,9 @@ def _partings(result: Result) -> str:
     parted = partings(result)
     firm, seen = [pair for pair in parted if pair.is_firm], []
     for name in SETS:
-        here = [pair for pair in parted if pair.name == name]
-        counts = ", ".join(f"{side} on {count}" for side, count in _sides(here).items())
-        seen.append(f"{NAMES[name]}: {len(here)} pairs, with {counts}")
+        set_pairs = [pair for pair in parted if pair.name == name]
+        counts = ", ".join(f"{side} on {count}" for side, count in _sides(set_pairs).items())
+        seen.append(f"{NAMES[name]}: {len(set_pairs)} pairs, with {counts}")
     sides = _sides(firm)
     verdict = next(
         (claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"),

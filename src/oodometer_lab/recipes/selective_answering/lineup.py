@@ -90,17 +90,17 @@ def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
     if scale not in scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(scales)}")
     chosen = scales["small" if scale == "tiny" else scale]
-    return tuple(_entry(given, sizes) for given in chosen)
+    return tuple(_entry(values, sizes) for values in chosen)
 
 
-def _entry(given: Mapping[str, Any], sizes: Mapping[str, Any]) -> Entry:
+def _entry(values: Mapping[str, Any], sizes: Mapping[str, Any]) -> Entry:
     """An entry from its values in ``sizes.toml``; its rows, and numbers of its training, may be names of sizes."""
-    training, plan = None, given.get("training")
+    training, plan = None, values.get("training")
     if plan is not None:
         named = {name: sizes.get(value, value) for name, value in plan.items()}
         training = TrainingConfig(**{**named, "seed": sizes["seed"]})
-    rows = sizes.get(given.get("rows", ""))
-    return Entry(**{"stands_for": given["name"], **given, "rows": rows, "training": training})
+    rows = sizes.get(values.get("rows", ""))
+    return Entry(**{"stands_for": values["name"], **values, "rows": rows, "training": training})
 
 
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:

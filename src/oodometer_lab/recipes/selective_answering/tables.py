@@ -68,9 +68,13 @@ def search_of(
     observed, power, total, done = [], [], len(sets) * (1 + len(CASES) * len(EFFECTS)), 0
     for name in sets:
         steps = [Steps(model[name]["curve"], int(model[name]["rows"])) for model in models]
-        for model, one in zip(models, steps, strict=True):
+        for model, curve_steps in zip(models, steps, strict=True):
             observed.append(
-                {"model": model["name"], "set": name, **_observed(model[name]["curve"], one, seed)}
+                {
+                    "model": model["name"],
+                    "set": name,
+                    **_observed(model[name]["curve"], curve_steps, seed),
+                }
             )
         done += 1
         for case, effect in product(CASES, EFFECTS):
@@ -109,9 +113,9 @@ def _observed(curve: Mapping[str, Any], steps: Steps, seed: int) -> dict[str, An
     return cases
 
 
-def _curves(rows: Array, accuracy: Array, many: int, rng: np.random.Generator) -> Array:
+def _curves(rows: Array, accuracy: Array, count: int, rng: np.random.Generator) -> Array:
     """Accuracy at each coverage of samples with these accuracies of the steps, (replicate, coverage)."""
-    right = rng.binomial(rows.astype(np.int64), np.clip(accuracy, 0, 1), size=(many, len(rows)))
+    right = rng.binomial(rows.astype(np.int64), np.clip(accuracy, 0, 1), size=(count, len(rows)))
     return np.asarray(np.cumsum(right, axis=1) / np.cumsum(rows))
 
 
@@ -146,8 +150,10 @@ def power_of(
         better[~first] -= lost / float(_mean(np.where(first, 0.0, rows), rows))
         better = np.clip(better, 0, 1)
         for _ in range(samples):
-            right = [rng.binomial(rows.astype(np.int64), one) for one in (worse, better)]
-            a, b = (_resampled(rows, one, rng) for one in right)
+            right = [
+                rng.binomial(rows.astype(np.int64), accuracies) for accuracies in (worse, better)
+            ]
+            a, b = (_resampled(rows, hits, rng) for hits in right)
             share = float(((_mean(*b, first) > _mean(*a, first)) & (_mean(*a) > _mean(*b))).mean())
             gap = float(_mean(right[1], rows, first) - _mean(right[0], rows, first))
             seen += bool(gap >= _TAIL_LEAST and share >= SURE)
@@ -203,10 +209,10 @@ class Shares:
 
     def of_pair(self, preferred: Mapping[str, str]) -> dict[str, Any]:
         """The share in which two metrics part so, and in which the third measure sides with the first of them."""
-        (one, a), (other, b) = preferred.items()
+        (first, a), (second, b) = preferred.items()
         pair = self.models.index(a), self.models.index(b)
         share = {
-            "share": float(self.parted[one, other][pair]),
+            "share": float(self.parted[first, second][pair]),
             "with_first": float(self.better[SIDE][pair]),
         }
         return {"preferred": preferred, **share, "error": float(self.error[SIDE][pair])}
@@ -238,15 +244,17 @@ def shares_of(
         curves = jointly_resampled(groups, confidences, verdicts, seed)
         ahead = {}
         for metric in better:
-            drawn = np.stack([_drawn(curve, metric, options) for curve in curves], axis=1)
-            gaps = np.nan_to_num(drawn[:, :, None] - drawn[:, None, :])
+            values = np.stack([_drawn(curve, metric, options) for curve in curves], axis=1)
+            gaps = np.nan_to_num(values[:, :, None] - values[:, None, :])
             sums[metric] += gaps.sum(axis=0)
             squares[metric] += (gaps**2).sum(axis=0)
-            ahead[metric] = drawn[:, :, None] > drawn[:, None, :]
-            equal = drawn[:, :, None] == drawn[:, None, :]
+            ahead[metric] = values[:, :, None] > values[:, None, :]
+            equal = values[:, :, None] == values[:, None, :]
             better[metric] += (ahead[metric] + 0.5 * equal).sum(axis=0)
-        for one, other in parted:
-            parted[one, other] += (ahead[one] & ahead[other].transpose(0, 2, 1)).sum(axis=0)
+        for metric_a, metric_b in parted:
+            parted[metric_a, metric_b] += (
+                ahead[metric_a] & ahead[metric_b].transpose(0, 2, 1)
+            ).sum(axis=0)
         first = np.stack([c.at_coverages(early).accuracy.mean(axis=1) for c in curves], axis=1)
         tail += (ahead["auc_coverage"] & (first[:, None, :] > first[:, :, None])).sum(axis=0)
         progress(number + 1, _ROUNDS)
@@ -301,12 +309,12 @@ def tabulate(
 ) -> dict[str, Any]:
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
     names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
-    home, away = (
+    in_domain, out_of_domain = (
         [workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS
     )
     compared = compare(
-        home,
-        out_of_domain=away,
+        in_domain,
+        out_of_domain=out_of_domain,
         names=names,
         weights=WEIGHTS,
         seed=seed,
@@ -431,20 +439,26 @@ def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dic
     model["energy"] = None if energy is None else {"words": energy["words"]}
     model |= {name: _judged(judged[key]) for key, name in _SETS.items()}
     # DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted
-    home, away = (model[name]["disca"] for name in SETS)
+    in_domain, out_of_domain = (model[name]["disca"] for name in SETS)
     costs = {
         "parameters": computation_score(
             parameters=parameters, optimal_parameters=OPTIMAL_PARAMETERS
         )
     }
     weighed = {}
-    for form, own in {
+    for form, computation in {
         **costs,
         "energy": None if joules is None else computation_score(energy=joules),
     }.items():
-        first = None if own is None or home is None else didma(home["value"], own)
-        second = None if first is None or away is None else nidma(first, away["value"])
-        weighed[form] = rounded({"computation": own, "didma": first, "nidma": second})
+        first = (
+            None
+            if computation is None or in_domain is None
+            else didma(in_domain["value"], computation)
+        )
+        second = (
+            None if first is None or out_of_domain is None else nidma(first, out_of_domain["value"])
+        )
+        weighed[form] = rounded({"computation": computation, "didma": first, "nidma": second})
     return {**model, "didma_nidma": weighed}
 
 
