@@ -201,9 +201,9 @@ class Estimator(Method[Sums, Estimate]):
 
     def _with(self, **learnt: Any) -> Self:
         """A copy that has learnt this, too."""
-        made = copy.copy(self)
-        vars(made).update(learnt)
-        return made
+        clone = copy.copy(self)
+        vars(clone).update(learnt)
+        return clone
 
     def _from_variance(
         self,
@@ -212,32 +212,36 @@ class Estimator(Method[Sums, Estimate]):
         variance: float,
         trials: float,
         *,
-        own: float | None = None,
+        row_variance: float | None = None,
         **more: Any,
     ) -> Estimate:
-        """With Wilson's interval: a variance of so many reference rows, and that of a target row's ``own`` chance."""
-        _, *ends = self._ends_from_variance(state["rows"], value, variance, trials, own)
+        """With Wilson's interval: a variance of so many reference rows; ``row_variance``: that of a target row."""
+        _, *ends = self._ends_from_variance(state["rows"], value, variance, trials, row_variance)
         return self._estimate(state, value, *ends, **more)
 
     def _ends_from_variance(
-        self, rows: Any, value: Any, variance: Any, trials: float, own: Any = None
+        self, rows: Any, value: Any, variance: Any, trials: float, row_variance: Any = None
     ) -> Ends:
         """Value and ends of `_from_variance`, of one piece or of each."""
-        own = np.maximum(value * (1 - value), 0.0) if own is None else own
-        inside, trials_of = np.clip(value, 0.0, 1.0), np.minimum(rows, trials)
-        return within(value, *wilson_ends(inside, variance + own / rows, trials_of, self.level))
+        row_variance = (
+            np.maximum(value * (1 - value), 0.0) if row_variance is None else row_variance
+        )
+        clipped, trials_of = np.clip(value, 0.0, 1.0), np.minimum(rows, trials)
+        return within(
+            value, *wilson_ends(clipped, variance + row_variance / rows, trials_of, self.level)
+        )
 
     def _from_gap(self, state: Sums, gap: ReferenceGap, score: str) -> Estimate:
         """The mean score of the target, and what it misses on the reference."""
         mean = state["total"] / state["rows"]
         # the population, or these very rows
-        own = max(mean * (1 - mean), gap.variance * gap.rows)
+        row_variance = max(mean * (1 - mean), gap.variance * gap.rows)
         return self._from_variance(
             state,
             mean + gap.value,
             gap.variance,
             gap.rows,
-            own=own,
+            row_variance=row_variance,
             score=score,
             details={"reference_gap": gap.value},
         )
@@ -254,15 +258,15 @@ class Estimator(Method[Sums, Estimate]):
         warnings: Strings = (),
     ) -> Estimate:
         """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
-        inside, low, high = map(float, within(value, lower, upper))
-        if abs(inside - value) > 1e-12:
+        clipped, low, high = map(float, within(value, lower, upper))
+        if abs(clipped - value) > 1e-12:
             warnings = (
                 *warnings,
                 f"the formula gave {value:.4f}, outside [0, 1]; its assumption fails here",
             )
         return Estimate(
             self.name,
-            inside,
+            clipped,
             low,
             high,
             self.level,
@@ -286,9 +290,9 @@ def mean_and_variance(gap: Array) -> tuple[float, float]:
 
 def within(value: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:
     """Values cut to [0, 1], with ends there that hold them."""
-    inside = np.clip(value, 0.0, 1.0)
+    clipped = np.clip(value, 0.0, 1.0)
     low, high = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
-    return inside, np.minimum(low, inside), np.maximum(high, inside)
+    return clipped, np.minimum(low, clipped), np.maximum(high, clipped)
 
 
 def root_sum_square(*parts: Any) -> Any:

@@ -81,11 +81,11 @@ def max_prob_oracle(
         )
     above = _reaching(scores[right], correct_recall)
     below = _reaching(-scores[~right], incorrect_recall)
-    most, least = credit(scores, above), 1 - credit(-scores, below)
-    middle = (least + most) / 2
+    upper_credit, lower_credit = credit(scores, above), 1 - credit(-scores, below)
+    middle = (lower_credit + upper_credit) / 2
     sums = [
         (float(x.sum()), float(np.square(x).sum()), len(x), level)
-        for x in (least, most, middle, verdict - middle)
+        for x in (lower_credit, upper_credit, middle, verdict - middle)
     ]
     intervals = (*(mean_of(*each) for each in sums[:3]), absolute(paired_gap(*sums[3])))
     lower, upper, mean, error = (

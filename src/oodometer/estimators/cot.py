@@ -66,16 +66,16 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
         lifted = worth + potential
         if few:
             sweep(lifted)
-            chosen, most = top.best, top.first
+            chosen, chosen_worth = top.best, top.first
         else:
             chosen = lifted.argmax(axis=1)
-            most = lifted[every, chosen]
-        return chosen, most, np.bincount(chosen, minlength=classes) / samples
+            chosen_worth = lifted[every, chosen]
+        return chosen, chosen_worth, np.bincount(chosen, minlength=classes) / samples
 
     def negative_dual(potential: Array) -> tuple[float, Array]:
-        _, most, load = choice(potential)
+        _, chosen_worth, load = choice(potential)
         slope: Array = load - share
-        return float(most.mean() - share @ potential), slope
+        return float(chosen_worth.mean() - share @ potential), slope
 
     carried: Array | None = None
     potential = np.zeros(classes)
@@ -94,12 +94,12 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
             )
         potential = min((potential, solution.x), key=lambda f: negative_dual(f)[0])
     potential = potential - share @ potential
-    assigned, most, load = choice(potential)
+    assigned, chosen_worth, load = choice(potential)
     if (
         carried is not None
     ):  # where classes are equally dear to a sample, the plan says which one it is carried to
         assigned, load = carried, np.bincount(carried, minlength=classes) / samples
-    surplus = 1 - most
+    surplus = 1 - chosen_worth
     potentials = np.empty(len(prior))
     potentials[open_classes] = potential
     closed = np.flatnonzero(~(prior > 0))
@@ -281,8 +281,8 @@ class COTT(TransportEstimator):
 
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
-        known = present(reference.label) >= 0
-        labelled = reference if known.all() else reference.take(known)
+        has_label = present(reference.label) >= 0
+        labelled = reference if has_label.all() else reference.take(has_label)
         limit = rows_to_keep(self._label_counts.classes)
         sample = RowSample.of(labelled, ["probabilities", "label", "verdicts"], limit, self.seed)
         probabilities, label = sample["probabilities"], sample["label"]
@@ -307,11 +307,11 @@ class COTT(TransportEstimator):
         # the spread of the answer over priors, on the first rows, which come in the order of a hash
         few = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
         plans = [transport(few, prior, plan.potentials) for prior in fit.priors[:_DRAWS]]
-        made = [
+        values_by_prior = [
             credit(_score(few, other_plan.assigned), self._thresholds[0]).mean()
             for other_plan in plans
         ]
-        by_prior = z * float(np.std(made, ddof=1))
+        by_prior = z * float(np.std(values_by_prior, ddof=1))
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)
         at = {

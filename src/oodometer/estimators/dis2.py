@@ -57,14 +57,14 @@ def fit_critics(
         size = np.sqrt(second / (1 - 0.99**step)) + 1e-8
         weights = weights - _RATE * first / (1 - 0.9**step) / size
     yield from (critic.weights for critic in critics)
-    some = rows.first(_SHARP_ROWS)
+    subset = rows.first(_SHARP_ROWS)
     best = [
         sorted(path, key=lambda critic: -critic.gain)[:_SHARPENED]
         for path in (critics[1:], started)
     ]
-    better = [_sharpened(critic.weights, some) for critic in (critics[0], *best[0], *best[1])]
+    better = [_sharpened(critic.weights, subset) for critic in (critics[0], *best[0], *best[1])]
     yield from (critic.weights for critic in better)
-    if len(some.x) < len(x):
+    if len(subset.x) < len(x):
         yield _sharpened(max(better, key=lambda critic: critic.gain).weights, rows).weights
 
 
@@ -93,11 +93,11 @@ class _Rows:
     @classmethod
     def of(cls, x: Array, y: Array, on_target: Array) -> _Rows:
         """The rows with those of the target last; copied only where they stand in another order."""
-        there = int(on_target.sum())
-        if on_target[:-1].any() and not on_target[len(x) - there :].all():
+        target_rows = int(on_target.sum())
+        if on_target[:-1].any() and not on_target[len(x) - target_rows :].all():
             order = np.argsort(on_target, kind="stable")
             x, y = x[order], y[order]
-        return cls(x, y, len(x) - there, there)
+        return cls(x, y, len(x) - target_rows, target_rows)
 
     def first(self, rows: int) -> _Rows:
         """The first so many of either sample."""
@@ -120,17 +120,19 @@ def _losses(z: Array, rows: _Rows, trade: float) -> tuple[Array, Array, Array]:
 
     cut, classes = rows.here, z.shape[2]
     at = rows.y[:, None, None]
-    own = np.take_along_axis(z, at, axis=2)
-    gap = own - z.max(axis=2, keepdims=True)
+    label_logits = np.take_along_axis(z, at, axis=2)
+    gap = label_logits - z.max(axis=2, keepdims=True)
     near, far = z[:cut], z[cut:]
-    near += gap[:cut] - own[:cut]  # less the largest
+    near += gap[:cut] - label_logits[:cut]  # less the largest
     np.exp(near, out=near)
     norm = near.sum(axis=2, keepdims=True)
     agree = np.log(norm) - gap[:cut]
     unit = np.log(classes) * max(cut, 1)
     near /= norm * unit
     np.put_along_axis(near, at[:cut], np.exp(-agree) / unit - 1 / unit, axis=2)
-    margin = own[cut:] - (far.sum(axis=2, keepdims=True) - own[cut:]) / (classes - 1)
+    margin = label_logits[cut:] - (far.sum(axis=2, keepdims=True) - label_logits[cut:]) / (
+        classes - 1
+    )
     disagree = np.logaddexp(0.0, margin)
     pull = trade * expit(margin) / (np.log(2) * max(rows.there, 1))
     far[:] = -pull / (classes - 1)
@@ -180,10 +182,10 @@ def _sharpened(weights: Array, rows: _Rows) -> _Critic:
 
     def margins(w: Array) -> tuple[Array, Array, Array]:
         z = rows.x @ w
-        own = z[at, rows.y]
+        label_logits = z[at, rows.y]
         z[at, rows.y] = -np.inf
         rival = z.argmax(axis=1)
-        return own - z[at, rival], rival, z
+        return label_logits - z[at, rival], rival, z
 
     def loss(w: Array) -> tuple[float, Array]:
         margin, rival, slope = margins(w)
@@ -263,10 +265,10 @@ class DisagreementDiscrepancy(Estimator):
                 f"needs {_LEAST_ROWS} reference rows to train and judge a critic, got {len(reference)}"
             )
 
-    def _rows_of(self, record: Predictions, *others: str) -> RowSample:
+    def _rows_of(self, record: Predictions, *fields: str) -> RowSample:
         width = getattr(record, self._input).shape[1]
         return RowSample.of(
-            record, [self._input, "predicted", *others], sample_limit(width, _MOST_ROWS), self.seed
+            record, [self._input, "predicted", *fields], sample_limit(width, _MOST_ROWS), self.seed
         )
 
     def summarize(self, batch: Predictions) -> Sums:
@@ -291,8 +293,8 @@ class DisagreementDiscrepancy(Estimator):
         order = class_order(marks, predicted, classes, of_classes)
         if of_classes:
             inputs, marks = [x[:, order] for x in inputs], [m[:, order] for m in marks]
-        place = np.argsort(order)
-        predicted = [place[s] for s in predicted]
+        position = np.argsort(order)
+        predicted = [position[s] for s in predicted]
         verdicts = parts[0]["verdicts"]
         sides = (marks[0], predicted[0], verdicts), (marks[1], predicted[1])
         first, second = (content_order(*side, seed=self.seed) for side in sides)
@@ -305,13 +307,13 @@ class DisagreementDiscrepancy(Estimator):
         x = standardised(narrow(x))
         x, y, verdicts, cut = np.hstack([x, np.ones((len(x), 1))]), y, verdicts[first], len(first)
         classes = max(int(y.max()) + 1, 2)
-        place = np.concatenate(
+        position = np.concatenate(
             [np.arange(cut), np.arange(len(x) - cut)]
         )  # in an order without meaning
         on_target = np.arange(len(x)) >= cut
-        learns = place % 2 == 0
+        learns = position % 2 == 0
         judges = ~learns
-        enough = learns & (place < _MOST_PRODUCTS // (classes * x.shape[1]))
+        enough = learns & (position < _MOST_PRODUCTS // (classes * x.shape[1]))
         agrees, best = np.ones(len(x), dtype=bool), 0.0  # h itself is a critic, too
         with one_thread():
             for weights in fit_critics(x[enough], y[enough], on_target[enough], classes, self.seed):
@@ -320,20 +322,24 @@ class DisagreementDiscrepancy(Estimator):
                 if gain > best:
                     agrees, best = same, gain
         verdicts = verdicts[judges[:cut]]
-        here, there = agrees[judges & ~on_target], agrees[judges & on_target]
-        discrepancy = max(float(here.mean() - there.mean()), 0.0)  # h itself would do as well
+        reference_agrees, target_agrees = agrees[judges & ~on_target], agrees[judges & on_target]
+        discrepancy = max(
+            float(reference_agrees.mean() - target_agrees.mean()), 0.0
+        )  # h itself would do as well
         value = float(verdicts.mean()) - discrepancy
-        eps = slack(len(here), len(there), 1 - self.level)
-        variance = mean_and_variance(np.subtract(verdicts, here, dtype=np.float64))[1]
-        variance += float(there.var()) / len(there)
-        inside = min(max(value, 0.0), 1.0)
-        upper = wilson_from_variance(inside, variance, min(len(here), len(there)), self.level)[1]
+        eps = slack(len(reference_agrees), len(target_agrees), 1 - self.level)
+        variance = mean_and_variance(np.subtract(verdicts, reference_agrees, dtype=np.float64))[1]
+        variance += float(target_agrees.var()) / len(target_agrees)
+        clipped = min(max(value, 0.0), 1.0)
+        upper = wilson_from_variance(
+            clipped, variance, min(len(reference_agrees), len(target_agrees)), self.level
+        )[1]
         details: dict[str, Any] = {
             "discrepancy": discrepancy,
             "eps": eps,
             "bound": max(value - eps, 0.0),
-            "reference_agreement": float(here.mean()),
-            "target_agreement": float(there.mean()),
+            "reference_agreement": float(reference_agrees.mean()),
+            "target_agreement": float(target_agrees.mean()),
             "reference_accuracy": float(verdicts.mean()),
             "input": self._input,
         }

@@ -71,9 +71,11 @@ def fit_line(x: Array, y: Array) -> Line | None:
     if spread <= 1e-12 * len(x):
         return None
     slope = float(dx @ dy) / spread
-    left = float(np.square(dy - slope * dx).sum())
-    explained = 1 - left / total if total > 1e-12 * len(x) else 0.0
-    return Line(slope, float(y.mean() - slope * x.mean()), explained, left / max(len(x) - 2, 1))
+    residual_sum = float(np.square(dy - slope * dx).sum())
+    explained = 1 - residual_sum / total if total > 1e-12 * len(x) else 0.0
+    return Line(
+        slope, float(y.mean() - slope * x.mean()), explained, residual_sum / max(len(x) - 2, 1)
+    )
 
 
 def solve_pairs(values: Array) -> Array:
@@ -100,9 +102,9 @@ class _AgreementLine(Estimator):
         why = super().why_not(record)
         if why is None and record.members is not None:
             used = getattr(self, "_used", None)
-            others = np.count_nonzero(~copies_of_base(record))
-            if used is None and others < _FEWEST_MODELS - 1:
-                return f"needs `members` of at least {_FEWEST_MODELS} models in all; there are {others + 1}"
+            other_models = np.count_nonzero(~copies_of_base(record))
+            if used is None and other_models < _FEWEST_MODELS - 1:
+                return f"needs `members` of at least {_FEWEST_MODELS} models in all; there are {other_models + 1}"
             if used is not None and len(used) != len(record.members):
                 return f"needs the {len(used)} members of the reference; there are {len(record.members)}"
         return why
@@ -127,10 +129,10 @@ class _AgreementLine(Estimator):
             right = np.count_nonzero(codes == reference.label, axis=1)
         self._right: Array = np.asarray(right)
         self._u: Array = probit(self._right, self._rows)
-        given = reference.names.get("model", ())
+        model_names = reference.names.get("model", ())
         names = (
-            given
-            if len(given) == len(self._used)
+            model_names
+            if len(model_names) == len(self._used)
             else [f"member_{i}" for i in range(len(self._used))]
         )
         self._names = (
@@ -193,8 +195,10 @@ class _AgreementLine(Estimator):
         by_y, by_x = self._gradients(line, y, pull)
         seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._used)
         target = weigh_pairs(seen, by_y / _density(y))
-        own = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
-        reference = weigh_pairs(own, by_x / _density(self._x))
+        reference_codes = stack_models(
+            self._sample["predicted"], self._sample["members"].T, self._used
+        )
+        reference = weigh_pairs(reference_codes, by_x / _density(self._x))
         reference += line.slope * self._sample["verdicts"] / _density(self._u[:1])
         return float(target.var() / state["rows"] + reference.var() / self._rows)
 
@@ -263,11 +267,11 @@ class ALineD(_AgreementLine):
 
 def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
     """How often another model says j where the judged one says k, mean over the others; shape (class, class)."""
-    others, classes = score.others(record), record.num_classes
-    code = others.astype(np.int64) * classes + record.predicted
-    both = (others >= 0) & (record.predicted >= 0)
+    other_codes, classes = score.others(record), record.num_classes
+    code = other_codes.astype(np.int64) * classes + record.predicted
+    both = (other_codes >= 0) & (record.predicted >= 0)
     pairs = np.bincount(code[both], minlength=classes * classes).reshape(classes, classes)
-    return pairs / len(others)
+    return pairs / len(other_codes)
 
 
 class _Agreement(Estimator):
@@ -351,13 +355,18 @@ class DisagreementDifference(_Agreement):
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """Pairs of predictions of the target plus the reference's gap between truth and them."""
-        own = present(self._gap_pairs)
-        pairs = np.maximum(state["pairs"] + own * state["rows"], 0.0)
+        gap_pairs = present(self._gap_pairs)
+        pairs = np.maximum(state["pairs"] + gap_pairs * state["rows"], 0.0)
         rng = np.random.default_rng([self.seed, 0x6DE])
-        drawn = rng.poisson(state["pairs"], (draws, *pairs.shape)) + own * state["rows"]
-        gap = rng.normal(0, (np.abs(own) / self._rows) ** 0.5, drawn.shape) * state["rows"]
+        redrawn_pairs = (
+            rng.poisson(state["pairs"], (draws, *pairs.shape)) + gap_pairs * state["rows"]
+        )
+        gap = (
+            rng.normal(0, (np.abs(gap_pairs) / self._rows) ** 0.5, redrawn_pairs.shape)
+            * state["rows"]
+        )
         return Expectation(
-            expected_of_pairs(pairs), expected_of_pairs(np.maximum(drawn + gap, 0.0))
+            expected_of_pairs(pairs), expected_of_pairs(np.maximum(redrawn_pairs + gap, 0.0))
         )
 
     def summarize(self, batch: Predictions) -> Sums:

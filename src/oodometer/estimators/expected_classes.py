@@ -42,9 +42,9 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
     if now is None or label is None:
         return ClassOrder(moved, 1.0)
     rows = content_sample(reference, max(_VALUES // classes, _LEAST_ROWS), seed)
-    own = now if reference.uncalibrated is None else reference.uncalibrated
+    raw = now if reference.uncalibrated is None else reference.uncalibrated
     if classes == 2:
-        if own is now:
+        if raw is now:
             return ClassOrder(moved, 1.0)
         hits = label[rows] == 1
         if (
@@ -52,22 +52,22 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
         ):  # AUC by the probabilities as they came, less that by the calibrated ones' bins
             binned = bin_numbers(now[rows, 1], 2).astype(np.float64)
             moved[:] = float(
-                placements(own[rows, 1], hits)[hits].mean() - placements(binned, hits)[hits].mean()
+                placements(raw[rows, 1], hits)[hits].mean() - placements(binned, hits)[hits].mean()
             )
         return ClassOrder(moved, 1.0)
-    of_all, apart = np.zeros(len(rows)), 0.0
+    of_all, sum_of_squares = np.zeros(len(rows)), 0.0
     for k in range(classes):
         hits = label[rows] == k
         if not 0 < hits.sum() < len(rows):
             continue
-        placement = placements(own[rows, k], hits)
+        placement = placements(raw[rows, k], hits)
         auc = float(placement[hits].mean())
-        if own is not now:
+        if raw is not now:
             moved[k] = auc - float(placements(now[rows, k], hits)[hits].mean())
         influence = (placement - auc) / np.where(hits, hits.mean(), 1 - hits.mean())
         of_all += influence
-        apart += float(influence @ influence)
-    together = float(of_all @ of_all) / apart if apart > 0 else 1.0
+        sum_of_squares += float(influence @ influence)
+    together = float(of_all @ of_all) / sum_of_squares if sum_of_squares > 0 else 1.0
     return ClassOrder(moved, max(together, 1.0) ** 0.5)
 
 
@@ -75,11 +75,11 @@ def placements(scores: Array, hits: Array) -> Array:
     """Share of the other side that each sample is on the right side of, ties counted half; its mean is the AUC."""
     out = np.empty(len(scores))
     below, above = np.sort(scores[~hits]), np.sort(scores[hits])
-    for mine, others in ((hits, below), (~hits, above)):
-        at = np.searchsorted(others, scores[mine], "left") + np.searchsorted(
-            others, scores[mine], "right"
+    for mine, opposite in ((hits, below), (~hits, above)):
+        at = np.searchsorted(opposite, scores[mine], "left") + np.searchsorted(
+            opposite, scores[mine], "right"
         )
-        out[mine] = at / (2 * len(others))
+        out[mine] = at / (2 * len(opposite))
     out[~hits] = 1 - out[~hits]
     return out
 
@@ -129,8 +129,10 @@ def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRat
         fit_block_rates(counts.top, hits),
         fit_block_rates(counts.off_diagonal, misses, _LEAST_HITS),
     )
-    top, hit, other, missed = coarse
-    return ClassRates(*fine, fit_block_rates(top, hit), fit_block_rates(other, missed, _LEAST_HITS))
+    top, hit, elsewhere, missed = coarse
+    return ClassRates(
+        *fine, fit_block_rates(top, hit), fit_block_rates(elsewhere, missed, _LEAST_HITS)
+    )
 
 
 def count_misses(record: Predictions, predicted: Array, *, is_argmax: bool) -> Array:
@@ -167,10 +169,10 @@ def count_off_diagonal(
 
 
 def expected_confusion(
-    predicted: Array, found: Array, mass: Array, missed: Array | None = None
+    predicted: Array, hits: Array, mass: Array, missed: Array | None = None
 ) -> Array:
-    """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``."""
-    errors = predicted - found
+    """C[j, k], expected samples predicted j whose truth is k: ``hits`` on the diagonal, errors spread by ``mass``."""
+    errors = predicted - hits
     spread = mass
     if missed is not None:
         for _ in range(_FITTING_STEPS):
@@ -178,7 +180,7 @@ def expected_confusion(
             spread = spread * ratio(missed, spread.sum(axis=0), 0.0)
     total = spread.sum(axis=1)
     out: Array = spread * ratio(errors, total, 0.0)[:, None]
-    out[np.diag_indices(len(out))] = np.where(total > 0, found, predicted)
+    out[np.diag_indices(len(out))] = np.where(total > 0, hits, predicted)
     return out
 
 
@@ -229,13 +231,13 @@ def expected_metrics(
     rng = np.random.default_rng([seed, 0xCB9E])
     step = max(_VALUES_AT_A_TIME // (len(counts.top) * _REDRAWN_BINS), 1)
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
-    redrawn = (drawn_positives(counts, rates, many, rng) for many in groups)
-    made = [
-        class_metrics(drawn.top, right, drawn.off_diagonal, others)
-        for drawn, right, others in redrawn
+    redrawn = (drawn_positives(counts, rates, size, rng) for size in groups)
+    replicate_metrics = [
+        class_metrics(target.top, right, target.off_diagonal, misses)
+        for target, right, misses in redrawn
     ]
     draws = np.concatenate(
-        [np.moveaxis(replicate, 1, 0) for replicate in made]
+        [np.moveaxis(replicate, 1, 0) for replicate in replicate_metrics]
     )  # (replicate, metric, class)
 
     def interval(value: float, values: Array) -> Json:
@@ -248,8 +250,8 @@ def expected_metrics(
         if used.any():
             value = float(point[i][used].mean())
             values = draws[:, i][:, used]
-            there = np.isfinite(values)
-            means = ratio(np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1))
+            is_finite = np.isfinite(values)
+            means = ratio(np.where(is_finite, values, 0.0).sum(axis=-1), is_finite.sum(axis=-1))
             if metric == "macro_auc":  # classes are drawn as independent ones
                 means = means * order.together
             metrics[metric] = interval(value, means)
@@ -268,16 +270,18 @@ def expected_metrics(
 
 
 def drawn_positives(
-    counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator
+    counts: ConfusionCounts, rates: ClassRates, replicates: int, rng: np.random.Generator
 ) -> tuple[ConfusionCounts, Array, Array]:
     """Redrawn targets at redrawn rates, and the samples of each class in both tables; (replicate, class, bin)."""
 
     def draw(counts: Array, learnt: BlockRates) -> tuple[Array, Array]:
         """Samples of each bin, and those that are right at redrawn rates; axes (replicate, class, bin)."""
         coarse = merge_bins(counts)
-        rate = learnt.redraw(many, rng)
-        drawn = rng.poisson(coarse, (many, *coarse.shape))
-        return drawn.astype(np.float64), rng.binomial(drawn, np.clip(rate, 0, 1)).astype(np.float64)
+        rate = learnt.redraw(replicates, rng)
+        redrawn_rows = rng.poisson(coarse, (replicates, *coarse.shape))
+        return redrawn_rows.astype(np.float64), rng.binomial(
+            redrawn_rows, np.clip(rate, 0, 1)
+        ).astype(np.float64)
 
     top, right = draw(counts.top, rates.coarse_top)
     if len(counts.top) == 2:
@@ -315,9 +319,9 @@ def count_classes(batch: Predictions) -> Sums:
         )
         out |= {"known": np.array(len(labelled)), "pairs": pairs.reshape(classes, classes)}
         width = score_bins(labelled)
-        own = _own_bins(labelled) if width > 1 else np.zeros(len(labelled), dtype=np.intp)
+        top_bins = _own_bins(labelled) if width > 1 else np.zeros(len(labelled), dtype=np.intp)
         right = label == predicted
-        table = tally(own, width, kinds=predicted, of=classes, verdicts=right.view(np.int8))
+        table = tally(top_bins, width, kinds=predicted, of=classes, verdicts=right.view(np.int8))
         out["hits"] = table[:, :, 1]
         if width > 1 and classes > 2:
             out["misses"] = count_misses(labelled, predicted, is_argmax=labelled.is_argmax)
@@ -356,8 +360,8 @@ def confusion_of(counts: Sums, *, known: bool = False) -> ConfusionCounts:
     """The `ConfusionCounts` of all rows, or of those whose class is known (then without ``mass``)."""
     top = counts["known_top" if known else "top"]
     nothing = np.zeros((len(top), len(top)))
-    others = counts.get("known_others" if known else "others", np.zeros_like(top))
-    return ConfusionCounts.of(top, others, nothing if known else counts.get("mass", nothing))
+    off_diagonal = counts.get("known_others" if known else "others", np.zeros_like(top))
+    return ConfusionCounts.of(top, off_diagonal, nothing if known else counts.get("mass", nothing))
 
 
 def counts_of_truth(counts: Sums) -> tuple[Array, Array]:
@@ -401,16 +405,16 @@ class Expectation(NamedTuple):
 
 
 def _expected(
-    counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Array | None = None
+    counts: ConfusionCounts, hits_by_bin: Array, elsewhere: Array, mass: Array | None = None
 ) -> ExpectedClasses:
     """From the expected samples of each class where it was predicted and elsewhere, axes (..., class, bin)."""
     top, off_diagonal = counts.top, counts.off_diagonal
-    hits = found.sum(axis=-1)
+    hits = hits_by_bin.sum(axis=-1)
     margins = Margins(hits, hits + elsewhere.sum(axis=-1), top.sum(axis=-1) + np.zeros_like(hits))
-    positives = negatives = own = None
+    positives = negatives = top_counts = None
     if top.shape[-1] > 1:
-        own = found, top
-        positives = found + elsewhere
+        top_counts = hits_by_bin, top
+        positives = hits_by_bin + elsewhere
         negatives = np.maximum(top + off_diagonal - positives, 0.0)
     confusion = None
     if hits.shape[-1] == 2:  # which the margins tell
@@ -424,12 +428,12 @@ def _expected(
             side.reshape(-1, hits.shape[-1])
             for side in (margins.predicted, hits, elsewhere.sum(axis=-1))
         )
-        drawn = [
-            expected_confusion(own, right, mass, missed).T
-            for own, right, missed in zip(*sides, strict=True)
+        confusions = [
+            expected_confusion(predicted, right, mass, missed).T
+            for predicted, right, missed in zip(*sides, strict=True)
         ]
-        confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
-    return ExpectedClasses(margins, positives, negatives, confusion, own)
+        confusion = np.stack(confusions).reshape(*hits.shape, hits.shape[-1])
+    return ExpectedClasses(margins, positives, negatives, confusion, top_counts)
 
 
 def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
@@ -441,12 +445,12 @@ def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
 
 
 def drawn_by_rates(
-    counts: Sums, rates: ClassRates, many: int, rng: np.random.Generator
+    counts: Sums, rates: ClassRates, replicates: int, rng: np.random.Generator
 ) -> ExpectedClasses:
-    """``many`` redrawn targets at redrawn rates (replicates first), in coarse bins."""
+    """``replicates`` redrawn targets at redrawn rates (replicates first), in coarse bins."""
     target = confusion_of(counts)
     mass = target.mass if len(target.top) <= MOST_CLASSES else None
-    return _expected(*drawn_positives(target, rates, many, rng), mass)
+    return _expected(*drawn_positives(target, rates, replicates, rng), mass)
 
 
 def known_classes(counts: Sums) -> ExpectedClasses:
@@ -457,28 +461,28 @@ def known_classes(counts: Sums) -> ExpectedClasses:
     )
 
 
-def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedClasses:
-    """``many`` redrawn data sets like the labelled rows (replicates first), in coarse bins: Poisson counts."""
+def drawn_truth(counts: Sums, replicates: int, rng: np.random.Generator) -> ExpectedClasses:
+    """``replicates`` redrawn data sets like the labelled rows, along the first axis, in coarse bins: Poisson counts."""
     hits, elsewhere = (merge_bins(table) for table in counts_of_truth(counts))
     target = confusion_of(counts, known=True)
     if len(hits) == 2 and target.top.shape[1] > 1:
-        right = rng.poisson(hits, (many, *hits.shape)).astype(np.float64)
+        right = rng.poisson(hits, (replicates, *hits.shape)).astype(np.float64)
         wrong = rng.poisson(np.maximum(merge_bins(target.top) - hits, 0), right.shape).astype(
             np.float64
         )
         top = right + wrong
         return _expected(ConfusionCounts(top, mirrored(top), target.mass), right, mirrored(wrong))
-    made = expected_of_pairs(
-        rng.poisson(counts["pairs"], (many, *counts["pairs"].shape)).astype(np.float64)
+    expected = expected_of_pairs(
+        rng.poisson(counts["pairs"], (replicates, *counts["pairs"].shape)).astype(np.float64)
     )
     if target.top.shape[1] == 1:
-        return made
-    whole = merge_bins(target.top) + merge_bins(target.off_diagonal)
-    positives = rng.poisson(hits + elsewhere, (many, *hits.shape)).astype(np.float64)
-    negatives = rng.poisson(np.maximum(whole - hits - elsewhere, 0), positives.shape).astype(
+        return expected
+    totals = merge_bins(target.top) + merge_bins(target.off_diagonal)
+    positives = rng.poisson(hits + elsewhere, (replicates, *hits.shape)).astype(np.float64)
+    negatives = rng.poisson(np.maximum(totals - hits - elsewhere, 0), positives.shape).astype(
         np.float64
     )
-    return made._replace(positives=positives, negatives=negatives)
+    return expected._replace(positives=positives, negatives=negatives)
 
 
 class LabelledRows(NamedTuple):
@@ -504,22 +508,27 @@ class LabelledRows(NamedTuple):
         return self._replace(bins=self.bins // (self.width // _COARSE), width=_COARSE)
 
 
-def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
+def labelled_rows(record: Predictions, seed: int = 0) -> LabelledRows:
     """At most 20,000 labelled rows, sampled by pairs of true and predicted class; `NotApplicable` without classes."""
-    most = max(min(_MOST_ROWS, _MOST_VALUES // max(own.num_classes, 1)), 1_000)
-    if len(own) <= most or own.label is None or not own.num_classes or (own.label < 0).any():
-        return _rows_of(own, own.predicted, own.label, own.probabilities)
-    pair, size = _pairs(own.label, own.predicted, own.num_classes)
-    low, high = 0.0, float(most)
+    limit = max(min(_MOST_ROWS, _MOST_VALUES // max(record.num_classes, 1)), 1_000)
+    if (
+        len(record) <= limit
+        or record.label is None
+        or not record.num_classes
+        or (record.label < 0).any()
+    ):
+        return _rows_of(record, record.predicted, record.label, record.probabilities)
+    pair, size = _pairs(record.label, record.predicted, record.num_classes)
+    low, high = 0.0, float(limit)
     for _ in range(40):
         factor = (low + high) / 2
         shares = np.minimum(size, np.ceil(factor * np.sqrt(size)))
-        low, high = (factor, high) if shares.sum() <= most else (low, factor)
+        low, high = (factor, high) if shares.sum() <= limit else (low, factor)
     shares = np.minimum(size, np.maximum(np.ceil(low * np.sqrt(size)), 1))
-    order = np.lexsort((seeded_keys(content_keys(own), seed), pair))
-    rank = np.arange(len(own)) - (np.cumsum(size) - size)[pair[order]]
+    order = np.lexsort((seeded_keys(content_keys(record), seed), pair))
+    rank = np.arange(len(record)) - (np.cumsum(size) - size)[pair[order]]
     at = np.sort(order[rank < shares[pair[order]]])
-    few = own.take(at)
+    few = record.take(at)
     weight = (size / np.maximum(shares, 1))[pair[at]]
     return _rows_of(few, few.predicted, few.label, few.probabilities)._replace(weight=weight)
 
@@ -530,21 +539,21 @@ def _pairs(label: Array, predicted: Array, classes: int) -> tuple[Array, Array]:
     return pair, np.bincount(pair, minlength=classes * classes)
 
 
-def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
+def rows_like(sample: RowSample, record: Predictions) -> LabelledRows:
     """The labelled rows of a sample, in the order in which it hands them out, as they were before calibration."""
-    names = ["predicted", "label", *(["probabilities"] if own.has("probabilities") else [])]
-    if own.label is None:
+    names = ["predicted", "label", *(["probabilities"] if record.has("probabilities") else [])]
+    if record.label is None:
         raise NotApplicable("needs the true class (`label`) of reference rows")
-    if sample.places is None or sample.draw.seen != len(own):
+    if sample.places is None or sample.draw.seen != len(record):
         raise NotApplicable("needs the reference's rows as they were before calibration")
     rows_of_sample = sample.places[sample.draw.chosen][sample.content_order]
-    fields = {name: getattr(own, name)[rows_of_sample] for name in names}
-    rows = _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
-    if len(own) == len(rows.label) or own.label is None:
+    fields = {name: getattr(record, name)[rows_of_sample] for name in names}
+    rows = _rows_of(record, fields["predicted"], fields["label"], fields.get("probabilities"))
+    if len(record) == len(rows.label) or record.label is None:
         return rows
     # the sample's pairs of true and predicted class get the shares that they have in all rows
     pair, few = _pairs(rows.label, rows.predicted, rows.classes)
-    weight = (_pairs(own.label, own.predicted, rows.classes)[1] / np.maximum(few, 1))[pair]
+    weight = (_pairs(record.label, record.predicted, rows.classes)[1] / np.maximum(few, 1))[pair]
     return rows._replace(weight=weight * (len(weight) / weight.sum()))
 
 
@@ -590,8 +599,8 @@ def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
         """Weights of the rows by class and bin."""
         return np.bincount(kind * width + index, weight, classes * width).reshape(classes, width)
 
-    own, true = bins[each, rows.predicted], bins[each, rows.label]
-    top, hits = count(rows.predicted, own, w), count(rows.predicted, own, w * right)
+    top_bin, true = bins[each, rows.predicted], bins[each, rows.label]
+    top, hits = count(rows.predicted, top_bin, w), count(rows.predicted, top_bin, w * right)
     if classes == 2:
         return class_rates(
             ConfusionCounts.of(top, top, np.zeros((2, 2))), hits, mirrored(top - hits)
@@ -609,45 +618,47 @@ def expected_of_pairs(pairs: Array) -> ExpectedClasses:
 
 def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
     """The rows with weights of shape (sample,), or (replicate, sample) for several at once."""
-    many = np.atleast_2d(weights)
+    weight_table = np.atleast_2d(weights)
     classes = rows.classes
     code = rows.label.astype(np.int64) * classes + rows.predicted
-    pairs = np.stack([np.bincount(code, w, classes * classes) for w in many]).reshape(
+    pairs = np.stack([np.bincount(code, w, classes * classes) for w in weight_table]).reshape(
         -1, classes, classes
     )
     positives = negatives = None
     if rows.bins is not None:
         classes, width = rows.classes, rows.width
-        out = np.empty((2, len(many), classes, width))
+        out = np.empty((2, len(weight_table), classes, width))
         for k in range(1 if classes == 2 else classes):
             code = rows.bins[:, k] + np.where(rows.label == k, width, 0)
-            for r, w in enumerate(many):
+            for r, w in enumerate(weight_table):
                 out[:, r, k] = np.bincount(code, w, 2 * width).reshape(2, width)
         if classes == 2:  # the other class has 1 - p, and is whatever the first one is not
             out[:, :, 1] = out[::-1, :, 0, ::-1]
         positives, negatives = out[1], out[0]
-    confusion, own = pairs, _own_of_rows(rows, many)
+    confusion, top_counts = pairs, _own_of_rows(rows, weight_table)
     if weights.ndim == 1:
         confusion = pairs[0]
         positives, negatives = (
             None if side is None else side[0] for side in (positives, negatives)
         )
-        own = None if own is None else (own[0][0], own[1][0])
-    return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives, own=own)
+        top_counts = None if top_counts is None else (top_counts[0][0], top_counts[1][0])
+    return expected_of_pairs(confusion)._replace(
+        positives=positives, negatives=negatives, own=top_counts
+    )
 
 
-def _own_of_rows(rows: LabelledRows, many: Array) -> tuple[Array, Array] | None:
+def _own_of_rows(rows: LabelledRows, weight_table: Array) -> tuple[Array, Array] | None:
     """Hits, and all rows, by predicted class and the bin of its probability; (replicate, class, bin)."""
     if rows.bins is None:
         return None
-    shape = (len(many), rows.classes, rows.width)
+    shape = (len(weight_table), rows.classes, rows.width)
     code = rows.predicted * rows.width + rows.bins[np.arange(len(rows.label)), rows.predicted]
     right = rows.predicted == rows.label
     hits, every = (
-        np.stack([np.bincount(code, w * there, rows.classes * rows.width) for w in many]).reshape(
-            shape
-        )
-        for there in (right, 1.0)
+        np.stack(
+            [np.bincount(code, w * factor, rows.classes * rows.width) for w in weight_table]
+        ).reshape(shape)
+        for factor in (right, 1.0)
     )
     return hits, every
 
@@ -669,16 +680,20 @@ def reweighted(
     by_class = np.ones((draws, rows.classes)) if factors is None else factors[1:]
     if rows.classes == 2:
         return Expectation(expected, _redrawn_table(coarse, weights, by_class, target_rows, rng))
-    drawn = weights * by_class[:, rows.label]
-    drawn = drawn * rng.gamma(rows.weight, 1 / rows.weight, drawn.shape)
+    redrawn_weights = weights * by_class[:, rows.label]
+    redrawn_weights = redrawn_weights * rng.gamma(
+        rows.weight, 1 / rows.weight, redrawn_weights.shape
+    )
     return Expectation(
         expected,
-        expected_of_rows(coarse, rng.poisson(_scaled(drawn, target_rows)).astype(np.float64)),
+        expected_of_rows(
+            coarse, rng.poisson(_scaled(redrawn_weights, target_rows)).astype(np.float64)
+        ),
     )
 
 
-def _scaled(drawn: Array, total: int) -> Array:
-    return np.asarray(drawn * (total / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300)))
+def _scaled(weights: Array, total: int) -> Array:
+    return np.asarray(weights * (total / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)))
 
 
 def _redrawn_table(
@@ -694,12 +709,12 @@ def _redrawn_table(
     full = np.flatnonzero(total > 0)
     scale = squares[full] / total[full]
     table = np.zeros((len(by_class), 4 * width))
-    drawn = rng.gamma(total[full] / scale, scale, (len(by_class), len(full)))
-    table[:, full] = drawn * by_class[:, full // (2 * width)]
+    redrawn = rng.gamma(total[full] / scale, scale, (len(by_class), len(full)))
+    table[:, full] = redrawn * by_class[:, full // (2 * width)]
     cells = rng.poisson(_scaled(table, target_rows)).astype(np.float64).reshape(-1, 2, 2, width)
-    made = expected_of_pairs(cells.sum(axis=-1))
+    expected = expected_of_pairs(cells.sum(axis=-1))
     if rows.bins is None:
-        return made
+        return expected
     by_label = cells.sum(axis=2)  # (replicate, true class, bin of the second class)
     mirror = by_label[:, ::-1, ::-1]
     positives = np.stack([mirror[:, 1], by_label[:, 1]], axis=1)
@@ -707,7 +722,7 @@ def _redrawn_table(
     hits = np.stack([cells[:, 0, 0, ::-1], cells[:, 1, 1]], axis=1)
     every = np.stack([cells[:, :, 0, ::-1].sum(axis=1), cells[:, :, 1].sum(axis=1)], axis=1)
     negatives = np.stack([mirror[:, 0], by_label[:, 0]], axis=1)
-    return made._replace(positives=positives, negatives=negatives, own=(hits, every))
+    return expected._replace(positives=positives, negatives=negatives, own=(hits, every))
 
 
 @dataclass(frozen=True)
@@ -763,11 +778,11 @@ class ClassMetric:
         if self.is_loss:
             return self._loss(expected)
         at = self.about(margins.support.shape[-1], positive)
-        whole = _OF_ALL.get(
+        overall = _OF_ALL.get(
             self.base if at is not None else f"macro_{self.base}", _OF_ALL.get(self.base)
         )
-        if whole is not None:
-            return np.asarray(whole(margins))
+        if overall is not None:
+            return np.asarray(overall(margins))
         if not self.needs_scores:
             per_class = _BY_CLASS[self.base](margins, np.nan)
         elif expected.positives is None:
@@ -782,14 +797,14 @@ class ClassMetric:
 
     def _loss(self, expected: ExpectedClasses) -> Array:
         cells = expected.cells
-        own = expected.own
+        top_counts = expected.own
         positives = expected.positives
         negatives = expected.negatives
-        if cells is None or own is None or positives is None or negatives is None:
+        if cells is None or top_counts is None or positives is None or negatives is None:
             raise NotApplicable(f"`{self.base}` needs `probabilities`")
         rows = np.asarray(expected.margins.support.sum(axis=-1))
         if self.base == "ece":
-            return expected_ece(*own, cells, drawn=own[0].ndim > 2)
+            return expected_ece(*top_counts, cells, drawn=top_counts[0].ndim > 2)
         if self.base == "brier":
             return expected_brier(positives, negatives, rows, cells)
         return expected_log_loss(positives, rows, cells)
@@ -852,8 +867,8 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
         )
     texts, of_class = [str(label) for label in classes], one_form(of_class)
     if of_class not in texts:
-        shown = ", ".join(texts[:10]) + (", ..." if len(texts) > 10 else "")
-        raise UsageError(f"{name!r}: there is no class {of_class!r}; the classes are {shown}")
+        listing = ", ".join(texts[:10]) + (", ..." if len(texts) > 10 else "")
+        raise UsageError(f"{name!r}: there is no class {of_class!r}; the classes are {listing}")
     return ClassMetric(f"{base}:{of_class}", base, texts.index(of_class))
 
 

@@ -36,13 +36,15 @@ def sum_scores(batch: Predictions) -> Sums:
         bins[:, 1] = width - 1 - bins[:, 0]
     rows_of, sums, losses, impossible = (np.zeros((classes, width)) for _ in range(4))
     for k in range(classes):
-        own = p[:, k].astype(np.float64)
-        there = own > 0
-        loss = -np.log(np.minimum(own, 1.0), where=there, out=np.zeros(len(own)))
+        probability = p[:, k].astype(np.float64)
+        is_positive = probability > 0
+        loss = -np.log(
+            np.minimum(probability, 1.0), where=is_positive, out=np.zeros(len(probability))
+        )
         rows_of[k] = np.bincount(bins[:, k], None, width)
-        sums[k] = np.bincount(bins[:, k], own, width)
+        sums[k] = np.bincount(bins[:, k], probability, width)
         losses[k] = np.bincount(bins[:, k], loss, width)
-        impossible[k] = np.bincount(bins[:, k], ~there, width)
+        impossible[k] = np.bincount(bins[:, k], ~is_positive, width)
     predicted = batch.predicted
     at = np.arange(len(batch)), predicted
     code = predicted.astype(np.int64) * width + bins[at]

@@ -176,15 +176,15 @@ def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
 
 
 def _columns(record: Predictions) -> dict[str, Array]:
-    own = {} if record.group is None else {"group": record.group}
-    return own | {k: v for k, v in sorted(record.columns.items()) if v.ndim == 1}
+    fields = {} if record.group is None else {"group": record.group}
+    return fields | {k: v for k, v in sorted(record.columns.items()) if v.ndim == 1}
 
 
-def _names(values: Array, most: int | None = None) -> Array | None:
-    """Values as text, so that 1, 1.0 and "1" are one value however they were stored; None for more than ``most``."""
+def _names(values: Array, limit: int | None = None) -> Array | None:
+    """Values as text, so that 1, 1.0 and "1" are one value however they were stored; None for more than ``limit``."""
     plain = values.astype(str) if values.dtype.kind == "O" else values
     distinct, code = np.unique(plain, return_inverse=True)
-    if most is not None and len(distinct) > most:
+    if limit is not None and len(distinct) > limit:
         return None
     text = np.array([str(v).removesuffix(".0") for v in distinct.tolist()], dtype=np.str_)
     return text[code.ravel()]
@@ -220,8 +220,8 @@ class _DensityRatio(Estimator):
     def _compared(self, state: Sums) -> tuple[DomainComparison, Strings, Json]:
         """Reference and target rows told apart, what is to be said of their overlap, and details."""
         comparison = compare_samples(self._sample, state["sample"])
-        shown = ("effective_rows", "covered", "auc", "p_value", "learner")
-        details = {name: getattr(comparison, name) for name in shown}
+        fields = ("effective_rows", "covered", "auc", "p_value", "learner")
+        details = {name: getattr(comparison, name) for name in fields}
         return (
             comparison,
             check_overlap(comparison.effective_rows, comparison.auc, comparison.covered),
@@ -283,8 +283,8 @@ class PAPE(_DensityRatio):
         comparison, warnings, _ = self._compared(state)
         rates = rates_of_rows(self._labelled, comparison.weights)
         expected = expected_by_rates(counts, rates)
-        drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
-        return Expectation(expected, drawn, warnings=warnings)
+        redrawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
+        return Expectation(expected, redrawn, warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the refitted map over the target."""
@@ -384,10 +384,10 @@ class ImportanceWeighting(_DensityRatio):
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows under the density ratio."""
         comparison, warnings, _ = self._compared(state)
-        made = reweighted(
+        expectation = reweighted(
             self._labelled, comparison.weights, state["rows"], draws, [self.seed, 0x1A9]
         )
-        return made._replace(warnings=warnings)
+        return expectation._replace(warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""

@@ -135,16 +135,16 @@ def accuracy_from_other(
         )
     if not 0 <= lower <= upper <= 1:
         raise UsageError(f"expected 0 <= lower <= upper <= 1, got {lower} and {upper}")
-    apart = rows - int(state["agreement"][model, other])
-    low, high = clopper_pearson(apart, rows, level)
-    share = apart / rows
+    disagreements = rows - int(state["agreement"][model, other])
+    low, high = clopper_pearson(disagreements, rows, level)
+    share = disagreements / rows
     ends = max(lower - high, 0.0), min(upper + high, 2 - lower - low, 1.0)
-    own = (
+    sample_ends = (
         max(lower - share, 0.0),
         min(upper + share, 2 - lower - share, 1.0),
     )  # of the counted rows themselves
     proof = f"disagreement with model {other}, whose accuracy is given; Clopper-Pearson interval"
-    return Bound(f"accuracy of model {model}", *ends, *own, level, proof)
+    return Bound(f"accuracy of model {model}", *ends, *sample_ends, level, proof)
 
 
 def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:
@@ -152,10 +152,10 @@ def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:
     check_level(level)
     rows, models = _size(state)
     pairs = itertools.combinations(range(models), 2)
-    apart = {(i, j): rows - int(state["agreement"][i, j]) for i, j in pairs}
+    disagreements = {(i, j): rows - int(state["agreement"][i, j]) for i, j in pairs}
     return tuple(
         PairBound(i, j, n / rows, *clopper_pearson(n, rows, level), level)
-        for (i, j), n in apart.items()
+        for (i, j), n in disagreements.items()
     )
 
 

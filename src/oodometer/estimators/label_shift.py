@@ -50,22 +50,22 @@ class InvertedConfusion(NamedTuple):
 def invert_confusion(joint: Array, correct: Array, predicted: Array) -> InvertedConfusion:
     """Solve C w = mu_T over the classes that the reference knows; `NotApplicable` where C has no inverse to rely on."""
     prior = joint.sum(axis=0)
-    known = np.flatnonzero(prior > 0)
-    square = joint[np.ix_(known, known)]
+    observed = np.flatnonzero(prior > 0)
+    square = joint[np.ix_(observed, observed)]
     if not square.sum(
         axis=1
     ).all():  # a row of zeros; told apart from the rest because it is quick to see
         raise NotApplicable(f"{_SINGULAR}: some of its classes are never predicted; {_NO_INVERSE}")
-    singular_values = np.linalg.svd(square / prior[known], compute_uv=False)
+    singular_values = np.linalg.svd(square / prior[observed], compute_uv=False)
     smallest = float(singular_values[-1])
     condition = float(singular_values[0]) / smallest if smallest > 0 else float("inf")
     if not condition <= _MOST_CONDITION:
         why = f"(condition number {condition:.3g}): some classes are never told apart"
         raise NotApplicable(f"{_SINGULAR} {why}; {_NO_INVERSE}")
     raw = np.zeros(len(prior))
-    raw[known] = np.linalg.solve(square, predicted[known])
+    raw[observed] = np.linalg.solve(square, predicted[observed])
     sensitivity = np.zeros(len(prior))
-    sensitivity[known] = np.linalg.solve(square.T, correct[known])
+    sensitivity[observed] = np.linalg.solve(square.T, correct[observed])
     weights = np.maximum(raw, 0.0)
     total = float(weights @ prior)
     if total <= 0:
@@ -146,9 +146,9 @@ _MOST_VALUES = 1_000_000  # of probabilities in one EM
 def adjust(probabilities: Array, prior: Array, source: Array) -> Array:
     """Posteriors under another prior: p_y q_y / pi_y, rescaled (Saerens et al. 2002); a row left with nothing stays."""
     ratio = np.divide(prior, source, out=np.zeros(len(prior)), where=source > 0)
-    made = probabilities * ratio
-    total = made.sum(axis=1, keepdims=True)
-    return np.where(total > 0, made / np.maximum(total, 1e-300), probabilities)
+    adjusted = probabilities * ratio
+    total = adjusted.sum(axis=1, keepdims=True)
+    return np.where(total > 0, adjusted / np.maximum(total, 1e-300), probabilities)
 
 
 class AdjustedPrior(NamedTuple):
@@ -181,7 +181,7 @@ def adjusted_prior(
     # rows come in the order of a hash: any first part is a sample
     few = min(samples, max(_DRAW_VALUES // classes, 200))
     draws = _DRAWS if classes * few <= 2 * _DRAW_VALUES else _FEW_DRAWS
-    part, own = table[:few], predicted[:few]
+    part, part_predicted = table[:few], predicted[:few]
     again = rng.multinomial(few, np.full(few, 1 / few), size=draws).astype(np.float64)
     sources = rng.multinomial(int(source_rows.sum()), source, size=draws) + 0.5 * (source > 0)
     sources = sources / sources.sum(axis=1, keepdims=True)
@@ -189,10 +189,14 @@ def adjusted_prior(
 
     def redraw(weights: Array, shares: Array) -> tuple[Array, Array]:
         scale = np.divide(1.0, shares, out=np.zeros(shares.shape), where=shares > 0)
-        given = Conditionals(part, scale=scale)
-        priors = fit_prior(given, weights, begin, tolerance=1e-5, most_cycles=40)
+        likelihood = Conditionals(part, scale=scale)
+        priors = fit_prior(likelihood, weights, begin, tolerance=1e-5, most_cycles=40)
         ratio = priors * scale
-        at_own = part[np.arange(few), own] * ratio[:, own] / np.maximum(given.mix(priors), 1e-300)
+        at_own = (
+            part[np.arange(few), part_predicted]
+            * ratio[:, part_predicted]
+            / np.maximum(likelihood.mix(priors), 1e-300)
+        )
         return priors, np.sum(weights * at_own, axis=1) / weights.sum(axis=1)
 
     by_target = redraw(again, np.repeat(source[None], draws, axis=0))
@@ -329,13 +333,13 @@ class LabelShift(LabelCountEstimator):
         inverse = np.divide(1.0, rows.shares, out=np.zeros(rows.classes), where=rows.shares > 0)
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed, draws=draws)
         factors = np.vstack([fit.prior, fit.priors])
-        made = reweighted(
+        expectation = reweighted(
             rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors
         )
         details = {"prior": fit.prior, "reference_prior": label_counts.prior, "fit": fit.to_dict()}
         details["refuted"] = fit.is_misfit and not label_counts.is_thin
         details["tilt"] = tilt_test(label_counts, state["counts"])
-        return made._replace(warnings=fit_notes(fit, label_counts), details=details)
+        return expectation._replace(warnings=fit_notes(fit, label_counts), details=details)
 
     def finish(self, state: Sums) -> Estimate:
         """Fit the prior, answer its mean recall."""
@@ -416,15 +420,17 @@ def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: i
         return PriorFit(adjusted.prior, recall, adjusted.priors, again, {}, label_counts.notes)
     counts = label_counts.by_prediction(state["counts"])
     total = max(int(counts.sum()), 1)
-    drawn = rng.multinomial(total, counts / total, size=_DRAWS) / total
-    own = (
+    target_shares = rng.multinomial(total, counts / total, size=_DRAWS) / total
+    pair_code = (
         label_counts.owner[label_counts.pair_cell] * label_counts.classes + label_counts.pair_label
     )
     size = label_counts.classes**2
 
     def prior_of(pair_rows: Array, predicted: Array) -> tuple[Array, float]:
         joint = (
-            np.bincount(own, pair_rows, size).reshape(label_counts.classes, label_counts.classes)
+            np.bincount(pair_code, pair_rows, size).reshape(
+                label_counts.classes, label_counts.classes
+            )
             / pair_rows.sum()
         )
         solved = invert_confusion(joint, np.diag(joint), predicted)
@@ -435,7 +441,7 @@ def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: i
     usable = np.ones(_DRAWS, dtype=bool)
     for draw in range(_DRAWS):
         try:
-            priors[draw] = prior_of(redrawn[draw], drawn[draw])[0]
+            priors[draw] = prior_of(redrawn[draw], target_shares[draw])[0]
         except (
             NotApplicable
         ):  # this draw's matrix cannot be inverted, though the reference's own can
@@ -464,14 +470,14 @@ def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Arra
 
 def balance(table: Array, predicted: Array, prior: Array) -> tuple[Array, float]:
     """The nearest table (Kullback-Leibler) with these row and column sums, by iterative fitting; its largest error."""
-    made, miss = table * (prior > _NO_SHARE), 0.0
+    fitted, miss = table * (prior > _NO_SHARE), 0.0
     for _ in range(_SWEEPS):
-        made = made * _ratio(predicted, made.sum(axis=1))[:, None]
-        made = made * _ratio(prior, made.sum(axis=0))
-        miss = float(np.abs(made.sum(axis=1) - predicted).max())
+        fitted = fitted * _ratio(predicted, fitted.sum(axis=1))[:, None]
+        fitted = fitted * _ratio(prior, fitted.sum(axis=0))
+        miss = float(np.abs(fitted.sum(axis=1) - predicted).max())
         if miss < 1e-9:
             break
-    return made, miss
+    return fitted, miss
 
 
 def _ratio(target: Array, present: Array) -> Array:

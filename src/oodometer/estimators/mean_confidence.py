@@ -50,8 +50,8 @@ _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 
 def confidence_bins(record: Predictions, score: Score, width: int = LOG_ODDS_BINS) -> Array:
     """Log-odds bin of each sample's confidence, among ``width`` of them (`bins_for`); intp, shape (sample,)."""
-    made: Array = record.derived(f"bins:{score.name}", lambda: log_odds_bin(score(record)))
-    return made if width == LOG_ODDS_BINS else made // (LOG_ODDS_BINS // width)
+    bins: Array = record.derived(f"bins:{score.name}", lambda: log_odds_bin(score(record)))
+    return bins if width == LOG_ODDS_BINS else bins // (LOG_ODDS_BINS // width)
 
 
 def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> Array:
@@ -170,8 +170,8 @@ class HistogramImportance(Estimator):
 
     def ends_of(self, pieces: Pieces) -> Ends:
         """Reference accuracy of the bins, weighted by each piece."""
-        bins, many, rows = self._bin(pieces.batch), len(pieces.rows), pieces.rows
-        counts = tally(bins, self._bins, kinds=pieces.number, of=many)[:, :, 0]
+        bins, piece_count, rows = self._bin(pieces.batch), len(pieces.rows), pieces.rows
+        counts = tally(bins, self._bins, kinds=pieces.number, of=piece_count)[:, :, 0]
         return self._ends_from_variance(
             rows, *self._weighted(counts / rows[:, None]), trials=self._rows
         )
@@ -179,7 +179,7 @@ class HistogramImportance(Estimator):
     def _weighted(self, weights: Array) -> tuple[Array, Array]:
         """Value and variance by weights of the bins, shape (piece, bin)."""
         # piece by piece: a product of matrices would round in another way
-        value = [float(own @ self._accuracy) for own in weights]
+        value = [float(row @ self._accuracy) for row in weights]
         return np.array(value), np.array([float(np.square(w) @ self._variance) for w in weights])
 
 
@@ -394,12 +394,12 @@ class CBPE(Estimator):
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The target's counts at the reference's rates."""
         expected, rates = expected_by_rates(counts, self._class_rates), self._class_rates
-        drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0xCB9E]))
+        redrawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0xCB9E]))
         # a block of n rows redrawn at its own rate varies by (n - 1) / n of what another sample's block would
         block = math.sqrt(BLOCK / (BLOCK - 1))
         wider = dict.fromkeys(("roc_auc", "average_precision"), block)
         wider |= {f"mean {name}": block * self._together for name in wider}
-        return Expectation(expected, drawn, wider)
+        return Expectation(expected, redrawn, wider)
 
     def finish(self, state: Sums) -> Estimate:
         """Expected accuracy and the metrics of the expected confusion matrix."""
@@ -429,13 +429,16 @@ class CBPE(Estimator):
         if self._map.form == "raw":
             value, variance = pieces.sums(self._score(batch)) / rows, self._raw_variance
         else:
-            width, many = bins_for(kinds), len(rows)
+            width, piece_count = bins_for(kinds), len(rows)
             cell = pieces.number * kinds + self._predicted(batch)
             counts = tally(
-                confidence_bins(batch, self._score, width), width, kinds=cell, of=many * kinds
+                confidence_bins(batch, self._score, width),
+                width,
+                kinds=cell,
+                of=piece_count * kinds,
             )
-            top = counts.reshape(many, kinds, width)
-            value = np.array([np.sum(one * self._map.rate) for one in top]) / rows
+            top = counts.reshape(piece_count, kinds, width)
+            value = np.array([np.sum(piece_counts * self._map.rate) for piece_counts in top]) / rows
             variance = self._map.variances(top / rows[:, None, None])
         return self._ends_from_variance(rows, value, variance, self._rows)
 
@@ -547,9 +550,10 @@ def _along(counts: Array, rate: Array, coverage: Array) -> Array:
     start = np.zeros((len(counts), 1))
     rows = np.concatenate([start, np.cumsum(counts[:, ::-1], axis=1)], axis=1)
     hits = np.concatenate([start, np.cumsum((counts * rate)[:, ::-1], axis=1)], axis=1)
-    wanted = coverage * rows[:, -1:]
+    goal_rows = coverage * rows[:, -1:]
     # an empty bin repeats a point of the curve, which interpolation passes over
     out = (
-        np.stack([np.interp(w, r, h) for w, r, h in zip(wanted, rows, hits, strict=True)]) / wanted
+        np.stack([np.interp(w, r, h) for w, r, h in zip(goal_rows, rows, hits, strict=True)])
+        / goal_rows
     )
     return np.asarray(np.clip(out, 0, 1))

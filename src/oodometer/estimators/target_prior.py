@@ -57,8 +57,10 @@ class LabelCounts:
     def count(self, record: Predictions) -> Array:
         """Samples of a record in each cell, int, shape (cell,); counts of batches add up."""
         predicted = record.predicted
-        known = not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes)
-        if self.score is not None and len(self.table) <= record.rows and known:
+        in_range = not len(predicted) or bool(
+            predicted.min() >= 0 and predicted.max() < self.classes
+        )
+        if self.score is not None and len(self.table) <= record.rows and in_range:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
             name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
             table = self.table[:-1]
@@ -138,9 +140,9 @@ class LabelCounts:
 
     def by_prediction(self, counts: Array) -> Array:
         """Counts (..., cell) summed over the cells of each predicted class, shape (..., class)."""
-        inside = np.flatnonzero(self.owner >= 0)  # owners ascend, each has a cell
-        starts = np.searchsorted(self.owner[inside], np.arange(self.classes))
-        return np.add.reduceat(counts[..., inside], starts, axis=-1)
+        owned = np.flatnonzero(self.owner >= 0)  # owners ascend, each has a cell
+        starts = np.searchsorted(self.owner[owned], np.arange(self.classes))
+        return np.add.reduceat(counts[..., owned], starts, axis=-1)
 
 
 def count_labels(reference: Predictions, *, most_bins: int = _MOST_BINS) -> LabelCounts:
@@ -318,10 +320,10 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
     by_label = np.stack([np.bincount(label_counts.pair_label, r, classes) for r in rows])
     weight = 1 / (by_label + _PSEUDO_ROWS)
     base = (label_counts.rows + 0.5) / (label_counts.total + 0.5 * size)
-    own = label_counts.owner >= 0
+    has_owner = label_counts.owner >= 0
     accuracy = min(label_counts.hits.sum() / label_counts.total, 1 - 0.5 / label_counts.total)
-    within = base[own] / label_counts.by_prediction(base)[label_counts.owner[own]]
-    own_cell, own_label = np.flatnonzero(own), label_counts.owner[own]
+    within = base[has_owner] / label_counts.by_prediction(base)[label_counts.owner[has_owner]]
+    own_cell, own_label = np.flatnonzero(has_owner), label_counts.owner[has_owner]
     lift = _PSEUDO_ROWS * (1 - accuracy) * weight
     if size * classes <= _DENSE:
         table = np.zeros((draws, size, classes))
@@ -342,7 +344,7 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
 
 
 def fit_prior(
-    given: Conditionals,
+    likelihood: Conditionals,
     counts: Array,
     start: Array,
     *,
@@ -351,21 +353,21 @@ def fit_prior(
 ) -> Array:
     """Maximum-likelihood class prior (draw, class) of counts (draw, cell): EM, extrapolated by SQUAREM."""
     share = counts / counts.sum(axis=1, keepdims=True)
-    parts = given.by_draw()
-    shares = [share] if len(parts) == 1 else [one[None] for one in share]
+    parts = likelihood.by_draw()
+    shares = [share] if len(parts) == 1 else [row[None] for row in share]
 
     def step(prior: Array, judge: bool = True) -> tuple[Array, Array]:
         """The next prior of each draw, (draw, class); to be judged, the mean log-likelihood of this one, (draw,)."""
-        priors = [prior] if len(parts) == 1 else [one[None] for one in prior]
-        made, fits = [], [np.empty(0)]
-        for one, own, before in zip(parts, shares, priors, strict=True):
-            mixed = one.mix(before)
+        priors = [prior] if len(parts) == 1 else [row[None] for row in prior]
+        updated, fits = [], [np.empty(0)]
+        for part, draw_share, before in zip(parts, shares, priors, strict=True):
+            mixed = part.mix(before)
             np.maximum(mixed, _TINY, out=mixed)
-            new = before * one.pull(own / mixed)
-            made.append(new / new.sum(axis=1, keepdims=True))
+            new = before * part.pull(draw_share / mixed)
+            updated.append(new / new.sum(axis=1, keepdims=True))
             if judge:
-                fits.append(np.einsum("dc,dc->d", own, np.log(mixed, out=mixed)))
-        return np.concatenate(made), np.concatenate(fits)
+                fits.append(np.einsum("dc,dc->d", draw_share, np.log(mixed, out=mixed)))
+        return np.concatenate(updated), np.concatenate(fits)
 
     prior: Array = start / start.sum(axis=1, keepdims=True)
     for _ in range(most_cycles):
@@ -478,13 +480,13 @@ def tilt_test(label_counts: LabelCounts, counts: Array) -> float | None:
     """
     from scipy.special import chdtrc
 
-    rows, there = label_counts.rows.astype(np.float64), label_counts.rows > 0
-    if label_counts.classes != 2 or there.sum() <= 2 or not counts[there].any():
+    rows, occupied = label_counts.rows.astype(np.float64), label_counts.rows > 0
+    if label_counts.classes != 2 or occupied.sum() <= 2 or not counts[occupied].any():
         return None
-    by_label = label_counts.rows_by_cell_and_label[there] + 0.5
+    by_label = label_counts.rows_by_cell_and_label[occupied] + 0.5
     odds = np.log(by_label[:, 1] / by_label[:, 0])
-    rows = rows[there]
-    seen = counts[there].astype(np.float64)
+    rows = rows[occupied]
+    seen = counts[occupied].astype(np.float64)
     goal, low, high = float(seen @ odds / seen.sum()), -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):
         slope = (low + high) / 2
@@ -507,9 +509,9 @@ def label_shift_test(
         draws = 100 if len(label_counts) * label_counts.classes <= _DENSE else 30
     total = int(counts.sum())
     start = label_counts.prior[None]
-    given = conditionals(label_counts)
-    prior = fit_prior(given, counts[None], start)
-    mixed = given.mix(prior)[0]
+    likelihood = conditionals(label_counts)
+    prior = fit_prior(likelihood, counts[None], start)
+    mixed = likelihood.mix(prior)[0]
     statistic = float(pooled_statistic(label_counts, counts[None], total * mixed[None])[0])
 
     redrawn, recalls = redraw_reference(label_counts, draws, rng)
@@ -570,8 +572,8 @@ def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int 
     first, second = reference[None].astype(np.float64), target[None].astype(np.float64)
     pooled = (first + second)[0] / (first + second).sum()
     again = [
-        rng.multinomial(int(one.sum()), pooled, size=draws).astype(np.float64)
-        for one in (first, second)
+        rng.multinomial(int(side.sum()), pooled, size=draws).astype(np.float64)
+        for side in (first, second)
     ]
     return ShiftTest(float(statistic(first, second)[0]), statistic(*again))
 
@@ -614,12 +616,14 @@ class ShiftStatistics:
 
     def signs_of(self, pieces: Pieces) -> list[dict[str, float]]:
         """What `finish` says of every piece."""
-        batch, many, label_counts = pieces.batch, len(pieces.rows), self.label_counts
+        batch, piece_count, label_counts = pieces.batch, len(pieces.rows), self.label_counts
         if not self._counts(batch) or label_counts is None:
-            return [{}] * many
+            return [{}] * piece_count
         cell = pieces.number * len(label_counts) + label_counts.cells(batch)
-        counts = np.bincount(cell, minlength=many * len(label_counts)).reshape(many, -1)
-        return [self.finish(Sums(counts=own)) for own in counts]
+        counts = np.bincount(cell, minlength=piece_count * len(label_counts)).reshape(
+            piece_count, -1
+        )
+        return [self.finish(Sums(counts=row)) for row in counts]
 
     def _counts(self, batch: Predictions) -> bool:
         """Whether the rows of a batch can be counted in the cells."""
@@ -635,26 +639,35 @@ class ShiftStatistics:
         label_counts, counts = self.label_counts, state["counts"] / effects[1]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return {}
-        here, there = label_counts.rows / effects[0], counts
-        n, m = here.sum(), there.sum()
-        own = (
-            here
+        reference_counts, target_counts = label_counts.rows / effects[0], counts
+        n, m = reference_counts.sum(), target_counts.sum()
+        compared_counts = (
+            reference_counts
             if reference is None or not reference["counts"].sum()
             else reference["counts"] / effects[0]
         )
-        many = own.sum()
-        pooled = (own + there) / (many + m)
+        compared_total = compared_counts.sum()
+        pooled = (compared_counts + target_counts) / (compared_total + m)
         degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
-        same = float(g_statistic(own, many * pooled) + g_statistic(there, m * pooled))
-        given = conditionals(label_counts)
-        prior = fit_prior(
-            given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60
+        same = float(
+            g_statistic(compared_counts, compared_total * pooled)
+            + g_statistic(target_counts, m * pooled)
         )
-        left = float(g_statistic(there, m * given.mix(prior)[0]))
-        moved = float(np.sqrt(max(same - degrees, 0.0) * (many + m) / (many * m)))
+        likelihood = conditionals(label_counts)
+        prior = fit_prior(
+            likelihood,
+            target_counts[None],
+            label_counts.prior[None],
+            tolerance=1e-5,
+            most_cycles=60,
+        )
+        residual = float(g_statistic(target_counts, m * likelihood.mix(prior)[0]))
+        moved = float(
+            np.sqrt(max(same - degrees, 0.0) * (compared_total + m) / (compared_total * m))
+        )
         # from here on cells are those of the reference as a whole
-        degrees = max(int(np.count_nonzero(here + there)) - 1, 1)
-        unexplained = float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m))
+        degrees = max(int(np.count_nonzero(reference_counts + target_counts)) - 1, 1)
+        unexplained = float(np.sqrt(max(residual - degrees * (1 + m / n), 0.0) / m))
         return {
             "moved": moved,
             "unexplained": unexplained,
@@ -678,21 +691,23 @@ class ShiftStatistics:
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return None
-        own = label_counts.rows if reference is None else reference["counts"]
-        if not own.sum():
+        reference_counts = label_counts.rows if reference is None else reference["counts"]
+        if not reference_counts.sum():
             return None
-        here, there = (np.rint(n / d) for n, d in zip((own, counts), effects, strict=True))
-        here, there = _without_sparse(here, there)
-        return no_shift_test(here, there, seed=seed).tail_p_value
+        reference_rows, target_rows = (
+            np.rint(n / d) for n, d in zip((reference_counts, counts), effects, strict=True)
+        )
+        reference_rows, target_rows = _without_sparse(reference_rows, target_rows)
+        return no_shift_test(reference_rows, target_rows, seed=seed).tail_p_value
 
 
-def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
+def _without_sparse(reference: Array, target: Array) -> tuple[Array, Array]:
     """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone."""
-    both = here + there
+    both = reference + target
     order = np.argsort(both, kind="stable")
-    expected = both[order] * (there.sum() / max(both.sum(), 1))
+    expected = both[order] * (target.sum() / max(both.sum(), 1))
     group = np.floor(np.cumsum(expected) / _LEAST_EXPECTED).astype(np.int64)
     group = np.unique(group, return_inverse=True)[1]
-    return np.bincount(group, here[order]).astype(np.int64), np.bincount(
-        group, there[order]
+    return np.bincount(group, reference[order]).astype(np.int64), np.bincount(
+        group, target[order]
     ).astype(np.int64)

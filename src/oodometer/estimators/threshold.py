@@ -42,8 +42,8 @@ def find_threshold(
     if within_gap and at_or_above - above == 1 and above < count < total and count == at_or_above:
         below = sorted_scores[total - int(count) - 1]
         if np.isfinite(below):
-            inside = float(threshold) - count / total * (float(threshold) - float(below))
-            return ScoreThreshold(inside if inside > below else float(threshold), 1.0)
+            lowered = float(threshold) - count / total * (float(threshold) - float(below))
+            return ScoreThreshold(lowered if lowered > below else float(threshold), 1.0)
     return ScoreThreshold(float(threshold), float((count - above) / (at_or_above - above)))
 
 
@@ -354,9 +354,13 @@ class ClasswiseThreshold(_WithScore):
             [[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))]
         )
         self._own = np.diff(edges) >= _ENOUGH_ROWS
-        for own, (start, stop) in zip(self._own, itertools.pairwise(edges.tolist()), strict=True):
+        for is_classwise, (start, stop) in zip(
+            self._own, itertools.pairwise(edges.tolist()), strict=True
+        ):
             of_class = scores[start:stop], verdicts[start:stop], self.level
-            thresholds.append(fit_threshold(*of_class, within_gap=True)[0] if own else overall)
+            thresholds.append(
+                fit_threshold(*of_class, within_gap=True)[0] if is_classwise else overall
+            )
         self._thresholds: Array = np.array(
             [[three[j].threshold for three in thresholds] for j in range(3)]
         )
@@ -378,8 +382,8 @@ class ClasswiseThreshold(_WithScore):
         """Share above the class's own threshold."""
         rows, above = np.array([state["rows"]]), state["above"][:, None]
         (value,), (lower,), (upper,) = self._joined(above / rows[:, None], rows)
-        own = int(self._own.sum())
-        details = {"own_threshold": own, "global_threshold": len(self._own) - own}
+        classwise = int(self._own.sum())
+        details = {"own_threshold": classwise, "global_threshold": len(self._own) - classwise}
         return self._estimate(state, value, lower, upper, score=self._score.name, details=details)
 
     def ends_of(self, pieces: Pieces) -> Ends:
@@ -391,7 +395,7 @@ class ClasswiseThreshold(_WithScore):
 
     def _joined(self, above: Array, rows: Array) -> Ends:
         """Values and ends from shares of the rows, shape (3, piece, class)."""
-        value = np.array([own.sum() for own in above[0]])
+        value = np.array([row.sum() for row in above[0]])
         variance = np.maximum(value * (1 - value), self._mismatch) / rows
         lower, upper = wilson_ends(value, variance, rows, self.level)
         falls = above[0] - np.minimum(above[1], above[0])
@@ -399,7 +403,7 @@ class ClasswiseThreshold(_WithScore):
 
         def half(gap: Array, moves: Array) -> Array:
             # classes with a threshold of their own vary independently; those with the global one vary together
-            together = np.array([own[~self._own].sum() for own in moves])
+            together = np.array([row[~self._own].sum() for row in moves])
             return np.asarray(root_sum_square(gap, *moves[:, self._own].T, together))
 
         return value, value - half(value - lower, falls), value + half(upper - value, rises)

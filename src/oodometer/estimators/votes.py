@@ -104,10 +104,14 @@ class CorrectedVotes(Estimator):
             number = np.array([pattern.bit_count() for pattern in range(len(cells))])
             table = np.stack([np.bincount(number, row) for row in table])
             cells = np.bincount(number, cells)
-        size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
-        shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
+        size, most_rows = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
+        shares, logs, best = profile(table, cells * min(1.0, most_rows / state["rows"]))
         # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most
-        usual = logs if state["rows"] >= most else profile(table, cells * (most / state["rows"]))[1]
+        usual = (
+            logs
+            if state["rows"] >= most_rows
+            else profile(table, cells * (most_rows / state["rows"]))[1]
+        )
         misfit = max(2 * (best - float(logs.max())), 0.0)
         p_fit = float(chdtrc(size - 2, misfit)) if size > 2 else float(chdtrc(1, misfit)) / 2
         both = (
@@ -120,8 +124,8 @@ class CorrectedVotes(Estimator):
         weight = np.exp(usual - usual.max())
         value = float(np.interp(0.5, np.cumsum(weight) / weight.sum(), shares))
         reach = student_quantile(self.level, float(table.sum(axis=1).min()) - 1)
-        inside = shares[2 * (logs.max() - logs) <= reach**2]
-        lower, upper = min(float(inside[0]), value), max(float(inside[-1]), value)
+        supported = shares[2 * (logs.max() - logs) <= reach**2]
+        lower, upper = min(float(supported[0]), value), max(float(supported[-1]), value)
         accepted = state["majority"] / state["rows"]
         warnings = []
         if p_fit < _REFUTED:
@@ -162,13 +166,13 @@ def said_of_rates(details: Any) -> str:
     )
     each = "" if len(rates) == 1 else " on average"
     votes = f"uncorrected, the votes say {percent(details['accepted'])}; on the reference they accept{each}"
-    said = f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
+    text = f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
     inverse = ", ".join(
         judge["judge"] for judge in rates if _is_inverse(judge, details["reference_rows"])
     )
     remedy = "turn those verdicts round if they mean the opposite, or leave them out"
     return (
-        f"{said}; of the wrong ones more are accepted by {inverse}: {remedy}" if inverse else said
+        f"{text}; of the wrong ones more are accepted by {inverse}: {remedy}" if inverse else text
     )
 
 
@@ -298,11 +302,11 @@ class VotingBounds(Estimator):
 
     def merge(self, a: Sums, b: Sums) -> Sums:
         """Sum of both, of the same judges."""
-        one, other = len(a["accepted"]), len(b["accepted"])
-        if one != other:
+        judges, other_judges = len(a["accepted"]), len(b["accepted"])
+        if judges != other_judges:
             raise InputError(
                 "parts with the same judges",
-                got=f"{one} and {other}",
+                got=f"{judges} and {other_judges}",
                 column="votes",
                 remedy="give every row a vote of every judge",
             )
@@ -343,12 +347,10 @@ class VotingBounds(Estimator):
         if self._seen is not None:
             details["reference"] = plain(self._seen)
             if self._seen["refuted"]:
-                own, least, most = (
+                accuracy, lowest, highest = (
                     percent(self._seen[k]) for k in ("accuracy", "lower_bound", "upper_bound")
                 )
-                outside = (
-                    f"the accuracy, {own}, lies outside the judges' own bounds, {least} to {most}"
-                )
+                outside = f"the accuracy, {accuracy}, lies outside the judges' own bounds, {lowest} to {highest}"
                 warnings.append(
                     f"on the labelled reference {outside}, by more than chance: they fail alike"
                 )

@@ -30,9 +30,11 @@ def alarm_rules(
     """The rules that were asked for, of metrics that can be watched; `UsageError` for a bound out of reach."""
     bounds: tuple[tuple[RuleKind, Any], ...] = (("below", fail_below), ("drop", fail_drop))
     out = []
-    for kind, given in bounds:
-        some = given if isinstance(given, Mapping) else {} if given is None else {"accuracy": given}
-        for metric, amount in some.items():
+    for kind, bound in bounds:
+        by_metric = (
+            bound if isinstance(bound, Mapping) else {} if bound is None else {"accuracy": bound}
+        )
+        for metric, amount in by_metric.items():
             if metric not in metrics:
                 names = ", ".join(metrics)
                 raise UsageError(
@@ -95,8 +97,8 @@ def decide(
     elif when == "upper":
         below = interval.upper < bound
     else:
-        least = LIKELY if when == "likely" else ALARM
-        below = (chance_below(interval, bound) if chance is None else chance) >= least
+        threshold = LIKELY if when == "likely" else ALARM
+        below = (chance_below(interval, bound) if chance is None else chance) >= threshold
     if not below:
         return "holds"
     return (

@@ -86,14 +86,16 @@ class Weighed:
 
 def spelled(weighed: Weighed) -> str:
     """The leading methods with their weights in whole percents that add up to 100."""
-    own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
-    shown = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
+    scaled = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
+    parts = dict(
+        [(m, share) for m, share in scaled.items() if share >= _WORTH_TELLING][:_MOST_TOLD]
+    )
     if weighed.trimmed > _LEAST_TRIMMED:
-        shown["trimmed mean"] = weighed.trimmed
-    shown["others"] = max(1 - sum(shown.values()), 0.0)
+        parts["trimmed mean"] = weighed.trimmed
+    parts["others"] = max(1 - sum(parts.values()), 0.0)
     # rounded down, then what is missing from 100 goes to the largest remainders
-    floors = {m: int(100 * share) for m, share in shown.items()}
-    for m in sorted(shown, key=lambda m: floors[m] - 100 * shown[m])[: 100 - sum(floors.values())]:
+    floors = {m: int(100 * share) for m, share in parts.items()}
+    for m in sorted(parts, key=lambda m: floors[m] - 100 * parts[m])[: 100 - sum(floors.values())]:
         floors[m] += 1
     return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
 
@@ -149,14 +151,14 @@ class TrialWeighting:
         """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
         if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
             return None
-        here = _vector(shift_statistics, estimates, source)
+        point = _vector(shift_statistics, estimates, source)
         # what the target lacks is left out; a trial that lacks what the target has did not move in it
-        seen = ~np.isnan(here)
-        scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
+        seen = ~np.isnan(point)
+        scale = np.full(len(point), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
         scale[:2] = _SCALE_OF_SIGNS
         points = np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen]
-        here = here[seen] / scale[seen]
-        distance = np.square(points - here).sum(axis=1)
+        point = point[seen] / scale[seen]
+        distance = np.square(points - point).sum(axis=1)
         factors = _LIKELY.get(
             kind or "unknown", {}
         )  # how much likelier the diagnosis makes each trial's family
@@ -178,10 +180,17 @@ class TrialWeighting:
         alike: dict[str, float] = defaultdict(float)
         for trial, weight in zip(self.trials, weights, strict=True):
             alike[trial.family] += float(weight)
-        own = {self.methods[i]: float(shares[i]) for i in np.argsort(-shares) if shares[i] > 0.01}
+        share_by_method = {
+            self.methods[i]: float(shares[i]) for i in np.argsort(-shares) if shares[i] > 0.01
+        }
         families = dict(sorted(alike.items(), key=lambda item: -item[1]))
         return Weighed(
-            value, half, own, 0.0 if np.isnan(trimmed) else self._trimmed, families, covered
+            value,
+            half,
+            share_by_method,
+            0.0 if np.isnan(trimmed) else self._trimmed,
+            families,
+            covered,
         )
 
     def _weights(self, distance: Array, prior: Array) -> Array:
@@ -243,16 +252,24 @@ class TrialWeighting:
         effective = 1 / float(np.square(share).sum())
         quantile = _weighted_quantile(error, share, min(1.0, level * (1 + 1 / effective)))
         square = float(share @ np.square(error))
-        own = max(square - float(share @ np.array(noise)), square / 9)
-        there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
-        least = NormalDist().inv_cdf((1 + level) / 2) * float(np.sqrt(_ERROR_FLOOR**2 + there))
+        model_variance = max(square - float(share @ np.array(noise)), square / 9)
+        sampling_variance = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
+        floor = NormalDist().inv_cdf((1 + level) / 2) * float(
+            np.sqrt(_ERROR_FLOOR**2 + sampling_variance)
+        )
         # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
         chosen = self._shares(weights, answered)
         methods = 1.0 if chosen is None else 1 / float(np.square(chosen).sum())
         return max(
             quantile
-            * float(np.sqrt((1 + methods / effective) * (own + there) / max(square, 1e-12))),
-            least,
+            * float(
+                np.sqrt(
+                    (1 + methods / effective)
+                    * (model_variance + sampling_variance)
+                    / max(square, 1e-12)
+                )
+            ),
+            floor,
         )
 
 
@@ -489,44 +506,44 @@ def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None
             corrected.interval, corrected.method, corrected.assumes, "none", corrected.warnings[0]
         )
     why = f"{said_of_rates(corrected.details)}; whether they err so on the target cannot be seen"
-    made = Headline(corrected.interval, corrected.method, corrected.assumes, "low", why)
+    headline = Headline(corrected.interval, corrected.method, corrected.assumes, "low", why)
     if not bounded:
-        return made
+        return headline
     assert votes is not None
     at = corrected.interval
     span = Interval(
         at.value, min(at.lower, votes.lower), max(at.upper, votes.upper), level, "empirical"
     )
-    return replace(made, interval=span, assumes=f"{corrected.assumes}, or {votes.assumes}")
+    return replace(headline, interval=span, assumes=f"{corrected.assumes}, or {votes.assumes}")
 
 
-def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) -> Headline:
+def _with_judges(headline: Headline, by_name: Mapping[str, Estimate], level: float) -> Headline:
     """The headline, or what judges say instead where it lies outside their bounds and these held on the reference."""
     votes, corrected = by_name.get("votes"), by_name.get("votes-corrected")
     seen = None if votes is None else votes.details.get("reference")
-    if made.method.startswith("votes"):
-        return made
+    if headline.method.startswith("votes"):
+        return headline
     if corrected is not None and not corrected.details["refuted"]:
         at = _of_judges(by_name, level)
         assert at is not None
-        if at.lower <= made.interval.value <= at.upper:
-            return made
+        if at.lower <= headline.interval.value <= at.upper:
+            return headline
         interval, name, text = at.interval, "votes-corrected", said_of_rates(corrected.details)
         text += f", which makes {percent(at.value)}, and the other methods say"
     else:
         if votes is None or seen is None or seen["refuted"] or votes.details.get("judges") == 1:
-            return made
-        if votes.lower <= made.interval.value <= votes.upper:
-            return made
+            return headline
+        if votes.lower <= headline.interval.value <= votes.upper:
+            return headline
         interval, name = votes.interval, "votes"
         low, high = percent(votes.details["lower_bound"]), percent(votes.details["upper_bound"])
         text = f"judges that were right about the reference accept {low} to {high} of the outputs, "
         text += "and the other methods say"
-    trust = "none" if abs(made.interval.value - interval.value) > _ALARMING_SPREAD else "low"
-    lower = min(made.interval.lower, interval.lower)
-    upper = max(made.interval.upper, interval.upper)
+    trust = "none" if abs(headline.interval.value - interval.value) > _ALARMING_SPREAD else "low"
+    lower = min(headline.interval.lower, interval.lower)
+    upper = max(headline.interval.upper, interval.upper)
     span = Interval(interval.value, lower, upper, level, "empirical")
     both = "the judges and of the methods that look at the model"
     assumes = f"the truth lies within the span of {both}; nothing proves it"
-    why = f"{text} {percent(made.interval.value)}: one side fails; label some target rows"
-    return Headline(span, f"{name}, against {made.method}", assumes, trust, why)
+    why = f"{text} {percent(headline.interval.value)}: one side fails; label some target rows"
+    return Headline(span, f"{name}, against {headline.method}", assumes, trust, why)

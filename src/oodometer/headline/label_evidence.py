@@ -33,15 +33,15 @@ def evidence_for_label_shift(label: Estimate | None, evidence: Evidence, rows: i
         np.asarray(label.details.get(name, ()), dtype=float)
         for name in ("prior", "reference_prior")
     )
-    there = before > 0
+    occurs = before > 0
     if (
-        not there.any()
+        not occurs.any()
         or prior.shape != before.shape
         or min(rows, evidence.reference_rows) < _ENOUGH_ROWS
     ):
         return "none"
     vanishes = (
-        len(prior) < _MANY_CLASSES and float((prior[there] / before[there]).min()) < _LEAST_RATIO
+        len(prior) < _MANY_CLASSES and float((prior[occurs] / before[occurs]).min()) < _LEAST_RATIO
     )
     if float(label.details["fit"]["p_value"]) < _FITS or vanishes:
         return "none"

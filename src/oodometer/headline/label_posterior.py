@@ -75,8 +75,8 @@ def cdf_without_labels(
     if error:
         cells = len(EVEN) - 1
         edges = ndtr((np.arange(-cells, cells + 2) - 0.5) / cells / error)
-        below, inside, above = np.convolve(np.diff(cdf), np.diff(edges)).reshape(3, cells)
-        cdf = np.concatenate([[0.0], np.cumsum(below[::-1] + inside + above[::-1])])
+        below, within, above = np.convolve(np.diff(cdf), np.diff(edges)).reshape(3, cells)
+        cdf = np.concatenate([[0.0], np.cumsum(below[::-1] + within + above[::-1])])
     return np.asarray(cdf / cdf[-1])
 
 
@@ -144,23 +144,23 @@ class LabelEvidence:
     def changed(self, correct: float, rows: float) -> float:
         """p-value of "as often right as the reference", two-sided: Fisher's (1935), of many rows the normal law."""
         mine = round(self.hits), max(round(self.labels), 1)
-        other = round(correct), max(round(rows), 1)
-        return _same_share((min(mine), mine[1]), (min(other), other[1]))
+        reference = round(correct), max(round(rows), 1)
+        return _same_share((min(mine), mine[1]), (min(reference), reference[1]))
 
     def proof(self, bound: float) -> float | None:
         """p-value, two-sided, of "the accuracy is this or more", by the labels alone; None where they are no sample."""
         if not self.usable or self.complete or not self.alike:
             return None
-        least = math.ceil(
+        needed = math.ceil(
             bound * self.rows - self.gaps - 1e-9
         )  # right rows with which the bound is kept
-        lower, labels = min(max(least / self.inside, 0.0), 1.0), max(round(self.labels), 1)
+        lower, labels = min(max(needed / self.inside, 0.0), 1.0), max(round(self.labels), 1)
         return exact_p_value(min(round(self.hits), labels), labels, self.inside, lower, 1.0)
 
 
-def _same_share(one: tuple[int, int], other: tuple[int, int]) -> float:
+def _same_share(first: tuple[int, int], second: tuple[int, int]) -> float:
     """p-value of "both shares are the same", from hits and rows of each."""
-    (a, n), (b, m) = one, other
+    (a, n), (b, m) = first, second
     if n + m > _LARGE:
         share = (a + b) / (n + m)
         spread = math.sqrt(share * (1 - share) * (1 / n + 1 / m))
@@ -205,11 +205,15 @@ class LabelPosterior:
 
     def below(self, accuracy: float) -> float:
         """How likely the accuracy lies below this one; rows passed over count as predicted."""
-        some = self.evidence
-        if some.complete:
+        observed = self.evidence
+        if observed.complete:
             return float(self.share < accuracy - 1e-12)
         return believed_below(
-            self.spread, some.hits, some.labels, some.without_gaps(accuracy), some.small
+            self.spread,
+            observed.hits,
+            observed.labels,
+            observed.without_gaps(accuracy),
+            observed.small,
         )
 
     @property
@@ -222,22 +226,27 @@ class LabelPosterior:
 
     def interval(self, level: float) -> Interval:
         """Value and ends: the median and the central interval; without a prior the exact interval of the labels."""
-        some = self.evidence
-        if some.complete:
+        observed = self.evidence
+        if observed.complete:
             return Interval(self.share, self.share, self.share, level, "exact")
         if self.prior is None:
-            labels = max(round(some.labels), 1)
+            labels = max(round(observed.labels), 1)
             three = (
                 self.share,
-                *exact_interval(min(round(some.hits), labels), labels, some.inside, level),
+                *exact_interval(min(round(observed.hits), labels), labels, observed.inside, level),
             )
         else:
-            three = believed_interval(self.spread, some.hits, some.labels, level, some.small)
+            three = believed_interval(
+                self.spread, observed.hits, observed.labels, level, observed.small
+            )
         value, low, high = three
-        if some.gaps:  # a row that was passed over may hold any truth
-            value = (value * some.inside + some.expected) / some.rows
-            low, high = low * some.inside / some.rows, (high * some.inside + some.gaps) / some.rows
-        kind: Kind = "exact" if some.labels == some.labelled else "asymptotic"
+        if observed.gaps:  # a row that was passed over may hold any truth
+            value = (value * observed.inside + observed.expected) / observed.rows
+            low, high = (
+                low * observed.inside / observed.rows,
+                (high * observed.inside + observed.gaps) / observed.rows,
+            )
+        kind: Kind = "exact" if observed.labels == observed.labelled else "asymptotic"
         kind = kind if self.prior is None else "empirical"
         return Interval(value, min(low, value), max(high, value), level, kind)
 
@@ -246,35 +255,39 @@ class LabelPosterior:
         """What it rests on."""
         if self.prior is None:
             return _ALONE
-        drawn = "at random" if self.evidence.alike else "with the chances that --suggest wrote down"
-        return f"{self.known}, and the labelled rows were drawn {drawn}"
+        sampling = (
+            "at random" if self.evidence.alike else "with the chances that --suggest wrote down"
+        )
+        return f"{self.known}, and the labelled rows were drawn {sampling}"
 
     def headline(self, without: Headline, level: float) -> Headline:
         """The headline with the labels in it; where every row has one, that ``without`` them, not trusted on a miss."""
-        some, still = self.evidence, without.interval
-        if some.complete:
+        observed, still = self.evidence, without.interval
+        if observed.complete:
             if still.lower - 1e-9 <= self.share <= still.upper + 1e-9:
                 return without
             return replace(without, trust="none", why=missed(still, self.share))
-        made, labels = self.interval(level), counted(some.labelled, "label")
+        credible, labels = self.interval(level), counted(observed.labelled, "label")
         bands = {
             name: self.interval(share) for name, share in (("half", 0.5), ("nine_in_ten", 0.9))
         }
         if "unchanged" in without.bands:
             bands["unchanged"] = without.bands["unchanged"]
         method = f"{labels} alone" if self.prior is None else f"prior and {labels}"
-        wide = made.upper - made.lower
+        wide = credible.upper - credible.lower
         trust = "none" if wide > WIDEST else "high" if wide <= 2 * _SURE else "low"
         why = (
             f"{labels} of rows drawn at random are in it; more make it narrower (`oodometer audit`)"
         )
-        return Headline(made, method, self.assumes, trust, why, bands)
+        return Headline(credible, method, self.assumes, trust, why, bands)
 
     def believed(self, level: float, fell: Fall | None) -> Believed:
         """The same as an audit has it."""
-        made = self.interval(level)
-        worth = effective_labels(made.value, made.upper - made.lower, level, self.evidence.rows)
-        return Believed(made, self.assumes, worth, fell=fell, by_history=self.by_history)
+        credible = self.interval(level)
+        worth = effective_labels(
+            credible.value, credible.upper - credible.lower, level, self.evidence.rows
+        )
+        return Believed(credible, self.assumes, worth, fell=fell, by_history=self.by_history)
 
 
 def known_by(prior: NaturalShifts, assume: str, still: Headline) -> str:
@@ -290,42 +303,42 @@ def known_by(prior: NaturalShifts, assume: str, still: Headline) -> str:
 
 
 def posterior_of_result(
-    found: Estimation, evidence: LabelEvidence, prior: NaturalShifts
+    result: Estimation, evidence: LabelEvidence, prior: NaturalShifts
 ) -> LabelPosterior:
     """The posterior of a result of `estimate` under natural shifts; that of labels alone where these say nothing."""
-    still = found.headline_without_labels or found.headline
-    known = known_by(prior, "natural", still)
+    still = result.headline_without_labels or result.headline
+    basis = known_by(prior, "natural", still)
     if still.history is not None:
-        return LabelPosterior(_of_bands(still), evidence, known, by_history=True)
-    signs = None if judges_alone(still) else signs_of_result(replace(found, headline=still))
-    return LabelPosterior(cdf_without_labels(prior, signs), evidence, known)
+        return LabelPosterior(_of_bands(still), evidence, basis, by_history=True)
+    signs = None if judges_alone(still) else signs_of_result(replace(result, headline=still))
+    return LabelPosterior(cdf_without_labels(prior, signs), evidence, basis)
 
 
 def _of_bands(still: Headline) -> Array:
     """The distribution function of a headline by own history, linear between the ends of its bands."""
     bands = sorted(
         (still.interval, still.bands["half"], still.bands["nine_in_ten"]),
-        key=lambda one: -one.level,
+        key=lambda band: -band.level,
     )
-    levels = [(1 - one.level) / 2 for one in bands]
+    levels = [(1 - band.level) / 2 for band in bands]
     levels = [*levels, 0.5, *(1 - level for level in reversed(levels))]
     ends = (
-        [one.lower for one in bands]
+        [band.lower for band in bands]
         + [still.interval.value]
-        + [one.upper for one in reversed(bands)]
+        + [band.upper for band in reversed(bands)]
     )
     return linear_cdf(np.array(levels), np.array(ends))
 
 
-def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
+def audited(result: Estimation, posterior: LabelPosterior) -> Believed:
     """What an audit believes: what a result of `estimate` says with labels, or why it says no more than without."""
-    some = posterior.evidence
-    if some.not_random is not None:
+    observed = posterior.evidence
+    if observed.not_random is not None:
         return Believed(None, why="the labelled rows are no random sample of the target")
-    if not some.labelled:
+    if not observed.labelled:
         return Believed(None, why="there is no label yet: use the label-free estimate")
     if (
-        not judges_alone(found.headline_without_labels or found.headline)
+        not judges_alone(result.headline_without_labels or result.headline)
         and posterior.prior is None
     ):
         return Believed(
@@ -335,12 +348,14 @@ def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
     if posterior.prior is None:
         why = "of the target only judges' votes are known, and there are no public shifts of such votes"
         return Believed(None, why=f"{why}: go by the audited accuracy")
-    if found.headline_without_labels is None:
-        return posterior.believed(found.level, found.fell)
-    made = found.headline.interval
-    worth = effective_labels(made.value, made.upper - made.lower, found.level, some.rows)
+    if result.headline_without_labels is None:
+        return posterior.believed(result.level, result.fell)
+    credible = result.headline.interval
+    worth = effective_labels(
+        credible.value, credible.upper - credible.lower, result.level, observed.rows
+    )
     return Believed(
-        made, found.headline.assumes, worth, fell=found.fell, by_history=posterior.by_history
+        credible, result.headline.assumes, worth, fell=result.fell, by_history=posterior.by_history
     )
 
 
@@ -368,26 +383,26 @@ def falls_by_labels(
     part is held against. Fall.changed is the smaller p-value.
     """
     both: dict[int, float] = {}
-    for i, (one, p) in enumerate(zip(posteriors, changes, strict=True)):
-        seen = [] if one is None else [one.evidence.changed(*references[i])]
-        if p is not None and not (one is not None and one.evidence.complete):
+    for i, (posterior, p) in enumerate(zip(posteriors, changes, strict=True)):
+        seen = [] if posterior is None else [posterior.evidence.changed(*references[i])]
+        if p is not None and not (posterior is not None and posterior.evidence.complete):
             seen.append(p)  # where the truth is known, outputs have nothing to add
         if seen:
             both[i] = min(*seen, 1.0)
     adjusted = dict(zip(both, holm([*both.values()]), strict=True))
     out: list[Fall | None] = []
-    for i, one in enumerate(posteriors):
-        if one is None:
+    for i, posterior in enumerate(posteriors):
+        if posterior is None:
             out.append(None)
             continue
         bound = references[i][0] / references[i][1] - margin
-        chance, proof = one.below(bound), one.evidence.proof(bound)
+        chance, proof = posterior.below(bound), posterior.evidence.proof(bound)
         proven = proof is not None and proof * len(posteriors) <= CHANGED
         verdict = "fell" if proven else verdict_of(chance)
         changed = adjusted[i]
         if proven and proof is not None:
             changed = min(changed, proof * len(posteriors))
-        why = _why_by_labels(one, assume)
+        why = _why_by_labels(posterior, assume)
         if verdict == "cannot say":
             why = f"{why}; label more rows to decide it"
         out.append(
@@ -437,13 +452,13 @@ def decide_by_labels(
     >>> decide_by_labels(made, 0.65).says, decide_by_labels(made, 0.55)
     ('below', Decision(bound=0.55, says=None, needed=580))
     """
-    said = said_by_labels(posterior, bound, bets)
-    if said is not None:
-        return Decision(bound, said, None)
-    some = posterior.evidence
-    if not some.usable:  # what is there does not count
-        some = replace(
-            some,
+    side = said_by_labels(posterior, bound, bets)
+    if side is not None:
+        return Decision(bound, side, None)
+    observed = posterior.evidence
+    if not observed.usable:  # what is there does not count
+        observed = replace(
+            observed,
             hits=0.0,
             labels=0.0,
             labelled=0,
@@ -452,39 +467,41 @@ def decide_by_labels(
             alike=True,
             not_random=None,
         )
-    goal, ends = -math.log(WRONG), _ends(some, bound)
-    left = some.inside - some.labelled
-    rate = believed_interval(posterior.spread, some.hits, some.labels, 0.5, None)[0]
-    few, many = 0, left
-    while many - few > 1:
-        middle = (few + many) // 2
-        reached = max(_evidences(posterior, some, ends, middle, rate)) >= goal
-        few, many = (few, middle) if reached else (middle, many)
-    step = max(10 ** (len(str(many)) - _FIGURES), 5)
-    return Decision(bound, None, max(min(-(-many // step) * step, left), 1))
+    goal, ends = -math.log(WRONG), _ends(observed, bound)
+    unlabelled = observed.inside - observed.labelled
+    rate = believed_interval(posterior.spread, observed.hits, observed.labels, 0.5, None)[0]
+    few, enough = 0, unlabelled
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        reached = max(_evidences(posterior, observed, ends, middle, rate)) >= goal
+        few, enough = (few, middle) if reached else (middle, enough)
+    step = max(10 ** (len(str(enough)) - _FIGURES), 5)
+    return Decision(bound, None, max(min(-(-enough // step) * step, unlabelled), 1))
 
 
 def said_by_labels(
     posterior: LabelPosterior, bound: float, bets: tuple[SampledRows, Array, float] | None = None
 ) -> Side | None:
     """On which side of the bound the accuracy lies, where the labels decide it (`decide_by_labels`)."""
-    some = posterior.evidence
-    if not some.usable:
+    observed = posterior.evidence
+    if not observed.usable:
         return None
-    if some.complete:
+    if observed.complete:
         return "below" if posterior.below(bound) else "not below"
-    ends = _ends(some, bound)
-    if some.alike or bets is None:
-        return _side(*_evidences(posterior, some, ends, 0, 0.0))
+    ends = _ends(observed, bound)
+    if observed.alike or bets is None:
+        return _side(*_evidences(posterior, observed, ends, 0, 0.0))
     sampled, score, slope = bets
     game = sampled.game(score, slope)
     low, high = (min(max(end, 0.0), 1.0) for end in ends)
     return _side(betting_evidence(game, low, -1), betting_evidence(game, high, 1))
 
 
-def _ends(some: LabelEvidence, bound: float) -> tuple[float, float]:
+def _ends(observed: LabelEvidence, bound: float) -> tuple[float, float]:
     """The bound for the rows without the gaps, if all these are right, and if all are wrong."""
-    return (bound * some.rows - some.gaps) / some.inside, bound * some.rows / some.inside
+    return (
+        bound * observed.rows - observed.gaps
+    ) / observed.inside, bound * observed.rows / observed.inside
 
 
 def _side(below: float, above: float) -> Side | None:
@@ -494,30 +511,32 @@ def _side(below: float, above: float) -> Side | None:
 
 def _evidences(
     posterior: LabelPosterior,
-    some: LabelEvidence,
+    observed: LabelEvidence,
     ends: tuple[float, float],
     more: int,
     rate: float,
 ) -> tuple[float, float]:
     """Log e-values of "below" and "not below" after so many more labels, of which this share is right."""
-    counts = some.hits + rate * more, some.labels + more
-    rows = some.inside if some.alike and some.labels == some.labelled else None
+    counts = observed.hits + rate * more, observed.labels + more
+    rows = observed.inside if observed.alike and observed.labels == observed.labelled else None
     points = (EVEN[1:] + EVEN[:-1]) / 2 if rows is None else np.unique(np.rint(EVEN * rows)) / rows
     density = np.maximum(np.gradient(np.interp(points, EVEN, posterior.spread)), 0.0)
     out = []
     for bound, below in zip(ends, (True, False), strict=True):
-        least = (
+        lowest = (
             bound if rows is None else math.ceil(bound * rows - 1e-9) / rows
         )  # that is not below the bound
-        boundary = least if below or rows is None else least - 1 / rows
-        side = points < least - 1e-12 if below else points >= least - 1e-12
+        boundary = lowest if below or rows is None else lowest - 1 / rows
+        side = points < lowest - 1e-12 if below else points >= lowest - 1e-12
         if not side.any() or not 0 <= boundary <= 1:  # nothing lies on one side of the bound
             out.append(np.inf if side.any() else -np.inf)
             continue
-        own, many = density[side], int(side.sum())
+        side_density, size = density[side], int(side.sum())
         # half of the bet by what is believed, half on all accuracies alike, in case that belief is wrong
-        weight = 0.5 / many + (
-            0.5 * own / own.sum() if own.sum() > 0 else np.full(many, 0.5 / many)
+        weight = 0.5 / size + (
+            0.5 * side_density / side_density.sum()
+            if side_density.sum() > 0
+            else np.full(size, 0.5 / size)
         )
         out.append(log_evidence(points[side], weight, boundary, counts, rows))
     return out[0], out[1]

@@ -102,14 +102,14 @@ class Hypotheses:
         p = np.array([(1 - level) / 2, (1 + level) / 2])
         share = self.share if share is None else share
         still = (self.signs.value, self.signs.below, self.signs.above)
-        others = (
+        hypotheses = (
             [still]
             if self.label is None
             else [self.label]
             if self.evidence == "strong"
             else [still, self.label]
         )
-        low, high = map(float, self.prior.heard(self.signs, p, share=share, others=others))
+        low, high = map(float, self.prior.heard(self.signs, p, share=share, others=hypotheses))
         return self.value, min(low, self.value), max(high, self.value)
 
 
@@ -156,9 +156,9 @@ def _natural(
     base: str, start: Estimate, label: Estimate | None, about: MetricEvidence, priors: MetricShifts
 ) -> Headline:
     level, scale = about.evidence.level, about.scale
-    found = evidence_for_label_shift(label, about.evidence, start.rows)
-    chosen = label if found == "strong" and label is not None else start
-    heard = hypotheses(base, start, label, found, about, priors)
+    label_support = evidence_for_label_shift(label, about.evidence, start.rows)
+    chosen = label if label_support == "strong" and label is not None else start
+    heard = hypotheses(base, start, label, label_support, about, priors)
     if heard is None:
         why = "it comes from one method, and nothing here checks what that method assumes"
         return Headline(chosen.interval, chosen.method, chosen.assumes, "low", why)
@@ -167,7 +167,7 @@ def _natural(
         value, lower, upper = map(scale.back, three)
         return Interval(value, lower, upper, nominal, "empirical")
 
-    nine, whole = heard.band(0.9), interval(heard.band(level), level)
+    nine, span = heard.band(0.9), interval(heard.band(level), level)
     bands = {
         "unchanged": start.interval,
         "half": interval(heard.band(0.5), 0.5),
@@ -177,13 +177,13 @@ def _natural(
     bands["public"] = interval((float(public[0]), float(public[1]), float(public[2])), level)
     method = chosen.method if heard.share < 1 else f"public shifts, from {start.method}"
     trust, why = _trust(heard, nine, about)
-    if trust == "high" and whole.upper - whole.lower > WIDE * scale.width:
+    if trust == "high" and span.upper - span.lower > WIDE * scale.width:
         trust, why = "low", f"the interval is wider than that of the public cases; {why}"
     if chosen is not start:
         why += "; one change of the class shares explains all that is seen, so the value is that of label shift"
     elif heard.evidence == "open":
         why += "; other class shares explain what is seen as well as other inputs do, so the interval hears both"
-    return Headline(whole, method, assumed_of_metrics(priors), trust, why, bands)
+    return Headline(span, method, assumed_of_metrics(priors), trust, why, bands)
 
 
 def _trust(
@@ -204,11 +204,11 @@ def hypotheses(
     base: str,
     start: Estimate,
     label: Estimate | None,
-    found: Evidential,
+    label_support: Evidential,
     about: MetricEvidence,
     priors: MetricShifts,
 ) -> Hypotheses | None:
-    """What is heard, given what is ``found`` for label shift; None without a prior, or a reference that tells it."""
+    """What is heard, given the ``label_support`` of label shift; None without a prior, or a reference that has it."""
     alone = start.method in _ALONE
     prior, signs = (priors.alone if alone else priors.priors).get(base), metric_signs(start, about)
     if prior is None or signs is None or signs.value > 1:
@@ -218,9 +218,9 @@ def hypotheses(
         or "covariate" in refuted_assumptions(about.evidence.diagnosis)
         or _is_beyond(about.evidence)
     )
-    if label is None or found == "none" or (refuted and found == "open"):
+    if label is None or label_support == "none" or (refuted and label_support == "open"):
         return Hypotheses(prior, signs, share=1.0 if refuted else PUBLIC)
-    return Hypotheses(prior, signs, _three(label, about.scale), found)
+    return Hypotheses(prior, signs, _three(label, about.scale), label_support)
 
 
 def _is_beyond(evidence: Evidence) -> bool:
@@ -236,16 +236,16 @@ def _three(estimate: Estimate, scale: Scale) -> tuple[float, float, float]:
 
 def metric_signs(start: Estimate, about: MetricEvidence) -> MetricSigns | None:
     """What the prior of a metric asks for, in [0, 1]; None where the reference's value is not known."""
-    here, reference, scale = about.accuracy, about.reference, about.scale
-    if here is None or reference is None:
+    signs, reference, scale = about.accuracy, about.reference, about.scale
+    if signs is None or reference is None:
         return None
-    own = (
+    spread = (
         reference.width / (2 * normal_quantile(reference.level))
         if about.error is None
         else about.error
     )
-    error = max(own / scale.width, _LEAST_ERROR)
-    error *= math.sqrt(1 + here.reference_rows / max(here.rows, 1))
+    error = max(spread / scale.width, _LEAST_ERROR)
+    error *= math.sqrt(1 + signs.reference_rows / max(signs.rows, 1))
     # where no test sees a shift, and that of the outputs would have seen most that matter, what moved is chance, which
     # `error` knows
     seen = about.evidence.diagnosis
@@ -253,9 +253,9 @@ def metric_signs(start: Estimate, about: MetricEvidence) -> MetricSigns | None:
         [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
     )
     none = seen is not None and seen.kind == "none" and max(powers, default=0.0) >= _ENOUGH_POWER
-    moved = 0.0 if none else here.moved
+    moved = 0.0 if none else signs.moved
     return MetricSigns(
-        *_three(start, scale), scale.unit(reference.value), error, moved, here.separation
+        *_three(start, scale), scale.unit(reference.value), error, moved, signs.separation
     )
 
 

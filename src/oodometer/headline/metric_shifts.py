@@ -105,7 +105,7 @@ class MetricPrior:
             value + _NORMAL * np.where(_NORMAL < 0, below, above) for value, below, above in rest
         ]
         atoms = np.concatenate(
-            [self.public(signs, _GRID), *(np.clip(one, 0.0, 1.0) for one in normal)]
+            [self.public(signs, _GRID), *(np.clip(points, 0.0, 1.0) for points in normal)]
         )
         weights = np.repeat([share, *[(1 - share) / len(rest)] * len(rest)], _ATOMS) / _ATOMS
         order = np.argsort(atoms, kind="stable")
@@ -115,7 +115,7 @@ class MetricPrior:
     def to_dict(self) -> Json:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, strict=True)
-        quantiles = [[round(float(one), 4) for one in row] for row in rows]
+        quantiles = [[round(float(number), 4) for number in row] for row in rows]
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
         return {"moved": self.moved} | {
             name: [dict(zip(columns, line, strict=True)) for line in lines]
@@ -128,11 +128,11 @@ class MetricPrior:
         rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
         levels, chance, size = np.array(rows).reshape(-1, len(_QUANTILE)).T
         reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
-        made = cls(levels, chance, size, float(plain["moved"]), reach)
-        numbers = np.concatenate([levels, chance, size, [made.moved]])
+        prior = cls(levels, chance, size, float(plain["moved"]), reach)
+        numbers = np.concatenate([levels, chance, size, [prior.moved]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise ValueError("numbers that are missing or out of order")
-        return made
+        return prior
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ class MetricShifts:
         """Return a plain mapping, as the file holds it."""
         both = {"priors": self.priors, "alone": self.alone}
         return {"format": FORMAT, **self.about} | {
-            name: {metric: prior.to_dict() for metric, prior in some.items()}
-            for name, some in both.items()
+            name: {metric: prior.to_dict() for metric, prior in by_metric.items()}
+            for name, by_metric in both.items()
         }
 
     @classmethod
@@ -159,12 +159,14 @@ class MetricShifts:
         expected = f"priors of metrics of format {FORMAT}"
         remedy = "take `metrics` out of the file for the packaged ones, or make them again with "
         remedy += "`python -m benchmarks.natural.metrics`"
-        found = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
-        if found != FORMAT:
-            raise InputError(expected, got=f"format {found}", remedy=remedy, file=file)
+        file_format = (
+            plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
+        )
+        if file_format != FORMAT:
+            raise InputError(expected, got=f"format {file_format}", remedy=remedy, file=file)
         try:
             priors, alone = (
-                {str(metric): MetricPrior.from_dict(one) for metric, one in plain[name].items()}
+                {str(metric): MetricPrior.from_dict(entry) for metric, entry in plain[name].items()}
                 for name in ("priors", "alone")
             )
         except (LookupError, TypeError, ValueError, AttributeError) as error:

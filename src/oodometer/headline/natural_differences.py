@@ -44,30 +44,36 @@ def pairs_on_target(
     models, both = len(reference), (reference, target)
     classes = int(max(named.max(initial=0) for named in both)) + 1
     sides = [
-        np.stack([(named == own).sum(axis=0, dtype=np.int32) for own in named]) for named in both
+        np.stack([(named == codes).sum(axis=0, dtype=np.int32) for codes in named])
+        for named in both
     ]
     shares = [
-        np.stack([np.bincount(own, minlength=classes) / max(len(own), 1) for own in named])
+        np.stack([np.bincount(codes, minlength=classes) / max(len(codes), 1) for codes in named])
         for named in both
     ]
     moved = np.abs(shares[0] - shares[1]).sum(axis=1) / 2
     won = right.astype(np.int8)
     for i, j in combinations(range(models), 2):
-        here, there = (named[i] != named[j] for named in both)
-        count, rows = int(here.sum()), int(there.sum())
+        differs_on_reference, differs_on_target = (named[i] != named[j] for named in both)
+        count, rows = int(differs_on_reference.sum()), int(differs_on_target.sum())
         agreement = [
-            float((side[i] - side[j])[apart].mean()) / (models - 2)
-            if models > 2 and apart.any()
+            float((side[i] - side[j])[differs].mean()) / (models - 2)
+            if models > 2 and differs.any()
             else 0.0
-            for side, apart in zip(sides, (here, there), strict=True)
+            for side, differs in zip(sides, (differs_on_reference, differs_on_target), strict=True)
         ]
-        told = None if models == 2 else (agreement[1], agreement[0])
+        agreement_signs = None if models == 2 else (agreement[1], agreement[0])
         gap = float(won[i].sum(dtype=np.int64) - won[j].sum(dtype=np.int64)) / (count + 2)
         yield (
             i,
             j,
             PairSigns(
-                count, rows, rows / max(len(there), 1), gap, told, float(moved[i] + moved[j]) / 2
+                count,
+                rows,
+                rows / max(len(differs_on_target), 1),
+                gap,
+                agreement_signs,
+                float(moved[i] + moved[j]) / 2,
             ),
         )
 
@@ -113,18 +119,18 @@ class NaturalDifferences:
 
     def quantiles(self, signs: PairSigns) -> Array:
         """Quantiles at ``levels`` of the difference a - b, shape (level,)."""
-        told = signs.agreement or (0.0, 0.0)
-        lean = math.copysign(1.0, signs.reference or told[0])
+        agreements = signs.agreement or (0.0, 0.0)
+        lean = math.copysign(1.0, signs.reference or agreements[0])
         weights, table = self.groups[group_of(signs)]
-        out = lean * (weights @ (signs.reference, *told)) + table @ scales_of(signs)
+        out = lean * (weights @ (signs.reference, *agreements)) + table @ scales_of(signs)
         out = np.maximum.accumulate(np.clip(out, -1.0, 1.0)) * signs.share
         return out if lean > 0 else -out[::-1]
 
     def difference(self, signs: PairSigns, level: float) -> tuple[Interval, float]:
         """The median of the difference a - b with its central interval, and how likely a is the better one."""
-        known, p = self.quantiles(signs), np.array([0.5, (1 - level) / 2, (1 + level) / 2])
+        inner, p = self.quantiles(signs), np.array([0.5, (1 - level) / 2, (1 + level) / 2])
         below = np.array([0.0, *self.levels, 1.0])
-        ends = np.array([-signs.share, *known, signs.share]) + 0.0
+        ends = np.array([-signs.share, *inner, signs.share]) + 0.0
         value, lower, upper = map(float, np.interp(p, below, ends))
         # quantiles that the ends made equal would leave the inverse without a meaning
         chance = (

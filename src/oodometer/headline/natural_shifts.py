@@ -190,7 +190,7 @@ class NaturalShifts:
     def to_dict(self) -> Json:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, strict=True)
-        quantiles = ((float(p), *(round(float(one), 4) for one in more)) for p, *more in rows)
+        quantiles = ((float(p), *(round(float(number), 4) for number in more)) for p, *more in rows)
         plain = {
             "format": FORMAT,
             **(self.about or {}),
@@ -388,8 +388,8 @@ def under_assumptions(
         "label": (under_label_shift(estimates), "no method of label shift could answer"),
         "covariate": (under_covariate_shift(estimates) or still, ""),
     }
-    made = assumed_answers(natural, answers, refuted_assumptions(diagnosis))
-    return made | {"covariate": replace(made["covariate"], evidence=agreement_of(estimates))}
+    assumed = assumed_answers(natural, answers, refuted_assumptions(diagnosis))
+    return assumed | {"covariate": replace(assumed["covariate"], evidence=agreement_of(estimates))}
 
 
 def agreement_of(estimates: Iterable[Estimate]) -> str | None:
@@ -397,11 +397,11 @@ def agreement_of(estimates: Iterable[Estimate]) -> str | None:
     readings = {e.method: e.value for e in estimates if e.method in READINGS}
     if len(readings) < 2:
         return None
-    apart = max(readings.values()) - min(readings.values())
+    spread = max(readings.values()) - min(readings.values())
     names = ", ".join(name for name in READINGS if name in readings)
-    if apart > _APART:
-        return f"{names} differ by {points(apart)}, which speaks against it"
-    return f"{names} agree within {points(apart)}: nothing contradicts it"
+    if spread > _APART:
+        return f"{names} differ by {points(spread)}, which speaks against it"
+    return f"{names} agree within {points(spread)}: nothing contradicts it"
 
 
 def assumed_answers(
@@ -412,12 +412,12 @@ def assumed_answers(
     """Assumption -> its answer, or why there is none, and the finding that speaks against it."""
     out = {"natural": Assumed(natural.interval, natural.method)}
     for name, (answer, why) in answers.items():
-        made = (
+        assumed = (
             Assumed(None, "", why=why)
             if answer is None
             else Assumed(answer.interval, answer.method)
         )
-        out[name] = replace(made, refuted=refuted.get(name))
+        out[name] = replace(assumed, refuted=refuted.get(name))
     return out
 
 
@@ -558,8 +558,8 @@ def median_of(methods: Sequence[str]) -> str:
     >>> median_of(["atc", "doc", "cbpe"]), median_of(["doc"])
     ('median of atc, doc and cbpe', 'doc')
     """
-    *others, last = methods
-    return f"median of {', '.join(others)} and {last}" if others else last
+    *first, last = methods
+    return f"median of {', '.join(first)} and {last}" if first else last
 
 
 def judges_alone(headline: Headline) -> bool:
@@ -576,7 +576,9 @@ def signs_of(
     kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
     unlike = kind == "support" and bool(beyond_overlap(by_name))
     middle = confidence_middle(by_name)
-    others = any(known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name)
+    reads_models = any(
+        known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name
+    )
     seen = evidence.shift_statistics
     readings = [by_name[name].value for name in READINGS if name in by_name]
     rows = max(e.rows for e in by_name.values())
@@ -588,7 +590,7 @@ def signs_of(
         rows=rows,
         moved=seen.get("moved"),
         unexplained=seen.get("unexplained"),
-        models=unlike or (others and middle is None),
+        models=unlike or (reads_models and middle is None),
         separation=separation_of(evidence.diagnosis),
         apart=max(readings) - min(readings) if len(readings) > 1 else None,
         disagreement=disagreement_of({name: e.value for name, e in by_name.items()}),
@@ -640,9 +642,9 @@ def trust_of(
     error: float = 0.0,
 ) -> tuple[str, str]:
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
-    found = band or (prior.value(signs), *prior.interval(signs, 0.9))
+    central = band or (prior.value(signs), *prior.interval(signs, 0.9))
     return trust_in(
-        prior.reach, (prior.about or {}).get("unseen_falls", (0, 0)), doubt, found, scale, error
+        prior.reach, (prior.about or {}).get("unseen_falls", (0, 0)), doubt, central, scale, error
     )
 
 
@@ -711,16 +713,16 @@ def assumed_of(prior: NaturalShifts) -> str:
     return f"{ASSUMPTIONS['natural']} ({about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources)"
 
 
-def signs_of_result(found: Estimation) -> ShiftSigns | None:
+def signs_of_result(result: Estimation) -> ShiftSigns | None:
     """What the prior asks for, from a result of `estimate`; None where the accuracy of the reference is not known."""
-    still = found.headline.bands.get("unchanged")
+    still = result.headline.bands.get("unchanged")
     if still is None:
         return None
-    moves = {} if found.diagnosis is None else found.diagnosis.signs
-    source, rows = found.reference.get("accuracy"), int(found.reference.get("rows", 0))
-    evidence = Evidence(found.level, None, moves, found.diagnosis, source, rows)
-    stands = Headline(still, found.headline.method, "", "low", "")
-    signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
+    moves = {} if result.diagnosis is None else result.diagnosis.signs
+    source, rows = result.reference.get("accuracy"), int(result.reference.get("rows", 0))
+    evidence = Evidence(result.level, None, moves, result.diagnosis, source, rows)
+    stands = Headline(still, result.headline.method, "", "low", "")
+    signs = signs_of(stands, {e.method: e for e in result.estimates}, evidence)
     if signs is None:
         return None
     moved, rest = (

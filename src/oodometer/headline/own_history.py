@@ -88,8 +88,8 @@ class PastPeriod:
 def reading_of(signs: ShiftSigns, estimates: Sequence[Estimate], prior: NaturalShifts) -> Reading:
     """The reading of a period, in the same way for all: without what only whole targets are asked."""
     by_name = {e.method: e.value for e in estimates}
-    apart = abs(by_name["cbpe"] - by_name["doc"]) if {"cbpe", "doc"} <= {*by_name} else None
-    signs = replace(signs, separation=None, explained=False, apart=apart, disagreement=None)
+    difference = abs(by_name["cbpe"] - by_name["doc"]) if {"cbpe", "doc"} <= {*by_name} else None
+    signs = replace(signs, separation=None, explained=False, apart=difference, disagreement=None)
     low, high = prior.interval(signs, 0.9)
     values = {PUBLIC: prior.centre(signs), REFERENCE: signs.source}
     inputs = under_covariate_shift(estimates)
@@ -125,12 +125,12 @@ def truth_by_labels(labelled: Array, rows: Array, correct: float) -> tuple[float
         shift += float(np.clip((correct - labelled @ chance - shift) / slope, -1.0, 1.0))
     chance = 1 / (1 + np.exp(-log_odds - shift))
     spread = chance * (1 - chance)
-    many = float(rows.sum())
-    away = float(rows @ log_odds / many - labelled @ log_odds / max(labelled.sum(), 1))
-    variance = (rows @ spread / many) ** 2 * (
-        (1 - labelled.sum() / many) / (labelled @ spread + 1.0) + (_ELSEWHERE * away) ** 2
+    total = float(rows.sum())
+    away = float(rows @ log_odds / total - labelled @ log_odds / max(labelled.sum(), 1))
+    variance = (rows @ spread / total) ** 2 * (
+        (1 - labelled.sum() / total) / (labelled @ spread + 1.0) + (_ELSEWHERE * away) ** 2
     )
-    return float(rows @ chance / many), math.sqrt(max(float(variance), 0.0))
+    return float(rows @ chance / total), math.sqrt(max(float(variance), 0.0))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class HistoryPosterior(Distribution):
     @property
     def told(self) -> Sequence[PastPeriod]:
         """The periods to speak of: those with labels of their own, else those that were left out of the reference."""
-        late = [one for one in self.past if one.kind == "late labels"]
+        late = [period for period in self.past if period.kind == "late labels"]
         return late or self.past
 
     @property
@@ -185,9 +185,9 @@ class HistoryPosterior(Distribution):
         """Each period, and by how much its truth lay above the leading reading."""
         name = self.leading
         return [
-            (one.name, one.truth - one.reading.values[name])
-            for one in self.told
-            if name in one.reading.values
+            (period.name, period.truth - period.reading.values[name])
+            for period in self.told
+            if name in period.reading.values
         ]
 
     def headline(self, public: Headline, level: float) -> Headline:
@@ -221,12 +221,12 @@ class HistoryPosterior(Distribution):
 
     def _behind(self) -> str:
         """What is behind the number, how far the leading reading was off, and why public shifts are heard."""
-        kind, many = self.told[0].kind, len(self.told)
-        behind = counted(many, "labelled period")
+        kind, count = self.told[0].kind, len(self.told)
+        behind = counted(count, "labelled period")
         if kind == "inside the reference":
-            behind = f"{counted(many, 'period')} left out of the reference"
+            behind = f"{counted(count, 'period')} left out of the reference"
         elif kind == "groups of the reference":
-            behind = f"{counted(many, 'group')} left out of the reference"
+            behind = f"{counted(count, 'group')} left out of the reference"
         last = [f"{100 * error:+.1f}" for _, error in self.errors[-_TOLD:]]
         errors = (
             "error"
@@ -252,19 +252,25 @@ def before(
     >>> [(one.name, one.at) for one in before(past, 603.0, "month")[0]]
     [('old.csv', 601.0), ('March', 602.0)]
     """
-    late = [one for one in past if one.kind == "late labels" and (one.unit == unit or at is None)]
-    others = [
-        one for one in past if one.kind == "late labels" and one.unit != unit and at is not None
+    late = [
+        period
+        for period in past
+        if period.kind == "late labels" and (period.unit == unit or at is None)
     ]
-    inside = [one for one in past if one.kind == "inside the reference"]
+    other_units = [
+        period
+        for period in past
+        if period.kind == "late labels" and period.unit != unit and at is not None
+    ]
+    left_out = [period for period in past if period.kind == "inside the reference"]
     if at is None:
-        at = max((one.at for one in late), default=-1.0) + 1
-    late = [one for one in late if one.at < at]
-    first = min((one.at for one in late), default=at)
-    out = sorted(late, key=lambda one: one.at)
-    for earlier in (others, inside):
-        ranked = sorted(earlier, key=lambda one: one.at)
-        out = [replace(one, at=first - len(ranked) + i) for i, one in enumerate(ranked)] + out
+        at = max((period.at for period in late), default=-1.0) + 1
+    late = [period for period in late if period.at < at]
+    first = min((period.at for period in late), default=at)
+    out = sorted(late, key=lambda period: period.at)
+    for earlier in (other_units, left_out):
+        ranked = sorted(earlier, key=lambda period: period.at)
+        out = [replace(period, at=first - len(ranked) + i) for i, period in enumerate(ranked)] + out
         first -= len(ranked)
     return out, at
 
@@ -298,11 +304,11 @@ def given_past(
     >>> 0.84 < found.interval(0.9).value < 0.86
     True
     """
-    past = sorted(past, key=lambda one: one.at)
+    past = sorted(past, key=lambda period: period.at)
     scale, drift, likely = _hypotheses()
     distributions, evidence = {}, {}
     for name, value in now.values.items():
-        seen = [one for one in past if name in one.reading.values]
+        seen = [period for period in past if name in period.reading.values]
         mean, variance, log_likelihood = _filtered(seen, name, scale, drift, at)
         total = likely + log_likelihood
         evidence[name] = float(np.logaddexp.reduce(total))
@@ -310,13 +316,13 @@ def given_past(
         noise = _noise(value, now.rows) / now.scale**2
         spread = np.sqrt(scale**2 + variance + noise)
         distributions[name] = _mixture(weights, mean, spread, _log_odds(value, now.rows), now.scale)
-    most = max(evidence.values())
-    shares = {name: math.exp(one - most) for name, one in evidence.items()}
+    best = max(evidence.values())
+    shares = {name: math.exp(log_evidence - best) for name, log_evidence in evidence.items()}
     total_share = sum(shares.values())
     shares = {name: share / total_share for name, share in shares.items()}
-    own = sum(shares[name] * distributions[name] for name in shares)
+    mixture = sum(shares[name] * distributions[name] for name in shares)
     public_share, guard = _public_share(past, now, far)
-    cdf = (1 - public_share) * own + public_share * public
+    cdf = (1 - public_share) * mixture + public_share * public
     return HistoryPosterior(np.asarray(cdf / cdf[-1]), past, shares, public_share, guard)
 
 
@@ -346,22 +352,22 @@ class Together(Distribution):
 
     def headline(self, without: Headline, level: float) -> Headline:
         """The headline of the target; ``without`` is the one that hears of no label."""
-        own = [part.history for part in self.parts if part.history is not None]
+        histories = [part.history for part in self.parts if part.history is not None]
         nine, bands = self.interval(0.9), self.bands(without)
         trust = min((part.trust for part in self.parts), key=("none", "low", "high").index)
         trust = "none" if nine.upper - nine.lower > WIDEST else trust
-        groups = own[-1].kind == "groups of the reference"
+        groups = histories[-1].kind == "groups of the reference"
         what = "groups" if groups else "periods"
         why = f"the mean of its {what}, each by own history"
         assumes = f"its {what} differ from those of the reference as these do from each other"
-        if own[-1].kind == "late labels":
+        if histories[-1].kind == "late labels":
             why = (
                 "the mean of its periods: labels where they came in, own history where they did not"
             )
             assumes = (
                 "periods without labels differ from those with them as these did from each other"
             )
-        last = replace(own[-1], public=without.interval)
+        last = replace(histories[-1], public=without.interval)
         return Headline(
             self.interval(level),
             f"own history by {what.removesuffix('s')}",
@@ -390,15 +396,17 @@ def _filtered(
     mean, log_likelihood = np.zeros_like(scale), np.zeros_like(scale)
     variance = scale**2 / _LEVEL
     before = past[0].at if past else at
-    for one in past:
-        variance = variance + (drift * scale) ** 2 * (one.at - before)
-        before = one.at
-        value, rows = one.reading.values[name], one.reading.rows
-        factor = _LATER if one.kind == "inside the reference" else 1.0
+    for period in past:
+        variance = variance + (drift * scale) ** 2 * (period.at - before)
+        before = period.at
+        value, rows = period.reading.values[name], period.reading.rows
+        factor = _LATER if period.kind == "inside the reference" else 1.0
         residual = (
-            factor * float(_log_odds(one.truth, rows) - _log_odds(value, rows)) / one.reading.scale
+            factor
+            * float(_log_odds(period.truth, rows) - _log_odds(value, rows))
+            / period.reading.scale
         )
-        noise = _noise(value, rows, one.error) * (factor / one.reading.scale) ** 2
+        noise = _noise(value, rows, period.error) * (factor / period.reading.scale) ** 2
         total = variance + scale**2 + noise
         log_likelihood -= 0.5 * (np.log(2 * np.pi * total) + (residual - mean) ** 2 / total)
         gain = variance / total
@@ -416,24 +424,26 @@ def _mixture(weights: Array, mean: Array, spread: Array, middle: float, unit: fl
     inner = EVEN[1:-1]
     z = (np.log(inner / (1 - inner)) - middle) / unit
     below = ndtr((z - mean[heard, None]) / spread[heard, None])
-    inside = weights[heard] @ below / weights[heard].sum()
-    return np.concatenate([[0.0], inside, [1.0]])
+    inner_cdf = weights[heard] @ below / weights[heard].sum()
+    return np.concatenate([[0.0], inner_cdf, [1.0]])
 
 
 def _public_share(past: Sequence[PastPeriod], now: Reading, far: float) -> tuple[float, str | None]:
     """The share of public shifts, and why it is larger than usual."""
-    moves = [one.reading.moved for one in past if one.reading.moved is not None]
+    moves = [period.reading.moved for period in past if period.reading.moved is not None]
     beyond = {"it lies further from the reference in time than that spans": far}
     if now.moved is not None and moves:
         beyond["the outputs moved further than in any of these periods"] = now.moved / max(
             *moves, _LEAST_MOVED
         )
-    widths = [one.reading.width for one in past]
+    widths = [period.reading.width for period in past]
     if widths:
         words = "less is certain without labels than in any of these periods"
         beyond[words] = now.width / max(*widths, _LEAST_WIDTH)
     usual = (
-        _PUBLIC_SHARE if any(one.kind == "late labels" for one in past) else _PUBLIC_SHARE_INSIDE
+        _PUBLIC_SHARE
+        if any(period.kind == "late labels" for period in past)
+        else _PUBLIC_SHARE_INSIDE
     )
     why = max(beyond, key=lambda words: beyond[words])
     share = min(_GUARD * (beyond[why] - _BEYOND), _MOST_PUBLIC)
@@ -449,6 +459,6 @@ def _noise(value: float, rows: int, error: float = 0.0) -> float:
 
 def _log_odds(accuracy: float, rows: int) -> float:
     """The log-odds; nothing seen on so many rows is known to be 0 or 1."""
-    least = 0.5 / (rows + 1)
-    inside = min(max(accuracy, least), 1 - least)
-    return math.log(inside / (1 - inside))
+    floor = 0.5 / (rows + 1)
+    clipped = min(max(accuracy, floor), 1 - floor)
+    return math.log(clipped / (1 - clipped))

@@ -80,8 +80,8 @@ def seen_whole(
     """What parts share of the headline ``value`` of a whole target, by the prior of natural shifts."""
 
     def interval(level: float) -> tuple[float, float]:
-        made = spanning(value, prior.interval(signs, level), evidence, level)
-        return made.lower, made.upper
+        span = spanning(value, prior.interval(signs, level), evidence, level)
+        return span.lower, span.upper
 
     about = (signs.source, signs.reference_rows, signs.moved)
     return SeenWhole(value, interval, partial(prior.quantile, signs), *about)
@@ -116,9 +116,9 @@ class SharedPart:
     def interval(self, level: float) -> tuple[float, float]:
         """The central interval: the distance of the shared end and the part's own, as a root of squares."""
         lower, upper = self.ends(level)
-        own = normal_quantile(level) * self.deviation
-        low = self.value - math.hypot(max(self.value - lower, 0.0), own)
-        high = self.value + math.hypot(max(upper - self.value, 0.0), own)
+        half = normal_quantile(level) * self.deviation
+        low = self.value - math.hypot(max(self.value - lower, 0.0), half)
+        high = self.value + math.hypot(max(upper - self.value, 0.0), half)
         return max(low, 0.0), min(high, 1.0)
 
     def unchanged(self, level: float) -> Interval:
@@ -161,8 +161,8 @@ def corrected(
     """
     goals = np.clip(np.asarray(wholes, dtype=np.float64), 0.0, 1.0)
     weights = rows / rows.sum()
-    inside = np.clip(estimates, least, 1 - least)
-    odds = np.log(inside / (1 - inside))
+    clipped = np.clip(estimates, least, 1 - least)
+    odds = np.log(clipped / (1 - clipped))
     each = np.ones(len(estimates)) if amounts is None else amounts / (weights @ amounts)
     low, high = np.full(len(goals), -_WIDEST), np.full(len(goals), _WIDEST)
     for _ in range(_STEPS):
@@ -176,7 +176,7 @@ def _accuracy(odds: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
 
 
-def pooled(own: OwnRows, strength: float = STRENGTH) -> tuple[float, float]:
+def pooled(own_rows: OwnRows, strength: float = STRENGTH) -> tuple[float, float]:
     """The accuracy of a part on the reference, and how much its own rows count: with n rows n / (n + 600).
 
     The rest is what the calibrated estimate says of these rows, which is the reference as a whole, seen through the
@@ -185,8 +185,8 @@ def pooled(own: OwnRows, strength: float = STRENGTH) -> tuple[float, float]:
     >>> pooled(OwnRows(rows=600, correct=300, estimate=0.75))
     (0.625, 0.5)
     """
-    share = own.rows / (own.rows + strength)
-    return own.estimate + share * (own.correct / own.rows - own.estimate), share
+    share = own_rows.rows / (own_rows.rows + strength)
+    return own_rows.estimate + share * (own_rows.correct / own_rows.rows - own_rows.estimate), share
 
 
 def share_correction(
@@ -226,15 +226,15 @@ def share_correction(
     (0.95, 0.65, 0.95)
     """
     rows = np.array([part.rows for part in parts], dtype=np.float64)
-    least = min(0.5 / (whole.reference_rows + 1), _LEAST)
-    own = [
+    floor = min(0.5 / (whole.reference_rows + 1), _LEAST)
+    pooled_parts = [
         None if part.own is None or not part.own.rows else pooled(part.own, strength)
         for part in parts
     ]
     # what the estimate misses in the part's reference rows, it misses in the part
     missed = [
-        0.0 if one is None or part.own is None else one[0] - part.own.estimate
-        for one, part in zip(own, parts, strict=True)
+        0.0 if pooled_part is None or part.own is None else pooled_part[0] - part.own.estimate
+        for pooled_part, part in zip(pooled_parts, parts, strict=True)
     ]
     typical = TYPICAL if whole.moved is None else whole.moved
     moved = np.array([saturated(typical if part.moved is None else part.moved) for part in parts])
@@ -242,33 +242,33 @@ def share_correction(
     estimates = np.clip(np.array([part.estimate for part in parts]) + np.array(missed), 0.0, 1.0)
 
     def at(accuracies: Sequence[float] | Array) -> Array:
-        return corrected(estimates, rows, accuracies, least, amounts)
+        return corrected(estimates, rows, accuracies, floor, amounts)
 
     values, composed = at([whole.value, whole.source])
     ends: dict[float, Array] = {}
     steps: list[Array] = []
 
-    def steps_of(place: int) -> Array:
+    def steps_of(part_index: int) -> Array:
         if not steps:
             steps.append(np.sort(at(whole.quantile(_SHARES)), axis=0))
-        return np.asarray(steps[0][:, place])
+        return np.asarray(steps[0][:, part_index])
 
     def ends_of(level: float) -> Array:
         if level not in ends:
             ends[level] = at(whole.interval(level))
         return ends[level]
 
-    references = _references(whole, parts, own, composed, like_reference, rest, least)
+    references = _references(whole, parts, pooled_parts, composed, like_reference, rest, floor)
     # what shrinks own rows as if ``strength`` rows stood beside them: the spread of what the estimate misses
-    rate = min(max(whole.source, least), 1 - least)
+    rate = min(max(whole.source, floor), 1 - floor)
     missed_in_parts = math.sqrt(rate * (1 - rate) / strength)
     out = []
-    for i, (part, one) in enumerate(zip(parts, own, strict=True)):
+    for i, (part, pooled_part) in enumerate(zip(parts, pooled_parts, strict=True)):
         # chunks of time are mixed as the reference is, where nothing moved
         missing = (
             0.0
             if like_reference
-            else missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
+            else missed_in_parts * math.sqrt(1 - (0.0 if pooled_part is None else pooled_part[1]))
         )
         unchanged = replace(
             part, estimate=float(estimates[i]), error=math.hypot(part.error, missing)
@@ -279,7 +279,7 @@ def share_correction(
             low, high = ends_of(level)
             return float(low[i]), float(high[i])
 
-        share = None if one is None else one[1]
+        share = None if pooled_part is None else pooled_part[1]
         out.append(
             SharedPart(
                 float(values[i]),
@@ -297,27 +297,32 @@ def share_correction(
 def _references(
     whole: SeenWhole,
     parts: Sequence[SeenPart],
-    own: Sequence[tuple[float, float] | None],
+    pooled_parts: Sequence[tuple[float, float] | None],
     composed: Array,
     like_reference: bool,
     rest: Rest | None,
-    least: float,
+    floor: float,
 ) -> list[float]:
     """What each part is held against: its own reference rows, so that all of them together are the reference."""
     if like_reference:
         return [whole.source] * len(parts)
     rest = Rest() if rest is None else rest
-    known = [
-        (part.own.rows, one[0])
-        for part, one in zip(parts, own, strict=True)
-        if part.own and one is not None
+    own_references = [
+        (part.own.rows, pooled_part[0])
+        for part, pooled_part in zip(parts, pooled_parts, strict=True)
+        if part.own and pooled_part is not None
     ]
-    several = [*known, *([(rest.rows, rest.estimate)] if rest.rows else [])]
-    made: Iterator[float] = iter(())
+    several = [*own_references, *([(rest.rows, rest.estimate)] if rest.rows else [])]
+    values: Iterator[float] = iter(())
     if several:
-        counts, said = (np.array(column, dtype=np.float64) for column in zip(*several, strict=True))
-        made = iter(corrected(said, counts, [whole.source], least)[0].tolist())
-    return [float(composed[i]) if one is None else next(made) for i, one in enumerate(own)]
+        counts, estimates = (
+            np.array(column, dtype=np.float64) for column in zip(*several, strict=True)
+        )
+        values = iter(corrected(estimates, counts, [whole.source], floor)[0].tolist())
+    return [
+        float(composed[i]) if pooled_part is None else next(values)
+        for i, pooled_part in enumerate(pooled_parts)
+    ]
 
 
 _HIGH = (
@@ -336,10 +341,10 @@ def own_method(by_part: Sequence[Sequence[Estimate]]) -> str | None:
     shared = [
         name
         for name in (e.method for e in by_part[0])
-        if all(name in {e.method for e in some} for some in by_part)
+        if all(name in {e.method for e in estimates} for estimates in by_part)
     ]
 
-    def place(name: str) -> tuple[int, int]:
+    def priority(name: str) -> tuple[int, int]:
         cls = known("estimator", name.partition(":")[0])
         if cls is None:
             return 4, 0
@@ -352,11 +357,11 @@ def own_method(by_part: Sequence[Sequence[Estimate]]) -> str | None:
             return 5, traits.order
         return (1 if traits.stable else 2), traits.order
 
-    return min(shared, key=place, default=None)
+    return min(shared, key=priority, default=None)
 
 
 def part_headline(
-    part: SharedPart, own: Estimate, whole: Headline, level: float, error: float = 0.0
+    part: SharedPart, own_estimate: Estimate, whole: Headline, level: float, error: float = 0.0
 ) -> Headline:
     """The headline of a part; trust is that of the whole at most. ``error``: of dependent rows, as trust sees it."""
     interval = Interval(part.value, *part.interval(level), level, "empirical")
@@ -365,7 +370,7 @@ def part_headline(
     stood = (max(still.estimate - half, 0.0), min(still.estimate + half, 1.0))
     nine = part.interval(0.9)
     bands = {
-        "unchanged": Interval(still.estimate, *stood, level, own.kind),
+        "unchanged": Interval(still.estimate, *stood, level, own_estimate.kind),
         "half": Interval(part.value, *part.interval(0.5), 0.5, "empirical"),
         "nine_in_ten": Interval(part.value, *nine, 0.9, "empirical"),
     }
@@ -373,7 +378,7 @@ def part_headline(
     reach = math.hypot(max(part.value - nine[0], nine[1] - part.value), wider)
     trust = whole.trust if reach <= _HIGH or whole.trust != "high" else "low"
     why = (
-        f"{own.method} of its own rows, {percent(own.value)}, and the "
+        f"{own_estimate.method} of its own rows, {percent(own_estimate.value)}, and the "
         "correction that all parts share; in 9 of 10 such "
     )
     why += (
@@ -384,5 +389,5 @@ def part_headline(
         why += (
             "; that is more than half of all accuracies: label some target rows (`oodometer audit`)"
         )
-    method = f"{own.method}, with the correction of the whole"
+    method = f"{own_estimate.method}, with the correction of the whole"
     return Headline(interval, method, whole.assumes, trust, why, bands)

@@ -54,9 +54,11 @@ def _checked_k(k: Any, first: str) -> int:
 def _candidates_before(scores: Ragged, truth: Array) -> Array:
     """How many candidates stand before the true one, int64, shape (sample,)."""
     starts, lengths = scores.offsets[:-1], scores.lengths
-    own = np.repeat(scores.values[starts + truth], lengths)
+    true_score = np.repeat(scores.values[starts + truth], lengths)
     at = np.arange(len(scores.values)) - np.repeat(starts, lengths)
-    before = (scores.values > own) | ((scores.values == own) & (at < np.repeat(truth, lengths)))
+    before = (scores.values > true_score) | (
+        (scores.values == true_score) & (at < np.repeat(truth, lengths))
+    )
     return np.add.reduceat(before.astype(np.int64), starts)
 
 
@@ -130,11 +132,11 @@ class RecallAtK(_AtK[Places]):
             hits = int(state.counts[:k].sum())
             low, high = clopper_pearson(hits, rows, level)
             by_k.append({"k": k, "value": hits / rows, "lower": low, "upper": high})
-        own = next(row for row in by_k if row["k"] == self.k)
+        at_k = next(row for row in by_k if row["k"] == self.k)
         reciprocal = (state.counts / np.arange(1, len(state.counts) + 1)).sum() / rows
         return measure(
-            own["value"],
-            (own["lower"], own["upper"]),
+            at_k["value"],
+            (at_k["lower"], at_k["upper"]),
             level,
             "exact",
             k=self.k,
@@ -203,9 +205,11 @@ def top_k_accuracy(probabilities: Any, label: Any, k: int = 5) -> float:
 
 def _classes_before(probabilities: Array, label: Array) -> Array:
     """How many classes stand before the true one, int64, shape (sample,)."""
-    own = probabilities[np.arange(len(label)), label][:, None]
-    before = probabilities > own
-    tied = (probabilities == own) & (np.arange(probabilities.shape[1]) < label[:, None])
+    true_probability = probabilities[np.arange(len(label)), label][:, None]
+    before = probabilities > true_probability
+    tied = (probabilities == true_probability) & (
+        np.arange(probabilities.shape[1]) < label[:, None]
+    )
     return np.asarray(np.count_nonzero(before | tied, axis=1))
 
 

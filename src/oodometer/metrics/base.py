@@ -141,19 +141,19 @@ def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
     """
 
     def make() -> tuple[Array, Array]:
-        known = batch.known()
-        if known.probabilities is None:
-            if known.confidence is not None:
-                confidence = known.confidence
-            elif known.token_logprobs is not None:
-                confidence = sequence_probability(known.token_logprobs)
+        labelled = batch.known()
+        if labelled.probabilities is None:
+            if labelled.confidence is not None:
+                confidence = labelled.confidence
+            elif labelled.token_logprobs is not None:
+                confidence = sequence_probability(labelled.token_logprobs)
             else:
                 raise NotApplicable("needs `confidence`, `probabilities` or `token_logprobs`")
-        elif known.prediction is None:
-            confidence = known.top.first
+        elif labelled.prediction is None:
+            confidence = labelled.top.first
         else:
-            confidence = known.probabilities[np.arange(known.rows), known.prediction]
-        return clean_confidence(confidence), known.verdicts
+            confidence = labelled.probabilities[np.arange(labelled.rows), labelled.prediction]
+        return clean_confidence(confidence), labelled.verdicts
 
     return batch.derived("confidence_and_verdict", make)
 

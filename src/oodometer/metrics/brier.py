@@ -43,16 +43,16 @@ def _losses(batch: Predictions) -> Array:
         if not len(at):
             return np.empty(0)
         starts, values = scores.offsets[:-1], scores.values.astype(np.float64)
-        most = np.maximum.reduceat(values, starts)
+        largest = np.maximum.reduceat(values, starts)
         with np.errstate(over="ignore"):
-            spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
+            spread = np.add.reduceat(np.exp(values - np.repeat(largest, scores.lengths)), starts)
         return np.asarray(
-            np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), label))
+            np.log(spread) + (largest - own_probability(Ragged(values, scores.offsets), label))
         )
-    own = present(batch.probabilities)[at, label].astype(np.float64)
+    true_probability = present(batch.probabilities)[at, label].astype(np.float64)
     with np.errstate(divide="ignore"):
-        losses: Array = -np.log(np.minimum(own, 1.0))
-    gone = np.flatnonzero(own <= 0)
+        losses: Array = -np.log(np.minimum(true_probability, 1.0))
+    gone = np.flatnonzero(true_probability <= 0)
     if batch.logits is not None and gone.size and batch.calibrated is None:
         z = batch.logits[at[gone]].astype(np.float64)
         z -= z.max(axis=1, keepdims=True)
@@ -105,9 +105,11 @@ _ENTRIES = 1 << 20  # probabilities binned at a time, so that memory does not gr
 
 def _row_scores(probabilities: Array, label: Array) -> Array:
     exact = probabilities.astype(np.float64, copy=False)
-    own = exact[np.arange(len(exact)), label]
+    true_probability = exact[np.arange(len(exact)), label]
     squares = np.einsum("ij,ij->i", exact, exact)
-    return np.asarray(np.maximum(squares - own * own, 0) + (1 - own) ** 2)
+    return np.asarray(
+        np.maximum(squares - true_probability * true_probability, 0) + (1 - true_probability) ** 2
+    )
 
 
 def brier_score(probabilities: Any, label: Any) -> float:
@@ -161,12 +163,14 @@ class BrierState:
             forecasts += np.bincount(at.ravel(), weights=part.ravel(), minlength=classes * bins)
             exact = part.astype(np.float64, copy=False)
             squares += float(np.einsum("ij,ij->", exact, exact))
-        own = probabilities[np.arange(rows), label]
-        outcomes = np.bincount(label * bins + bin_number(own, bins), minlength=classes * bins)
+        true_probability = probabilities[np.arange(rows), label]
+        outcomes = np.bincount(
+            label * bins + bin_number(true_probability, bins), minlength=classes * bins
+        )
         first, second, third = (
             each.reshape(classes, bins) for each in (counts, forecasts, outcomes)
         )
-        total, joint = float(scores.sum()), float(own.sum(dtype=np.float64))
+        total, joint = float(scores.sum()), float(true_probability.sum(dtype=np.float64))
         return cls(
             rows, total, float((scores * scores).sum()), first, second, third, squares, joint, False
         )
@@ -180,24 +184,29 @@ class BrierState:
     @classmethod
     def of_candidates(cls, probabilities: Ragged, label: Array) -> BrierState:
         """State of the score over the candidates of each row; all of them are one event."""
-        own, p = own_probability(probabilities, label), probabilities.values
+        true_probability, p = own_probability(probabilities, label), probabilities.values
         scores = (
-            np.maximum(np.add.reduceat(p * p, probabilities.offsets[:-1]) - own * own, 0)
-            + (1 - own) ** 2
+            np.maximum(
+                np.add.reduceat(p * p, probabilities.offsets[:-1])
+                - true_probability * true_probability,
+                0,
+            )
+            + (1 - true_probability) ** 2
         )
-        return cls._of_one(scores, p, own, False)
+        return cls._of_one(scores, p, true_probability, False)
 
     @classmethod
-    def _of_one(cls, scores: Array, p: Array, own: Array, binary: bool) -> BrierState:
+    def _of_one(cls, scores: Array, p: Array, true_probability: Array, binary: bool) -> BrierState:
         """State of one event: forecasts of it, and those where it came."""
         exact, at = p.astype(np.float64, copy=False), bin_number(p, BINS)
         counts, outcomes = (
-            np.bincount(bins, minlength=BINS)[None] for bins in (at, bin_number(own, BINS))
+            np.bincount(bins, minlength=BINS)[None]
+            for bins in (at, bin_number(true_probability, BINS))
         )
         forecasts = np.bincount(at, weights=exact, minlength=BINS)[None]
         total = float(scores.sum())
         squares = float((scores * scores).sum())
-        joint = own.sum(dtype=np.float64)
+        joint = true_probability.sum(dtype=np.float64)
         by_bin = (counts, forecasts, outcomes, float((exact * exact).sum()), float(joint))
         return cls(len(scores), total, squares, *by_bin, binary)
 

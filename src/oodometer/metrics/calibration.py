@@ -31,9 +31,9 @@ def calibrated_labels(
     """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell)."""
     used = np.flatnonzero(counts > 0)
     out = np.zeros((replicates, len(counts)))
-    whole = np.rint(counts[used]).astype(np.int64)
+    trials = np.rint(counts[used]).astype(np.int64)
     out[:, used] = rng.binomial(
-        whole, np.clip(confidence[used], 0, 1), size=(replicates, len(used))
+        trials, np.clip(confidence[used], 0, 1), size=(replicates, len(used))
     )
     return out
 
@@ -325,13 +325,13 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         joined = groups.joined(_MASS_CHUNKS)
         joined_sizes, gaps, hits = _equal_mass_bins(joined, self.bins)
         edges = np.concatenate([[0.0], np.cumsum(joined_sizes)])
-        own = joined.sizes[::-1]
-        drawn = calibrated_labels(own, joined.confidence[::-1], NULL_REPLICATES, rng)
-        at = np.concatenate([[0.0], np.cumsum(own)])
-        sums = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
+        chunk_sizes = joined.sizes[::-1]
+        null_hits = calibrated_labels(chunk_sizes, joined.confidence[::-1], NULL_REPLICATES, rng)
+        at = np.concatenate([[0.0], np.cumsum(chunk_sizes)])
+        sums = np.concatenate([np.zeros((len(null_hits), 1)), np.cumsum(null_hits, axis=1)], axis=1)
         # straight lines between the ends of groups, as `_equal_mass_bins` draws them
-        last = np.clip(np.searchsorted(at, edges), 1, len(own))
-        part = (edges - at[last - 1]) / own[last - 1]
+        last = np.clip(np.searchsorted(at, edges), 1, len(chunk_sizes))
+        part = (edges - at[last - 1]) / chunk_sizes[last - 1]
         hits_at = sums[:, last - 1] + part * (sums[:, last] - sums[:, last - 1])
         null: Array = np.abs(gaps + hits - np.diff(hits_at, axis=1)).sum(axis=1) / joined.rows
         observed = float(np.abs(gaps).sum()) / joined.rows
@@ -420,9 +420,9 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
         # the error on chunks of ranks, and that of labels drawn as their confidences say
         counts, sums = counts[::-1], sums[::-1]
         size, total = counts.sum(axis=1), sums.sum(axis=1)
-        drawn = calibrated_labels(size, total / np.maximum(size, 1), NULL_REPLICATES, rng)
+        null_hits = calibrated_labels(size, total / np.maximum(size, 1), NULL_REPLICATES, rng)
         observed = float(np.abs(np.cumsum(total - counts[:, 1])).max()) / float(size.sum())
-        null: Array = np.abs(np.cumsum(total - drawn, axis=1)).max(axis=1) / size.sum()
+        null: Array = np.abs(np.cumsum(total - null_hits, axis=1)).max(axis=1) / size.sum()
         sizes = (groups.rows, groups.rarer)
         if groups.widths is None:
             return population_error(value, replicates, observed, null, sizes, level)
@@ -451,8 +451,8 @@ def smooth_calibration_error(confidence: Any, correct: Any) -> float:
 def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
     """Grid node to the left of each place in [0, 1], and the share that goes to the node on its right."""
     scaled = where * grid
-    left = np.minimum(scaled.astype(np.intp), grid - 1)
-    return left, scaled - left
+    node = np.minimum(scaled.astype(np.intp), grid - 1)
+    return node, scaled - node
 
 
 def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array, " set"]:
@@ -486,10 +486,10 @@ def _used_cells(bins: CalibrationBins) -> tuple[Array, Array, Array]:
 
 def _smooth(bins: CalibrationBins) -> float:
     counts, where, verdict = _used_cells(bins)
-    left, share = _deposit(where, _GRID)
+    node, share = _deposit(where, _GRID)
     mass = counts * (verdict - where) / bins.rows
-    masses = np.bincount(left, weights=mass * (1 - share), minlength=_GRID + 1)
-    masses += np.bincount(left + 1, weights=mass * share, minlength=_GRID + 1)
+    masses = np.bincount(node, weights=mass * (1 - share), minlength=_GRID + 1)
+    masses += np.bincount(node + 1, weights=mass * share, minlength=_GRID + 1)
     return float(_fixed_point(masses[None], _HALVINGS)[0])
 
 
@@ -517,23 +517,23 @@ class SmoothCalibrationError(BinnedMetric[Measure]):
         # bootstrap replicates, the error on the same cells, and that of labels drawn as the confidences say
         coarse, rng = state.coarse(_BOOTSTRAP_CELLS), generator(seed, self.name)
         counts, where, verdict = _used_cells(coarse)
-        left, share = _deposit(where, _BOOTSTRAP_GRID)
+        node, share = _deposit(where, _BOOTSTRAP_GRID)
         draws = poisson_counts(counts, _SMOOTH_REPLICATES, rng)
         mass = draws * (verdict - where) / np.maximum(draws.sum(axis=1, keepdims=True), 1)
         spread = np.zeros((len(counts), _BOOTSTRAP_GRID + 1))
-        spread[np.arange(len(counts)), left] = 1 - share
-        spread[np.arange(len(counts)), left + 1] += share
-        own = counts * (verdict - where) / state.rows
+        spread[np.arange(len(counts)), node] = 1 - share
+        spread[np.arange(len(counts)), node + 1] += share
+        observed_mass = counts * (verdict - where) / state.rows
         size = coarse.counts.sum(axis=1)
         full = np.flatnonzero(size)
         mean = coarse.sums.sum(axis=1)[full] / size[full]
         hits = calibrated_labels(size[full], mean, _SMOOTH_REPLICATES, rng)
         null = np.zeros((_SMOOTH_REPLICATES, _BOOTSTRAP_GRID + 1))
-        left, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
-        for at, part in ((left, 1 - share), (left + 1, share)):
+        node, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
+        for at, part in ((node, 1 - share), (node + 1, share)):
             np.add.at(null.T, at, ((hits - size[full] * mean) / state.rows * part).T)
         errors = _fixed_point(
-            np.concatenate([mass @ spread, (own @ spread)[None], null]), 14
+            np.concatenate([mass @ spread, (observed_mass @ spread)[None], null]), 14
         )  # three digits do
         replicates, observed = errors[:_SMOOTH_REPLICATES], float(errors[_SMOOTH_REPLICATES])
         null = errors[_SMOOTH_REPLICATES + 1 :]

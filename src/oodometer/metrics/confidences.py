@@ -59,10 +59,10 @@ def compared_confidences(
     """
     names, verdict = list(values), np.asarray(correct).astype(np.int8)
     table = np.array([values[name] for name in names], dtype=np.float64)
-    known = ~np.isnan(table).any(axis=0)
-    table, verdict = table[:, known], verdict[known]
-    group = np.arange(known.size) if clusters is None else np.asarray(clusters)
-    keys = np.unique(group[known], return_inverse=True)[1]
+    is_known = ~np.isnan(table).any(axis=0)
+    table, verdict = table[:, is_known], verdict[is_known]
+    group = np.arange(is_known.size) if clusters is None else np.asarray(clusters)
+    keys = np.unique(group[is_known], return_inverse=True)[1]
     few = min(len(np.unique(keys[verdict == side])) for side in (0, 1))
     if not few:
         raise NotApplicable(
@@ -77,8 +77,8 @@ def compared_confidences(
     alike: dict[str, list[str]] = {}
     rows: list[Json] = []
     moves: list[Array] = []
-    for name, own in zip(names, table, strict=True):
-        levels, at = np.unique(own, return_inverse=True)
+    for name, scores in zip(names, table, strict=True):
+        levels, at = np.unique(scores, return_inverse=True)
         first = orders.setdefault(at.tobytes(), name)
         if first != name or len(levels) < 2:
             alike.setdefault(first if first != name else "", []).append(name)
@@ -100,30 +100,30 @@ def compared_confidences(
         ends = from_effective_rows(
             auroc[0], widened * float(np.square(moves[-1]).sum()), few, level
         )
-        made = {
+        estimates = {
             "auroc": (auroc[0], ends),
             "auc_coverage": (area, from_influence(area, spread, n, few, level)),
         }
         intervals = {
             what: Interval(value, min(low, value), max(high, value), level, "asymptotic")
-            for what, (value, (low, high)) in made.items()
+            for what, (value, (low, high)) in estimates.items()
         }
         rows.append({"name": name, **intervals})
     if not rows:
         raise NotApplicable("every confidence is the same in all rows")
     covariance = np.array(moves) @ np.array(moves).T
     variance = np.diag(covariance)
-    apart = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
-    scale = np.where(apart > 0, apart, np.inf)
+    deviation = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
+    scale = np.where(deviation > 0, deviation, np.inf)
     lengths, axes = np.linalg.eigh(covariance)
-    drawn = np.random.default_rng([seed, len(rows)]).standard_normal((_DRAWS, len(rows)))
-    drawn = drawn * np.sqrt(np.maximum(lengths, 0)) @ axes.T
-    largest = (np.abs(drawn[:, :, None] - drawn[:, None]) / scale).max(axis=(1, 2))
+    normal = np.random.default_rng([seed, len(rows)]).standard_normal((_DRAWS, len(rows)))
+    normal = normal * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+    largest = (np.abs(normal[:, :, None] - normal[:, None]) / scale).max(axis=(1, 2))
     quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
     best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
     for i, row in enumerate(rows):
         value = row["auroc"].value - rows[best]["auroc"].value
-        half = quantile * float(apart[i, best])
+        half = quantile * float(deviation[i, best])
         ends = max(value - half, -1.0), min(value + half, 1.0)
         row["difference"] = None if i == best else Interval(value, *ends, level, "asymptotic")
         row["tied"] = i == best or ends[1] >= 0
@@ -180,11 +180,11 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         for score in (cls() for cls in scores if "features" not in cls.needs):
             if score.why_not(record) is None:
                 try:
-                    own = np.asarray(score(record), dtype=np.float64)
+                    confidences = np.asarray(score(record), dtype=np.float64)
                 except FAILURES:
-                    own = np.full(len(record), np.nan)
+                    confidences = np.full(len(record), np.nan)
                 out[self.confidence if score.name == "confidence" else score.name] = np.where(
-                    np.isfinite(own), own, np.nan
+                    np.isfinite(confidences), confidences, np.nan
                 )
         return out | {name: record.columns[name] for name in self.columns if name in record.columns}
 
@@ -195,29 +195,31 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
 
     def summarize(self, batch: Predictions) -> RowSample:
         """What is compared of one batch."""
-        known = batch.known()
-        keys = scramble(known.first_row + np.arange(len(known)))
+        labelled = batch.known()
+        keys = scramble(labelled.first_row + np.arange(len(labelled)))
         order = np.argsort(keys)[:_MOST_ROWS]
-        own = (
+        clusters = (
             None
             if self.cluster is None
-            else known.columns.get(self.cluster, getattr(known, self.cluster, None))
+            else labelled.columns.get(self.cluster, getattr(labelled, self.cluster, None))
         )
         arrays = {
-            "verdicts": known.verdicts,
-            "clusters": keys if own is None else cluster_keys(own, known.first_row),
+            "verdicts": labelled.verdicts,
+            "clusters": keys if clusters is None else cluster_keys(clusters, labelled.first_row),
         }
-        arrays = {name: values[order] for name, values in (arrays | self._values(known)).items()}
+        arrays = {name: values[order] for name, values in (arrays | self._values(labelled)).items()}
         keys = keys[order]  # of places: every row is another content
-        draw = Draw(keys, keys, np.ones(len(keys), dtype=np.int64), _MOST_ROWS, len(known))
+        draw = Draw(keys, keys, np.ones(len(keys), dtype=np.int64), _MOST_ROWS, len(labelled))
         return RowSample(draw, arrays)
 
     def _finish(self, state: RowSample, level: float, seed: int) -> Json:
         values = dict(state.arrays)
         verdicts, clusters = values.pop("verdicts"), values.pop("clusters")
-        unknown = {name: int(np.isnan(own).sum()) for name, own in values.items()}
-        some = {name: own for name, own in values.items() if unknown[name] < len(verdicts) / 2}
-        out = compared_confidences(some, verdicts, clusters, level, seed)
+        unknown = {name: int(np.isnan(scores).sum()) for name, scores in values.items()}
+        comparable = {
+            name: scores for name, scores in values.items() if unknown[name] < len(verdicts) / 2
+        }
+        out = compared_confidences(comparable, verdicts, clusters, level, seed)
         if len(out["ranking"]) < 2:
             raise NotApplicable("one confidence alone tells rows apart")
         used = next(iter(values))
@@ -232,5 +234,5 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
             )
         return out | {
             "of_rows": state.draw.seen,
-            "unknown": {name: many for name, many in unknown.items() if many},
+            "unknown": {name: count for name, count in unknown.items() if count},
         }

@@ -292,12 +292,12 @@ def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
     if positive is None:
         return 1
     names = [str(name) for name in classes]
-    wanted = one_form(str(positive))
-    if wanted not in names:
+    text = one_form(str(positive))
+    if text not in names:
         remedy = "name one of them, --positive COLUMN=CLASS or --positive =CLASS"
         among = f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
         raise InputError(f"a positive class among {among}", got=repr(positive), remedy=remedy)
-    return names.index(wanted)
+    return names.index(text)
 
 
 class AboutClass:
@@ -485,20 +485,20 @@ class Specificity(PositiveClassMetric):
 
     def binary(self, state: Confusion, at: int, level: float) -> Measure:
         """The other class's samples that are taken for it."""
-        other = 1 - at
-        return _share(int(state.hits[other]), int(state.support[other]), level)
+        negative = 1 - at
+        return _share(int(state.hits[negative]), int(state.support[negative]), level)
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         if len(state.classes) == 2:
             return super()._finish(state, level, seed)
-        others, false = state.rows - state.support, state.predicted - state.hits
-        used = (state.support + state.predicted > 0) & (others > 0)
+        negatives, false = state.rows - state.support, state.predicted - state.hits
+        used = (state.support + state.predicted > 0) & (negatives > 0)
         if not used.any():
             raise NotApplicable("every row is of one class: needs two")
-        rate = np.where(used, false / np.maximum(others, 1), 0.0)
+        rate = np.where(used, false / np.maximum(negatives, 1), 0.0)
         value = 1 - float(rate[used].mean())
         # How a sample of (truth, guess) moves the mean: it is one of the others of every class but its own.
-        share = np.where(used, 1 / np.maximum(others, 1), 0.0) / used.sum()
+        share = np.where(used, 1 / np.maximum(negatives, 1), 0.0) / used.sum()
         truth, guess = state.truth, state.guess
         moved = (
             float((rate * share).sum())
@@ -506,8 +506,10 @@ class Specificity(PositiveClassMetric):
             - np.where(truth != guess, share[guess], 0.0)
         )
         # A class for which little was taken shows little spread: at least as much as the classes' posteriors have.
-        doubt = (false + 0.5) / (others + 1)
-        posterior = float((doubt * (1 - doubt) / (others + 2))[used].sum()) / int(used.sum()) ** 2
+        doubt = (false + 0.5) / (negatives + 1)
+        posterior = (
+            float((doubt * (1 - doubt) / (negatives + 2))[used].sum()) / int(used.sum()) ** 2
+        )
         variance = max(float((state.counts * moved**2).sum()), posterior)
         ends = from_effective_rows(value, variance, state.rows, level)
         return measure(value, ends, level, "asymptotic", average="macro")

@@ -52,8 +52,8 @@ def computation_score(
         raise UsageError(
             "a score by parameters needs the optimal number of parameters for the device"
         )
-    given = {"energy": energy, "optimal parameters": optimal_parameters, "parameters": parameters}
-    for name, value in given.items():
+    costs = {"energy": energy, "optimal parameters": optimal_parameters, "parameters": parameters}
+    for name, value in costs.items():
         if value is not None and not 0 < value < float("inf"):
             raise UsageError(f"expected {name} above 0, got {value:g}")
     return 1 / energy if energy is not None else present(optimal_parameters) / present(parameters)
@@ -74,16 +74,16 @@ def didma(disca: float, computation: float, weights: Sequence[float] = (0.5, 0.5
 
 def check_weights(names: str, weights: Sequence[float], slack: float = 1e-6) -> tuple[float, ...]:
     """Weights that are not negative and sum to 1; `UsageError` otherwise."""
-    given, many = tuple(float(w) for w in weights), "three" if "," in names else "two"
+    numbers, count = tuple(float(w) for w in weights), "three" if "," in names else "two"
     if (
-        len(given) != ("two", "three").index(many) + 2
-        or not min(given) >= 0
-        or abs(sum(given) - 1) > slack
+        len(numbers) != ("two", "three").index(count) + 2
+        or not min(numbers) >= 0
+        or abs(sum(numbers) - 1) > slack
     ):
         raise UsageError(
-            f"expected {many} weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}"
+            f"expected {count} weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in numbers)}"
         )
-    return given
+    return numbers
 
 
 GRIDS = ("coverage", "samples", "thresholds")
@@ -330,8 +330,8 @@ class DiscaScore(RankMetric[Measure]):
         check_defined(terms, groups)
         size = (MOST_BINS, REPLICATES)
         if self.grid == "samples":  # every sample is a point of it, so that no samples are joined
-            many = len(groups.answered)
-            size = (max(many, MOST_BINS), int(np.clip(_WORK // many, 20, REPLICATES)))
+            group_count = len(groups.answered)
+            size = (max(group_count, MOST_BINS), int(np.clip(_WORK // group_count, 20, REPLICATES)))
         again = disca_terms(resampled(groups, seed, *size), self.grid, self.steps, tolerances)
         values, draws = terms.values(self.weights)[0], again.values(self.weights)
         ends = [interval_of(float(v), d, level) for v, d in zip(values, draws.T, strict=True)]
@@ -341,18 +341,18 @@ class DiscaScore(RankMetric[Measure]):
             ends
         ):  # moved out where the lowest confidence stands for a or b
             if share := x * terms.never_wrong[0] + y * terms.never_below[0, i]:
-                apart = share * (higher / lowest - 1)
-                ends[i] = (low - apart / higher, high + apart / lowest)
+                margin = share * (higher / lowest - 1)
+                ends[i] = (low - margin / higher, high + margin / lowest)
         if groups.rows < FEW_ROWS:
             # resampling shows little: downwards a = b = 1 and only the surest row is wrong; upwards nothing is wrong
             # and the lowest confidence is half of the one seen
             ones = np.ones((1, len(groups.answered)))
             surest = RankBins(groups.answered[None], ones, groups.highest, groups.lowest, False)
             cost = z * float(disca_terms(surest, self.grid, self.steps, (1.0,)).penalty[0])
-            most = 2 * (x + y) / max(float(groups.lowest[groups.lowest > 0][-1]), LEAST)
-            ends = [(min(low, x + y - cost), max(high, most)) for low, high in ends]
+            ceiling = 2 * (x + y) / max(float(groups.lowest[groups.lowest > 0][-1]), LEAST)
+            ends = [(min(low, x + y - cost), max(high, ceiling)) for low, high in ends]
         parts = parts_of(terms, 0, self.tolerance, self.weights)
-        others = set(GRIDS) - {self.grid}
+        other_grids = set(GRIDS) - {self.grid}
         return measure(
             parts.value,
             ends[0],
@@ -368,7 +368,7 @@ class DiscaScore(RankMetric[Measure]):
                 for i, tolerance in enumerate(_SHOWN, 1)
             ],
             by_grid=dict.fromkeys(GRIDS, parts.value)
-            | {grid: self._on_grid(grid, bins) for grid in others},
+            | {grid: self._on_grid(grid, bins) for grid in other_grids},
         )
 
     def _on_grid(self, grid: str, bins: RankBins) -> Any:

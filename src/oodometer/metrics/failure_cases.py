@@ -85,9 +85,11 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
         again = resampled(groups, seed).at_coverages(COVERAGES).accuracy
         # curves whose accuracy never rises with rank: errors redrawn cell by cell from the isotonic fit
         cells = groups.joined(_CELLS)
-        many = cells.sizes.astype(np.int64)
-        risk = np.clip(1 - falling_accuracy(cells.correct, many), 0, 1)
-        wrong = generator(seed, "falling").binomial(many, risk, size=(REPLICATES, len(many)))
+        cell_sizes = cells.sizes.astype(np.int64)
+        risk = np.clip(1 - falling_accuracy(cells.correct, cell_sizes), 0, 1)
+        wrong = generator(seed, "falling").binomial(
+            cell_sizes, risk, size=(REPLICATES, len(cell_sizes))
+        )
         answered = np.broadcast_to(cells.answered, wrong.shape)
         errors = np.cumsum(wrong, axis=1).astype(np.float64)
         falling = RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
@@ -128,9 +130,9 @@ def _critical(name: str, chance: Sizes) -> float:
 def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[Json]:
     out = []
     for case, name in enumerate([*REGIONS, "strong"], 2):
-        here = _part(name)
+        region = _part(name)
         value, bound = float(seen[name][0]), _critical(name, chance)
-        part, x = accuracy[0, here], COVERAGES[here]
+        part, x = accuracy[0, region], COVERAGES[region]
         top = int((part - np.minimum.accumulate(part)).argmax())
         bottom = int(part[: top + 1].argmin())
         is_seen, where = value > bound, _WHERE[name]

@@ -85,8 +85,10 @@ class MeanScore(_OnScale[ScoreSums]):
     def summarize(self, batch: Predictions) -> ScoreSums:
         """Sums of known scores."""
         score: Any = batch.score
-        known, keys = ~np.isnan(score), batch.columns.get(CLUSTER)
-        return ScoreSums.of(score[known], None if keys is None else keys[known], batch.first_row)
+        is_known, keys = ~np.isnan(score), batch.columns.get(CLUSTER)
+        return ScoreSums.of(
+            score[is_known], None if keys is None else keys[is_known], batch.first_row
+        )
 
     def _finish(self, state: ScoreSums, level: float, seed: int) -> Measure:
         mean, kind = self._mean(state, state.seen, level, seed)
@@ -113,8 +115,8 @@ class TaskSums:
         out = dict(self.tasks)
         for name, sums in other.tasks.items():
             out[name] = out[name] + sums if name in out else sums
-        many = self.many or other.many or len(out) > _MOST_TASKS
-        return TaskSums({} if many else out, many)
+        too_many = self.many or other.many or len(out) > _MOST_TASKS
+        return TaskSums({} if too_many else out, too_many)
 
     @property
     def seen(self) -> tuple[float, float]:
@@ -143,8 +145,12 @@ class MacroMean(_OnScale[TaskSums]):
 
     def summarize(self, batch: Predictions) -> TaskSums:
         """Sums of each task."""
-        known = batch.known()
-        values, keys, group = known.outcomes, known.columns.get(CLUSTER), np.asarray(known.group)
+        labelled = batch.known()
+        values, keys, group = (
+            labelled.outcomes,
+            labelled.columns.get(CLUSTER),
+            np.asarray(labelled.group),
+        )
         names = np.array(
             ["(missing)" if is_null(v) else str(v) for v in group.tolist()], dtype=object
         )
@@ -209,8 +215,10 @@ class PassAtK(_AtK[Clusters]):
 
     def summarize(self, batch: Predictions) -> Clusters:
         """Answers and right ones of each question."""
-        known = batch.known()
-        return Clusters.of(cluster_keys(known.columns["id"], known.first_row), known.outcomes)
+        labelled = batch.known()
+        return Clusters.of(
+            cluster_keys(labelled.columns["id"], labelled.first_row), labelled.outcomes
+        )
 
     def _finish(self, state: Clusters, level: float, seed: int) -> Measure:
         if not state.repeated or (state.sums[1] != state.sums[2]).any():
@@ -232,12 +240,12 @@ class PassAtK(_AtK[Clusters]):
                     "kind": mean.kind,
                 }
             )
-        own = next(row for row in by_k if row["k"] == self.k)
+        at_k = next(row for row in by_k if row["k"] == self.k)
         return measure(
-            own["value"],
-            (own["lower"], own["upper"]),
+            at_k["value"],
+            (at_k["lower"], at_k["upper"]),
             level,
-            own["kind"],
+            at_k["kind"],
             k=self.k,
             questions=state.count,
             fewest_repeats=fewest,

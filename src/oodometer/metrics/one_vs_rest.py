@@ -91,8 +91,8 @@ class OneVsRest:
         confusion: Confusion = batch.derived("confusion", lambda: Confusion.of(batch))
         if batch.probabilities is None or batch.label is None:
             return cls(confusion, confusion.rows)
-        known = batch.label >= 0
-        at = slice(None) if known.all() else known
+        has_label = batch.label >= 0
+        at = slice(None) if has_label.all() else has_label
         columns = slice(1, 2) if batch.num_classes == 2 else slice(None)
         scores, label = (
             batch.probabilities[at, columns],
@@ -167,22 +167,27 @@ class OneVsRest:
             raise NotApplicable("needs `probabilities` (or `logits`)")
         if not self.exact:
             counts = self._collapsed() if self.binned is None else self.binned
-            used = (own[own.any(axis=1)].astype(np.float64) for own in counts)
-            made = [ScoreCounts(own[:, 1], own[:, 0]) for own in used]
+            used = (table[table.any(axis=1)].astype(np.float64) for table in counts)
+            counts_by_class = [ScoreCounts(table[:, 1], table[:, 0]) for table in used]
         elif len(self.confusion.classes) == 2:
             scores, label = self._joined
             clean = np.clip(scores[:, 0], 0, 1) + scores.dtype.type(0)
             groups = Ranks.of(clean, (label == 1).view(np.int8)).groups
-            made = [ScoreCounts(groups.correct[::-1], (groups.sizes - groups.correct)[::-1])]
+            counts_by_class = [
+                ScoreCounts(groups.correct[::-1], (groups.sizes - groups.correct)[::-1])
+            ]
         else:
             label = self._joined[1]
-            made = []
-            for k, place in zip(self.columns, self.places or (), strict=True):
-                sides = (np.bincount(place, which) for which in (label == k, label != k))
-                made.append(ScoreCounts(*sides))
+            counts_by_class = []
+            for k, rank in zip(self.columns, self.places or (), strict=True):
+                sides = (np.bincount(rank, which) for which in (label == k, label != k))
+                counts_by_class.append(ScoreCounts(*sides))
         if len(self.confusion.classes) == 2:  # by the score of the other class, 1 - p
-            return [ScoreCounts(made[0].negatives[::-1], made[0].positives[::-1]), made[0]]
-        return made
+            return [
+                ScoreCounts(counts_by_class[0].negatives[::-1], counts_by_class[0].positives[::-1]),
+                counts_by_class[0],
+            ]
+        return counts_by_class
 
     @property
     def _joined(self) -> tuple[Array, Array]:
@@ -259,22 +264,22 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
         classes, support = state.confusion.classes, state.confusion.support
         if len(classes) == 2:
             at = self.position(classes)
-            own = of(state.by_class[at])
-            if own is None:
+            result = of(state.by_class[at])
+            if result is None:
                 raise NotApplicable(
                     f"every row is of class {classes[int(support.argmax())]!r}: needs both classes"
                 )
             few = int(support.min())
             ends = from_effective_rows(
-                own.value, sum(own.variances(state.by_class[at])), few, level
+                result.value, sum(result.variances(state.by_class[at])), few, level
             )
-            return measure(own.value, ends, level, "asymptotic", positive=classes[at], **extras)
+            return measure(result.value, ends, level, "asymptotic", positive=classes[at], **extras)
         each = [of(counts) for counts in state.by_class]
         used = [k for k, number in enumerate(each) if number is not None]
-        there = [number for number in each if number is not None]
-        if not there:
+        defined = [number for number in each if number is not None]
+        if not defined:
             raise NotApplicable("every row is of one class: needs two")
-        value = float(np.mean([number.value for number in there]))
+        value = float(np.mean([number.value for number in defined]))
         few = int(support[used].sum())
         ends = from_effective_rows(value, state.variance(each), few, level)
         return measure(
@@ -284,7 +289,7 @@ class OneVsRestMetric(AboutClass, Metric[OneVsRest, R]):
             "asymptotic",
             **extras,
             average="macro, one versus rest",
-            classes=len(there),
+            classes=len(defined),
         )
 
 
@@ -303,14 +308,16 @@ def roc_auc(positive: Any, score: Any) -> float:
 def auc_of(counts: ScoreCounts) -> Uncertain | None:
     """The area and its variance by placements (DeLong et al. 1988); None without a positive or a negative."""
     positives, negatives = counts
-    many, others = positives.sum(), negatives.sum()
-    if not many or not others:
+    positive_count, negative_count = positives.sum(), negatives.sum()
+    if not positive_count or not negative_count:
         return None
-    below = (np.cumsum(negatives) - negatives / 2) / others
-    above = 1 - (np.cumsum(positives) - positives / 2) / many
-    area = min(max(dot(positives, below) / float(many), 0.0), 1.0)
-    own, theirs = (float(count * max(count - 1, 1)) ** 0.5 for count in (many, others))
-    return Uncertain(area, (below - area) / own, (above - area) / theirs)
+    below = (np.cumsum(negatives) - negatives / 2) / negative_count
+    above = 1 - (np.cumsum(positives) - positives / 2) / positive_count
+    area = min(max(dot(positives, below) / float(positive_count), 0.0), 1.0)
+    positive_scale, negative_scale = (
+        float(count * max(count - 1, 1)) ** 0.5 for count in (positive_count, negative_count)
+    )
+    return Uncertain(area, (below - area) / positive_scale, (above - area) / negative_scale)
 
 
 @register("metric")
@@ -354,15 +361,18 @@ def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
     hits, false = np.cumsum(positives), np.cumsum(negatives)
     if not len(hits) or not hits[-1] or not false[-1]:
         return None
-    many = hits[-1]
+    positive_count = hits[-1]
     if not tied:
         hits, false = hits - np.maximum(positives - 1, 0) / 2, false - negatives / 2
     answered = np.maximum(hits + false, 1)
     precision = hits / answered
-    value = min(max(dot(positives, precision) / float(many), 0.0), 1.0)
+    value = min(max(dot(positives, precision) / float(positive_count), 0.0), 1.0)
     raised = np.cumsum((positives * false / answered**2)[::-1])[::-1]
     lowered = np.cumsum((positives * hits / answered**2)[::-1])[::-1]
-    by_positive, by_negative = (precision - value + raised) / many, -lowered / many
+    by_positive, by_negative = (
+        (precision - value + raised) / positive_count,
+        -lowered / positive_count,
+    )
     return Uncertain(value, by_positive[::-1], by_negative[::-1])
 
 
@@ -414,36 +424,47 @@ class IntervalOfEach(OneVsRestMetric[Measure]):
         classes, by_class = state.confusion.classes, state.by_class
         if len(classes) == 2:
             at = self.position(classes)
-            own = self.of_class(by_class[at], level)
-            if own is None:
+            result = self.of_class(by_class[at], level)
+            if result is None:
                 raise NotApplicable("needs rows of both classes")
-            return measure(own[0], own[1:], level, "asymptotic", positive=classes[at])
-        there = [one for counts in by_class if (one := self.of_class(counts, level)) is not None]
-        if not there:
+            return measure(result[0], result[1:], level, "asymptotic", positive=classes[at])
+        defined = [
+            ends for counts in by_class if (ends := self.of_class(counts, level)) is not None
+        ]
+        if not defined:
             raise NotApplicable("every row is of one class: needs two")
-        value, low, high = (float(end) for end in np.mean(there, axis=0))
+        value, low, high = (float(end) for end in np.mean(defined, axis=0))
         return measure(
             value,
             (low, high),
             level,
             "asymptotic",
             average="macro, one versus rest",
-            classes=len(there),
+            classes=len(defined),
         )
 
 
 def _gap_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | None:
     """The largest gap, with the variance at the threshold where it is; None without both sides."""
     positives, negatives = counts
-    many, others = positives.sum(), negatives.sum()
-    if not many or not others:
+    positive_count, negative_count = positives.sum(), negatives.sum()
+    if not positive_count or not negative_count:
         return None
-    gaps = (np.cumsum(positives[::-1]) / many - np.cumsum(negatives[::-1]) / others)[::-1]
+    gaps = (
+        np.cumsum(positives[::-1]) / positive_count - np.cumsum(negatives[::-1]) / negative_count
+    )[::-1]
     at = int(gaps.argmax())
     value = max(float(gaps[at]), 0.0)
-    found, false = float(positives[at:].sum() / many), float(negatives[at:].sum() / others)
-    variance = found * (1 - found) / float(many) + false * (1 - false) / float(others)
-    return value, *from_effective_rows(value, variance, int(min(many, others)), level)
+    true_rate, false = (
+        float(positives[at:].sum() / positive_count),
+        float(negatives[at:].sum() / negative_count),
+    )
+    variance = true_rate * (1 - true_rate) / float(positive_count) + false * (1 - false) / float(
+        negative_count
+    )
+    return value, *from_effective_rows(
+        value, variance, int(min(positive_count, negative_count)), level
+    )
 
 
 @register("metric")
@@ -489,18 +510,18 @@ def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | 
     hits, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
     if not len(hits) or not hits[-1] or not false[-1]:
         return None
-    many, others = float(hits[-1]), float(false[-1])
+    positive_count, negative_count = float(hits[-1]), float(false[-1])
 
     def passing(reached: float) -> float:
-        at = int(np.searchsorted(hits, min(max(reached, 1.0), many) * (1 - 1e-12)))
+        at = int(np.searchsorted(hits, min(max(reached, 1.0), positive_count) * (1 - 1e-12)))
         return float(false[min(at, len(false) - 1)])
 
-    wanted = _TPR * many
-    away = normal_quantile(level) * math.sqrt(many * _TPR * (1 - _TPR))
-    value = passing(wanted) / others
-    low, high = clopper_pearson(passing(wanted), others, level)
-    higher = 1.0 if wanted + away + 1 > many else passing(wanted + away + 1) / others
-    lower = passing(wanted - away) / others
+    goal = _TPR * positive_count
+    away = normal_quantile(level) * math.sqrt(positive_count * _TPR * (1 - _TPR))
+    value = passing(goal) / negative_count
+    low, high = clopper_pearson(passing(goal), negative_count, level)
+    higher = 1.0 if goal + away + 1 > positive_count else passing(goal + away + 1) / negative_count
+    lower = passing(goal - away) / negative_count
     down, up = math.hypot(value - low, value - lower), math.hypot(high - value, higher - value)
     return value, max(0.0, value - down), min(1.0, value + up)
 

@@ -34,8 +34,8 @@ def rows_set_aside(rows: int) -> int:
 
 def fewest_rows(accuracy: float, alpha: float) -> int:
     """The number of rows below which not even a file without an error proves the accuracy."""
-    rows = least = _tested(accuracy, alpha)
-    while rows - rows_set_aside(rows) < least:
+    rows = needed = _tested(accuracy, alpha)
+    while rows - rows_set_aside(rows) < needed:
         rows += 1
     return rows
 
@@ -85,12 +85,12 @@ def rejected(
     changed = True
     while changed:
         changed, passed = False, 0.0
-        for a, own in enumerate(parts.tolist()):
+        for a, part in enumerate(parts.tolist()):
             carried = 0.0
             for t, share in enumerate(shares[a]):
-                mass = share * (own + passed) + carried
+                mass = share * (part + passed) + carried
                 if not done[a][t]:
-                    level = mass + sum([other[t] for other in lies[a + 1 :]])
+                    level = mass + sum([row[t] for row in lies[a + 1 :]])
                     if level > 0 and p[a][t] <= level:
                         changed = True
                         for lower in range(a + 1):
@@ -157,7 +157,7 @@ def _points(
     values = np.sort(lowest[gave])
     if between:  # by chance two may lie far from each other
         values = np.sort(np.append(values, values[:-1] + np.diff(values) / 2))
-    values, wanted = np.unique(np.append(-values[::-1], np.inf), return_inverse=True)
+    values, inverse = np.unique(np.append(-values[::-1], np.inf), return_inverse=True)
     at = len(lowest) - 1 - np.searchsorted(lowest[::-1], -values)
     values = np.append(-values[:-1], min(0.0, float(lowest[-1])))
     tested, answered, right = n - set_aside, groups.answered[at], groups.right[at]
@@ -165,7 +165,7 @@ def _points(
     hits = right - np.searchsorted(np.sort(gave_right), at, side="right")
     parts, starts = parts_of(required, tested, 1 - level), np.zeros((len(required), len(at)))
     for row, accuracy, part in zip(starts, required, parts, strict=True):
-        np.add.at(row, wanted, starts_of(accuracy, len(wanted), tested, part or 1 - level))
+        np.add.at(row, inverse, starts_of(accuracy, len(inverse), tested, part or 1 - level))
     # what is proved must also be seen on all rows, those set aside included
     short = right < np.array(required)[:, None] * answered
     proved = rejected(np.where(short, 1.0, binomial_tails(hits, trials, required)), starts, parts)
@@ -189,8 +189,8 @@ def _points(
         }
         if not len(passed):
             point |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
-            if n < (least := fewest_rows(accuracy, 1 - level)):
-                why = f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {n}"
+            if n < (needed := fewest_rows(accuracy, 1 - level)):
+                why = f"needs at least {needed} rows to prove {accuracy:g} at the level {level:g}; there are {n}"
             elif not len(reached):
                 why = f"no part of the rows, the most confident first, is {accuracy:g} accurate"
             else:

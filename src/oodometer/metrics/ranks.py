@@ -168,13 +168,13 @@ class Groups:
         """At most `MOST_GROUPS` groups of near equal size, for intervals; itself where there are no more."""
         return self.joined(MOST_GROUPS)
 
-    def joined(self, most: int) -> Groups:
-        """Neighbouring groups joined into at most ``most`` of near equal size; itself where there are no more."""
-        if len(self.answered) <= most:
+    def joined(self, limit: int) -> Groups:
+        """Neighbouring groups joined into at most ``limit`` of near equal size; itself where there are no more."""
+        if len(self.answered) <= limit:
             return self
-        wanted = np.arange(1, most + 1) * (self.rows / most)
-        wanted[-1] = self.rows
-        last = np.unique(np.searchsorted(self.answered, wanted - 1e-6))
+        goals = np.arange(1, limit + 1) * (self.rows / limit)
+        goals[-1] = self.rows
+        last = np.unique(np.searchsorted(self.answered, goals - 1e-6))
         first = np.concatenate([[0], last[:-1] + 1])
         high, low = self.highest[first], self.lowest[last]
         middle = high + (low - high) / 2
@@ -264,12 +264,12 @@ def _encode(confidence: Array, verdict: Array, signed: bool) -> Array:
 
 def _confidence(key: Array, signed: bool) -> Array:
     """The confidences in keys; of a score of any size never more than the score itself."""
-    one = key.dtype.type(1)
+    low_bit = key.dtype.type(1)
     if signed:
-        bits = ~key & ~one
+        bits = ~key & ~low_bit
         sign = np.uint64(1 << 63)
         return np.asarray(np.where(bits & sign, bits ^ sign, ~bits).view(np.float64))
-    return np.asarray((~key >> one).view(np.float32 if key.dtype == np.uint32 else np.float64))
+    return np.asarray((~key >> low_bit).view(np.float32 if key.dtype == np.uint32 else np.float64))
 
 
 def _decode(key: Array, signed: bool) -> tuple[Array, Array]:
@@ -327,9 +327,9 @@ class Ranks:
             return self.histogram.groups()
         key = self._joined()
         key.sort()
-        one = key.dtype.type(1)
-        bits = key >> one
-        wrong = np.cumsum(key & one, dtype=np.uint32)
+        low_bit = key.dtype.type(1)
+        bits = key >> low_bit
+        wrong = np.cumsum(key & low_bit, dtype=np.uint32)
         new = np.flatnonzero(bits[1:] != bits[:-1])
         last = np.append(new, len(bits) - 1) if len(bits) else new
         answered = last + 1.0
@@ -390,13 +390,13 @@ class RankMetric(Metric[Ranks, R]):
         """What rows are ordered by, their verdicts, and whether the order may leave [0, 1]; rows of known truth."""
         if self.score is None:
             return *confidence_and_verdict(batch), False
-        known, score = batch.known(), ordering_named(self.score)
-        values = np.asarray(score(known))
+        labelled, score = batch.known(), ordering_named(self.score)
+        values = np.asarray(score(labelled))
         if score.is_probability:
-            return clean_confidence(values), known.verdicts, False
+            return clean_confidence(values), labelled.verdicts, False
         if not np.isfinite(values).all():
             raise NotApplicable(f"the score {self.score} is not finite in every row")
-        return values.astype(np.float64) + 0.0, known.verdicts, True
+        return values.astype(np.float64) + 0.0, labelled.verdicts, True
 
     def summarize(self, batch: Predictions) -> Ranks:
         """Confidence (or score) and verdict of one batch."""

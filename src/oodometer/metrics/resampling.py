@@ -138,9 +138,9 @@ class RankBins:
         if replicates == 1:
             at = np.searchsorted(self.answered[0], ranks[0])[None]
         else:  # all replicates in one sorted line: each is moved beyond the end of the one before
-            apart = (np.arange(replicates) * (2 * float(self.rows.max()) + 2))[:, None]
-            line = (self.answered + apart).ravel()
-            at = np.searchsorted(line, (ranks + apart).ravel()).reshape(replicates, -1)
+            offset = (np.arange(replicates) * (2 * float(self.rows.max()) + 2))[:, None]
+            line = (self.answered + offset).ravel()
+            at = np.searchsorted(line, (ranks + offset).ravel()).reshape(replicates, -1)
             at -= (np.arange(replicates) * cells)[:, None]
         sides, first = (self.answered, self.wrong), np.maximum(at - 1, 0)
         end, wrong_end = (np.take_along_axis(x, at, axis=1) for x in sides)
@@ -155,8 +155,8 @@ class RankBins:
 
     def at_coverages(self, coverages: Array) -> Points:
         """The points at shares of the rows, rounded up to whole samples; shape (replicate, coverage)."""
-        wanted = np.ceil(self.rows[:, None] * coverages - 1e-9)
-        return self.at_ranks(np.clip(wanted, 1, self.rows[:, None]))
+        ranks = np.ceil(self.rows[:, None] * coverages - 1e-9)
+        return self.at_ranks(np.clip(ranks, 1, self.rows[:, None]))
 
     def at_confidences(self, thresholds: Array) -> Points:
         """The points where all of at least a confidence are answered, thresholds falling (threshold,)."""
@@ -194,36 +194,36 @@ def rank_bins(groups: Groups) -> RankBins:
 def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
     """Poisson draws, shape (replicate, *counts); those of a large mean are rounded normal ones, five times faster."""
     large = counts >= _LARGE
-    drawn = poisson_counts(np.where(large, 0, counts), replicates, rng)
+    draws = poisson_counts(np.where(large, 0, counts), replicates, rng)
     mean = counts[large]
     normal = rng.standard_normal((replicates, len(mean)), dtype=np.float32)
-    drawn[:, large] = np.rint(mean + np.sqrt(mean) * normal)
-    return drawn
+    draws[:, large] = np.rint(mean + np.sqrt(mean) * normal)
+    return draws
 
 
 def resampled(
-    groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES
+    groups: Groups, seed: int, limit: int = MOST_BINS, replicates: int = REPLICATES
 ) -> RankBins:
-    """Poisson bootstrap replicates over at most ``most`` cells; kept with the groups for the next metric."""
+    """Poisson bootstrap replicates over at most ``limit`` cells; kept with the groups for the next metric."""
     cache: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
-    if (seed, most, replicates) in cache:
-        return cache[seed, most, replicates]
-    cells = groups.joined(most)
+    if (seed, limit, replicates) in cache:
+        return cache[seed, limit, replicates]
+    cells = groups.joined(limit)
     right, wrong = cells.correct, cells.sizes - cells.correct
     rng = generator(seed, "ranks")
-    drawn = _poisson(np.stack([wrong, right]), replicates, rng)
-    drawn[~drawn.any(axis=(1, 2))] = np.stack([wrong, right])
-    for rare, other, seen in ((0, 1, groups.rows - groups.hits), (1, 0, groups.hits)):
+    draws = _poisson(np.stack([wrong, right]), replicates, rng)
+    draws[~draws.any(axis=(1, 2))] = np.stack([wrong, right])
+    for rare, common, seen in ((0, 1, groups.rows - groups.hits), (1, 0, groups.hits)):
         if seen < FEW_OF_A_KIND:
             mean = rng.exponential(size=(replicates, 1)) * cells.sizes / groups.rows
-            unseen = np.minimum(rng.poisson(mean), drawn[:, other])
-            drawn[:, rare] += unseen
-            drawn[:, other] -= unseen
-    sums = np.cumsum(drawn, axis=2)
+            unseen = np.minimum(rng.poisson(mean), draws[:, common])
+            draws[:, rare] += unseen
+            draws[:, common] -= unseen
+    sums = np.cumsum(draws, axis=2)
     out = RankBins(
         sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, cells.widths is not None
     )
-    cache[seed, most, replicates] = out
+    cache[seed, limit, replicates] = out
     return out
 
 
@@ -247,5 +247,5 @@ def interval_of(value: float, replicates: Array, level: float) -> tuple[float, f
         return from_spread(good, value, level, -np.inf, np.inf)
     tail = (1 - level) / 2
     low, high = (float(q) for q in quantiles(good, [tail, 1 - tail]))
-    apart = value - float(good.mean())
-    return min(low, low + apart, value), max(high, high + apart, value)
+    bias = value - float(good.mean())
+    return min(low, low + bias, value), max(high, high + bias, value)

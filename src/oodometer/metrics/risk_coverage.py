@@ -47,17 +47,17 @@ def influence(groups: Groups, area: float) -> Array:
     size, before, harmonic = groups.sizes, groups.before, groups.harmonic
     slope = groups.correct / size
     start = groups.hits_before - slope * before  # g_k = start / k + slope inside the group
-    own = start * harmonic / size + slope
+    own_mean = start * harmonic / size + slope
     # sum over the ranks of later groups of 1 / k and g_k / k, and the mean over ranks r of the group of its part k >= r
     later = harmonic[::-1].cumsum()[::-1] - harmonic
-    inside = 1 - before * harmonic / size
+    share_inside = 1 - before * harmonic / size
     weighted = start * groups.harmonic2 + slope * harmonic
     weighted_later = weighted[::-1].cumsum()[::-1] - weighted
     weighted_inside = (
         slope * size + (start - before * slope) * harmonic - before * start * groups.harmonic2
     ) / size
-    base = own - area - weighted_later - weighted_inside
-    return np.stack([base, base + later + inside])
+    base = own_mean - area - weighted_later - weighted_inside
+    return np.stack([base, base + later + share_inside])
 
 
 def influence_variance(groups: Groups, influences: Array) -> float:
@@ -341,15 +341,15 @@ class CoverageAtRisk(RankMetric[Measure]):
             rows.append(
                 row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0}
             )
-        own = next(row for row in rows if row["risk"] == self.risk)
+        chosen = next(row for row in rows if row["risk"] == self.risk)
         return measure(
-            own["value"],
-            (own["lower"], own["upper"]),
+            chosen["value"],
+            (chosen["lower"], chosen["upper"]),
             level,
             "empirical",
-            risk=own["risk"],
-            first=own["first"],
-            threshold=own["threshold"],
+            risk=chosen["risk"],
+            first=chosen["first"],
+            threshold=chosen["threshold"],
             by_risk=rows,
         )
 
@@ -409,13 +409,13 @@ class RiskAtCoverage(RankMetric[Measure]):
 
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
-        wanted = np.array(sorted({*self.coverages, self.coverage}))
+        grid = np.array(sorted({*self.coverages, self.coverage}))
         bins = resample.rank_bins(groups)
-        points = bins.at_coverages(wanted)
+        points = bins.at_coverages(grid)
         risks = (points.wrong / points.answered)[0]
-        low, high = resample.accuracy_band(bins, resample.resampled(groups, seed), wanted, level)
+        low, high = resample.accuracy_band(bins, resample.resampled(groups, seed), grid, level)
         rows: list[Json] = []
-        for i, coverage in enumerate(wanted.tolist()):
+        for i, coverage in enumerate(grid.tolist()):
             risk = float(risks[i])
             rows.append(
                 {
@@ -426,14 +426,14 @@ class RiskAtCoverage(RankMetric[Measure]):
                     "threshold": float(points.confidence[0, i]),
                 }
             )
-        own = next(row for row in rows if row["coverage"] == self.coverage)
+        chosen = next(row for row in rows if row["coverage"] == self.coverage)
         return measure(
-            own["value"],
-            (own["lower"], own["upper"]),
+            chosen["value"],
+            (chosen["lower"], chosen["upper"]),
             level,
             "asymptotic",
             coverage=self.coverage,
-            threshold=own["threshold"],
+            threshold=chosen["threshold"],
             by_coverage=rows,
         )
 
@@ -540,8 +540,8 @@ def jointly_resampled(
     count = int(dealt.max(initial=0)) + 1
     blocks = min(_BLOCKS, count)
     block = (rng.permutation(count) % blocks)[dealt]
-    drawn = rng.poisson(1.0, size=(resample.REPLICATES, blocks)).astype(np.float32)
-    drawn[~drawn.any(axis=1)] = 1
+    draws = rng.poisson(1.0, size=(resample.REPLICATES, blocks)).astype(np.float32)
+    draws[~draws.any(axis=1)] = 1
     out = []
     for group, confidence, verdict in zip(groups, confidences, verdicts, strict=True):
         cells = group.joined(_CELLS)
@@ -551,7 +551,7 @@ def jointly_resampled(
         line = (block * count + at) * 2 + (verdict > 0)
         table = np.bincount(line, minlength=blocks * count * 2).reshape(blocks, count * 2)
         sums = (
-            (drawn @ table.astype(np.float32))
+            (draws @ table.astype(np.float32))
             .astype(np.float64)
             .reshape(resample.REPLICATES, count, 2)
         )

@@ -37,9 +37,9 @@ def check_agree(agree: int | None, judges: int) -> int:
         return judges
     if agree not in agreements(judges):
         span = f"{judges // 2 + 1} to {judges}" if judges > 1 else f"{judges}"
-        wanted = f"expected agree to be a majority of the {judges} judges, {span}"
+        expected = f"expected agree to be a majority of the {judges} judges, {span}"
         raise UsageError(
-            f"{wanted}, got {agree}; with fewer the lower bound would lie above the upper one"
+            f"{expected}, got {agree}; with fewer the lower bound would lie above the upper one"
         )
     return agree
 
@@ -70,10 +70,10 @@ def judged_correct(votes: Array, rule: str | int = "any-incorrect") -> Array:
     if rule == "single":
         return np.asarray(votes[0] > 0)
     judges = len(votes)
-    least = rule if isinstance(rule, int) else least_votes(rule, judges)
-    if not 1 <= least <= judges:
-        raise UsageError(f"expected a number of judges from 1 to {judges}, got {least}")
-    return count_votes(votes) >= least
+    threshold = rule if isinstance(rule, int) else least_votes(rule, judges)
+    if not 1 <= threshold <= judges:
+        raise UsageError(f"expected a number of judges from 1 to {judges}, got {threshold}")
+    return count_votes(votes) >= threshold
 
 
 MEASURES = ("correct_recall", "correct_precision", "incorrect_recall", "incorrect_precision")
@@ -90,10 +90,10 @@ class VoteCounts:
     @classmethod
     def of(cls, batch: Predictions) -> VoteCounts:
         """State of the rows of a record whose truth is known."""
-        known = batch.known()
-        if known.votes is None:
+        labelled = batch.known()
+        if labelled.votes is None:
             raise NotApplicable("needs `votes`")
-        votes, right = known.votes, known.verdicts > 0
+        votes, right = labelled.votes, labelled.verdicts > 0
         judges = len(votes)
         code = (2 * right + (votes[0] > 0)) * (judges + 1) + count_votes(votes)
         table = np.bincount(code, minlength=4 * (judges + 1)).reshape(2, 2, judges + 1)
@@ -231,8 +231,8 @@ def against_truth(counts: VoteCounts, agree: int, level: float) -> Json:
     bound = np.add(votes >= agree, votes >= counts.judges - agree + 1, dtype=np.float64) / 2
     off = np.array([[0.0], [1.0]]) - bound
     distance = absolute(paired_gap(*_sums(counts.by_count, off), rows, level))
-    inside = sum(every) <= right <= sum(some)
-    return {"inside": inside, "above_lower": below, "below_upper": above, "error": distance}
+    is_inside = sum(every) <= right <= sum(some)
+    return {"inside": is_inside, "above_lower": below, "below_upper": above, "error": distance}
 
 
 def _sums(rows: Array, values: Array) -> tuple[float, float]:
@@ -244,10 +244,10 @@ def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[Json
     counts = np.asarray(by_count, dtype=np.float64)
     judges, rows = len(counts) - 1, int(counts.sum())
     out = []
-    for some in range(1, judges + 1):
-        chance = np.array([math.comb(v, some) / math.comb(judges, some) for v in range(judges + 1)])
+    for size in range(1, judges + 1):
+        chance = np.array([math.comb(v, size) / math.comb(judges, size) for v in range(judges + 1)])
         lower, upper = (mean_of(*_sums(counts, p), rows, level) for p in (chance, 1 - chance[::-1]))
-        out.append({"judges": some, "lower": lower, "upper": upper})
+        out.append({"judges": size, "lower": lower, "upper": upper})
     return out
 
 
@@ -260,13 +260,13 @@ def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int
         raise UsageError(f"expected at least one draw of each size, got {draws}; 50 are usual")
     series = [step * 10**power for power in range(1, 10) for step in _STEPS]
     usual = (*(size for size in series if _FEWEST <= size < rows), rows)
-    wanted = usual if sizes is None else tuple(sorted(set(sizes)))
-    if not wanted or wanted[0] < 1 or wanted[-1] > rows:
-        given = ", ".join(map(str, wanted)) or "none"
+    chosen = usual if sizes is None else tuple(sorted(set(sizes)))
+    if not chosen or chosen[0] < 1 or chosen[-1] > rows:
+        listing = ", ".join(map(str, chosen)) or "none"
         raise UsageError(
-            f"expected sizes from 1 to {rows}, the labelled rows with votes, got {given}"
+            f"expected sizes from 1 to {rows}, the labelled rows with votes, got {listing}"
         )
-    return wanted
+    return chosen
 
 
 def draw_subsets(table: Array, size: int, draws: int, rng: np.random.Generator) -> Array:
@@ -284,17 +284,21 @@ def vote_subsets(
     agree: int | None = None,
 ) -> list[Json]:
     """For each size what chance makes of truth and bounds in so many rows: Yao and Koller (2024), Figure 4."""
-    rng, least, judges = generator(seed, "votes"), check_agree(agree, counts.judges), counts.judges
+    rng, threshold, judges = (
+        generator(seed, "votes"),
+        check_agree(agree, counts.judges),
+        counts.judges,
+    )
     rows = []
     for size in check_draws(sizes, draws, counts.rows):
-        drawn = draw_subsets(
+        subsets = draw_subsets(
             counts.table, size, draws, rng
         )  # (draw, verdict, first judge's vote, count)
-        reached = drawn.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[
+        reached = subsets.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[
             :, ::-1
         ]  # (draw, at least so many votes)
-        gold, single = drawn[:, 1].sum(axis=(1, 2)), drawn[:, :, 1].sum(axis=(1, 2))
-        every, some = reached[:, least], reached[:, judges - least + 1]
+        gold, single = subsets[:, 1].sum(axis=(1, 2)), subsets[:, :, 1].sum(axis=(1, 2))
+        every, some = reached[:, threshold], reached[:, judges - threshold + 1]
         series = {
             "gold": gold,
             "single": single,
@@ -302,15 +306,15 @@ def vote_subsets(
             "upper": some,
             "mean": (every + some) / 2,
         }
-        row: Json = {"rows": size, "draws": len(drawn)}
+        row: Json = {"rows": size, "draws": len(subsets)}
         row |= {name: _central(values / size, level) for name, values in series.items()}
         row["bounds"] = []
         for k in agreements(judges):
             low, high = reached[:, k], reached[:, judges - k + 1]
-            inside = int(((low <= gold) & (gold <= high)).sum())
+            hits = int(((low <= gold) & (gold <= high)).sum())
             width = _central((high - low) / size, level)
             row["bounds"].append(
-                {"agree": k, "reliability": share(inside, len(drawn), level), "width": width}
+                {"agree": k, "reliability": share(hits, len(subsets), level), "width": width}
             )
         rows.append(row)
     return rows
