@@ -31,7 +31,7 @@ def check_messages(path: str) -> None:
     say.
     """
     with open(path, "rb") as file:
-        whole = os.fstat(file.fileno()).st_size
+        file_size = os.fstat(file.fileno()).st_size
         at = 8 if file.read(6) == b"ARROW1" else 0
         try:
             while True:
@@ -41,7 +41,7 @@ def check_messages(path: str) -> None:
                 if mark != -1:  # files written before 2019 have no mark
                     size, before = mark, 4
                 body = at + before + size
-                if size <= 0 or body > whole:  # the end, or a length that is damaged
+                if size <= 0 or body > file_size:  # the end, or a length that is damaged
                     return
                 file.seek(at + before)
                 meta = file.read(size)

@@ -55,8 +55,8 @@ def content_of(path: str | os.PathLike[str]) -> Any:
     try:
         state = os.stat(path)
         if stat.S_ISDIR(state.st_mode):
-            files = sorted(one for one in Path(path).rglob("*") if one.is_file())
-            return [[one.relative_to(path).as_posix(), content_of(one)] for one in files]
+            files = sorted(entry for entry in Path(path).rglob("*") if entry.is_file())
+            return [[entry.relative_to(path).as_posix(), content_of(entry)] for entry in files]
         if not stat.S_ISREG(state.st_mode):
             return "pipe or device"
         key = _identity(state)
@@ -83,8 +83,8 @@ def made_anew(path: str | os.PathLike[str], what: str) -> None:
 def write_artifact(path: Path, kind: str, value: Any) -> Path:
     """Keep a value that JSON can hold; the file appears whole or not at all."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    whole = {"format": FORMAT, "kind": kind, "checksum": checksum(kind, text), "value": text}
-    return write_atomic(path, json.dumps(whole, ensure_ascii=False) + "\n")
+    record = {"format": FORMAT, "kind": kind, "checksum": checksum(kind, text), "value": text}
+    return write_atomic(path, json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def read_artifact(path: Path, kind: str, warn: bool = True) -> Any:
@@ -94,9 +94,9 @@ def read_artifact(path: Path, kind: str, warn: bool = True) -> Any:
     except OSError:
         return None
     try:
-        whole = json.loads(text)
-        if whole["format"] == FORMAT and whole["checksum"] == checksum(kind, whole["value"]):
-            return json.loads(whole["value"])
+        record = json.loads(text)
+        if record["format"] == FORMAT and record["checksum"] == checksum(kind, record["value"]):
+            return json.loads(record["value"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
     if warn:

@@ -109,9 +109,11 @@ def refuse_clashes(outputs: Mapping[str, Any], inputs: Iterable[Any] = ()) -> No
         if _is_device(target):
             continue
         identity = _identity(path) or target
-        for given, other in read:
-            if identity == other:
-                raise UsageError(f"{name} would write over the input {given}; choose another place")
+        for source, source_identity in read:
+            if identity == source_identity:
+                raise UsageError(
+                    f"{name} would write over the input {source}; choose another place"
+                )
         if identity in written:
             raise UsageError(
                 f"{written[identity]} and {name} are one file, {path}; give each its own"
@@ -166,17 +168,17 @@ def _is_device(target: Path) -> bool:
 
 
 @contextmanager
-def whole_folder(home: Path) -> Iterator[Path]:
-    """A place beside ``home`` to fill; it becomes ``home``, in place of what was there, once the block has ended. On an
-    error nothing is left of it, and what stood at ``home`` stays.
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A place beside ``folder`` to fill; it becomes ``folder``, in place of what was there, once the block has ended.
+    On an error nothing is left of it, and what stood at ``folder`` stays.
     """
-    if os.path.islink(home):
-        raise _is_link(home)
-    part = _beside(home)
+    if os.path.islink(folder):
+        raise _is_link(folder)
+    part = _beside(folder)
     try:
         yield part
-        shutil.rmtree(home, ignore_errors=True)
-        part.rename(home)
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

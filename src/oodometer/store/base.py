@@ -61,7 +61,8 @@ class Axes:
         {'judge': ('z', 'y'), 'feature': ('p', 'q')}
         """
         names = {
-            axis: name_order(own) if axis in _NO_ORDER else own for axis, own in self.names.items()
+            axis: name_order(entries) if axis in _NO_ORDER else entries
+            for axis, entries in self.names.items()
         }
         return replace(
             self, classes=None if self.classes is None else name_order(self.classes), names=names
@@ -70,21 +71,23 @@ class Axes:
     def beside(self, other: Axes) -> Axes:
         """The same axes; where another source's lists have another order, lists without names have none to follow."""
         listed = {
-            axis: own for axis, own in self.listed.items() if other.listed.get(axis, own) == own
+            axis: entries
+            for axis, entries in self.listed.items()
+            if other.listed.get(axis, entries) == entries
         }
         return replace(self, listed=listed)
 
 
-def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | None = None) -> None:
+def check_kind(positions: bool, axes: Axes, column: str | None, file: str | None = None) -> None:
     """Labels are of the kind that is wanted: positions among candidates here and there, or classes."""
     fault = partial(InputError, file=file, column=column)
-    if positions and wanted.classes is not None:
+    if positions and axes.classes is not None:
         expected = (
-            f"labels that are classes ({shown(wanted.classes, 6)}), as named or as in the reference"
+            f"labels that are classes ({shown(axes.classes, 6)}), as named or as in the reference"
         )
         remedy = "give candidate_scores in the reference and the target, and name no classes"
         raise fault(expected, got="scores of candidates, whose labels are positions", remedy=remedy)
-    if wanted.positions and not positions:
+    if axes.positions and not positions:
         remedy = "positions among candidates are not classes: give candidate_scores in the reference and the target"
         raise fault("candidate_scores, as in the reference", got="classes", remedy=remedy)
 
@@ -99,31 +102,33 @@ def name_order(names: tuple[_Name, ...]) -> tuple[_Name, ...]:
     )
 
 
-def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Order:
-    """Positions in ``own`` of the classes ``wanted``; both must name the same classes."""
-    where = {str(name): i for i, name in enumerate(own)}
-    absent = [name for name in wanted if str(name) not in where]
-    unknown = set(where) - {str(name) for name in wanted}
+def order_of(
+    source_classes: ClassNames, target_classes: ClassNames, file: str | None = None
+) -> Order:
+    """Positions in ``source_classes`` of the ``target_classes``; both must name the same classes."""
+    where = {str(name): i for i, name in enumerate(source_classes)}
+    absent = [name for name in target_classes if str(name) not in where]
+    unknown = set(where) - {str(name) for name in target_classes}
     if absent or unknown:
         got = [f"no class {absent[0]!r}"] * bool(absent) + [
             f"a class more, {min(unknown or {''})!r}"
         ] * bool(unknown)
         raise InputError(
-            f"the {len(wanted)} known classes ({shown(wanted, 6)})",
+            f"the {len(target_classes)} known classes ({shown(target_classes, 6)})",
             got=" and ".join(got),
             file=file,
             column="classes",
             remedy="use the same classes in the reference and the target",
         )
-    return tuple(where[str(name)] for name in wanted)
+    return tuple(where[str(name)] for name in target_classes)
 
 
 def listed_classes(
-    length: int, wanted: Axes, file: str | None = None, column: str | None = None
+    length: int, axes: Axes, file: str | None = None, column: str | None = None
 ) -> ClassNames:
     """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known."""
-    classes = wanted.classes or ()
-    listed = wanted.listed.get("class")
+    classes = axes.classes or ()
+    listed = axes.listed.get("class")
     if listed is not None and len(listed) == length:
         return listed
     counted = tuple(range(length))
@@ -137,44 +142,44 @@ def listed_classes(
 
 def order_along(
     axis: str,
-    own: Strings | None,
+    own_names: Strings | None,
     size: int,
     wide: bool,
-    wanted: Axes,
+    axes: Axes,
     file: str | None = None,
 ) -> tuple[Order | None, Strings | None]:
-    """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names then. Where one
+    """The order that brings one axis into line with that of ``axes`` (None: as it is), and its names then. Where one
     side alone has names, position tells which is which only among lists and arrays: columns (``wide``) stand in any
     order.
     """
-    if axis not in wanted.sizes:
-        return None, own
-    names, length = wanted.names.get(axis), wanted.sizes[axis]
-    follows = wanted.listed.get(axis)
-    if own is None and names is not None and size == length and follows is not None:
-        own = tuple(map(str, follows))
+    if axis not in axes.sizes:
+        return None, own_names
+    names, length = axes.names.get(axis), axes.sizes[axis]
+    follows = axes.listed.get(axis)
+    if own_names is None and names is not None and size == length and follows is not None:
+        own_names = tuple(map(str, follows))
     field = _FIELD[axis]
     front = FIELDS[field].prefix or ""
-    if own is not None and names is not None:
-        order = _order_by_name(own, names, front, file)
+    if own_names is not None and names is not None:
+        order = _order_by_name(own_names, names, front, file)
         return (None if order == tuple(range(len(order))) else order), names
     fault = partial(InputError, file=file, column=field)
     if size != length:
         expected = f"{length} {field}, as in the reference"
         raise fault(expected, got=f"{size}", remedy=f"use the same {field} in every file")
-    if (own is None) == (names is None) or (own is not None and not wide):
-        return None, own
-    named = names or own or ()
+    if (own_names is None) == (names is None) or (own_names is not None and not wide):
+        return None, own_names
+    named = names or own_names or ()
     got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
     expected = f"{field} that are named in every file or in none"
     raise fault(expected, got=got, remedy=f"write columns {front}<name> in every file")
 
 
-def _order_by_name(own: Strings, names: Strings, front: str, file: str | None) -> Order:
-    """Positions in ``own`` of these names; `InputError` where both differ, with ``front`` before each."""
-    where = {name: i for i, name in enumerate(own)}
+def _order_by_name(available: Strings, names: Strings, front: str, file: str | None) -> Order:
+    """Positions in ``available`` of these names; `InputError` where both differ, with ``front`` before each."""
+    where = {name: i for i, name in enumerate(available)}
     absent = [front + name for name in names if name not in where]
-    more = [front + name for name in own if name not in set(names)]
+    more = [front + name for name in available if name not in set(names)]
     faults = [f"no {shown(absent, 6)}"] if absent else []
     faults += [f"{shown(more, 6)} more"] if more else []
     if faults:
@@ -187,9 +192,11 @@ def _order_by_name(own: Strings, names: Strings, front: str, file: str | None) -
     return tuple(where[name] for name in names)
 
 
-def only_counts(own: ClassNames, classes: ClassNames) -> bool:
+def only_counts(source_classes: ClassNames, classes: ClassNames) -> bool:
     """Whether classes that only count from 0 are to have names that are strings: the numbers then tell positions."""
-    return own == tuple(range(len(own))) and all(isinstance(name, str) for name in classes)
+    return source_classes == tuple(range(len(source_classes))) and all(
+        isinstance(name, str) for name in classes
+    )
 
 
 BATCH_ROWS = 65_536

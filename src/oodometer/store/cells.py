@@ -124,12 +124,12 @@ def arrow_of(values: Any, mask: Array | None = None) -> Any:
     """Numbers, truths or strings as Arrow's, null where ``mask`` says so and where a string is None; `pa.array` would
     load pandas to look at them.
     """
-    known = None if mask is None else ~mask
+    is_present = None if mask is None else ~mask
     if not isinstance(values, np.ndarray):
-        known = (
+        is_present = (
             np.array([cell is not None for cell in values], dtype=bool) if None in values else None
         )
-        cells = values if known is None else ["" if cell is None else cell for cell in values]
+        cells = values if is_present is None else ["" if cell is None else cell for cell in values]
         text = "".join(cells)
         ends = np.cumsum([0, *map(len, cells if text.isascii() else map(str.encode, cells))])
         if ends[-1] >= 1 << 31:  # more than the offsets of such strings count
@@ -142,8 +142,8 @@ def arrow_of(values: Any, mask: Array | None = None) -> Any:
         kind, data = pa.from_numpy_dtype(flat.dtype), [pa.py_buffer(flat)]
     valid = (
         None
-        if known is None or known.all()
-        else pa.py_buffer(np.packbits(known, bitorder="little"))
+        if is_present is None or is_present.all()
+        else pa.py_buffer(np.packbits(is_present, bitorder="little"))
     )
     return pa.Array.from_buffers(kind, len(values), [valid, *data])
 
@@ -273,8 +273,8 @@ def _written_class(bare: str, names: frozenset[str]) -> str | None:
     if bare.lower() in ("true", "false"):
         truth = class_of_truth(bare.lower() == "true", names)
         return truth if truth in names else bare
-    whole = _WHOLE.fullmatch(bare)
-    return whole[1] if whole else bare
+    match = _WHOLE.fullmatch(bare)
+    return match[1] if match else bare
 
 
 def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
@@ -366,16 +366,16 @@ class _Reading(NamedTuple):
     def _classes_of(self, array: Any, column: str, per_row: int) -> Coded:
         """Classes as positions among those that are known."""
         label = self.feed.field if self.feed.kind == "class" and not self.feed.wide else ""
-        known, further = self.classes or (), self.others and label == "label"
+        classes, further = self.classes or (), self.others and label == "label"
         noted: dict[str, int] = {}
         if pt.is_integer(array.type) and not array.null_count and not further:
             values: Any = numbers_of(array)
         else:
-            values = dictionary(array, column, self.text, frozenset(map(str, known)), per_row)
+            values = dictionary(array, column, self.text, frozenset(map(str, classes)), per_row)
         if label == "label" and isinstance(values, Coded):
-            values, noted = label_codes(values, known, further)
+            values, noted = label_codes(values, classes, further)
         try:
-            return Coded(encode(values, known, column, label), known, noted)
+            return Coded(encode(values, classes, column, label), classes, noted)
         except InputError as error:
             if error.row is not None:
                 error.row = (error.row - 1) // per_row + 1
@@ -479,12 +479,12 @@ def sample_axis(kind: Kind) -> int:
 
 
 def check_axes(
-    kind: Kind, given: int, shape: tuple[int, ...], column: str, file: str | None = None
+    kind: Kind, ndim: int, shape: tuple[int, ...], column: str, file: str | None = None
 ) -> None:
     """An array has as many axes as its kind."""
-    if given != (axes := _AXES.get(kind, 1)):
+    if ndim != (axes := _AXES.get(kind, 1)):
         remedy = "save it with the axes of the predictions file"
-        if kind == "numbers" and given == 1:
+        if kind == "numbers" and ndim == 1:
             remedy = "give each row one number a class; the probability of one positive class alone belongs in "
             remedy += "prob_<class>"
         raise InputError(
@@ -516,7 +516,7 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
             (i, cell) for i, cell in enumerate(flat.tolist()) if cell is not None and cell == cell
         ]
         odd = next(
-            (one for one in full if isinstance(one[1], str) != isinstance(full[0][1], str)), None
+            (pair for pair in full if isinstance(pair[1], str) != isinstance(full[0][1], str)), None
         )
         got, remedy, row = str(error)[:120], "convert the array", None
         if odd is not None:  # the first cell whose type is not that of the cells before

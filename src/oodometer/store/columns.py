@@ -209,8 +209,8 @@ class Layout:
     @cached_property
     def fields(self) -> Strings:
         """Fields that can be given, in the order of `FIELDS`."""
-        given = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
-        return tuple(name for name in FIELDS if name in given)
+        available = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
+        return tuple(name for name in FIELDS if name in available)
 
     @cached_property
     def positions(self) -> str | None:
@@ -284,36 +284,36 @@ class Layout:
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
         """Feeds of the fields that are wanted (None: all but those read on request), with stand-ins for absent ones."""
         if fields is None:
-            wanted = {name for name in self.feeds if not FIELDS[name].on_request} or {"score"}
+            selected = {name for name in self.feeds if not FIELDS[name].on_request} or {"score"}
         else:
-            wanted = self._with_stand_ins(fields)
-        return tuple(feed for name, feed in self.feeds.items() if name in wanted)
+            selected = self._with_stand_ins(fields)
+        return tuple(feed for name, feed in self.feeds.items() if name in selected)
 
     def _with_stand_ins(self, fields: Iterable[str]) -> set[str]:
         """Fields, and those that give the absent ones."""
-        wanted = dict.fromkeys(fields)
-        unknown = [name for name in wanted if name not in FIELDS]
+        needed = dict.fromkeys(fields)
+        unknown = [name for name in needed if name not in FIELDS]
         if unknown:
             raise UsageError(
                 f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}"
             )
-        waiting = list(wanted)
+        waiting = list(needed)
         # an absent prediction is the argmax of probabilities, and these the softmax of logits
         while waiting:
             name = waiting.pop()
             if name not in self.feeds:
                 more = [
-                    n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in wanted
+                    n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in needed
                 ]
-                wanted |= dict.fromkeys(more)
+                needed |= dict.fromkeys(more)
                 waiting += more
         above = self.positions
         if above is not None:
             # labels are positions among these scores, and what they give comes from them
-            given = FIELDS[above].gives
-            if any(FIELDS[name].cell == "class" or name in given for name in wanted):
-                wanted |= dict.fromkeys((above, *given))
-        return {*wanted}
+            derived = FIELDS[above].gives
+            if any(FIELDS[name].cell == "class" or name in derived for name in needed):
+                needed |= dict.fromkeys((above, *derived))
+        return {*needed}
 
     def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:
         """Columns to read and what their cells hold."""
@@ -350,8 +350,8 @@ def _our_names(columns: Sequence[str], mapping: Mapping[str, str], file: str | N
     repeated = _repeated(columns)
     unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
     index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
-    known = {*columns, *index.values()}
-    unknown = next((theirs for theirs in mapping if theirs not in known), None)
+    available = {*columns, *index.values()}
+    unknown = next((theirs for theirs in mapping if theirs not in available), None)
     if unknown is not None and repeated is None:
         raise _unknown_renaming(unknown, mapping[unknown], columns, file)
     names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
@@ -444,10 +444,10 @@ def unknown_column(
     return UnknownColumnError(column, text, near[0] if near else None)
 
 
-def shown(names: Sequence[int | str], most: int = 12) -> str:
+def shown(names: Sequence[int | str], limit: int = 12) -> str:
     """The first names, and how many there are."""
-    return ", ".join(map(str, names[:most])) + (
-        f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(str, names[:limit])) + (
+        f", ... ({len(names)} in all)" if len(names) > limit else ""
     )
 
 

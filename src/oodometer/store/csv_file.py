@@ -41,7 +41,7 @@ def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
     """
     begins = (ord(delimiter), _LINE, _RETURN, _QUOTE)
     base = rows = line = 0  # first byte of the block; lines that are filled; where the line began
-    inside, last = 0, _LINE
+    in_quotes, last = 0, _LINE
     marks: list[tuple[int, int]] = []
     while data := bytes(stream.read(_STEP)):
         if data.endswith(b"\r"):
@@ -51,7 +51,7 @@ def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
         cells = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(cells == _QUOTE) if b'"' in data else np.zeros(0, np.intp)
         if len(quotes):
-            opening = quotes[inside::2]
+            opening = quotes[in_quotes::2]
             before = np.where(opening > 0, cells[opening - 1], last)
             if not np.isin(before, begins).all():
                 return None
@@ -62,7 +62,7 @@ def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
             if returns[-1] == len(cells) - 1 or (cells[returns + 1] != _LINE).any():
                 return None
             returned = np.where(ends > 0, cells[ends - 1], last) == _RETURN
-        outside = (np.searchsorted(quotes, ends) + inside) % 2 == 0
+        outside = (np.searchsorted(quotes, ends) + in_quotes) % 2 == 0
         ends, returned = ends[outside] + base, returned[outside]
         if len(ends):
             lengths = ends - returned - np.concatenate([[line], ends[:-1] + 1])
@@ -70,9 +70,9 @@ def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
             line = int(ends[-1]) + 1
             if rows:
                 marks.append((line, rows - 1))
-        inside = (inside + len(quotes)) % 2
+        in_quotes = (in_quotes + len(quotes)) % 2
         base, last = base + len(data), int(cells[-1]) if len(cells) else last
-    if inside:
+    if in_quotes:
         return None
     rows += base > line
     return max(rows - 1, 0), tuple(marks)
@@ -81,8 +81,8 @@ def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
 def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:
     """The first line with too few or too many cells, or the first cell that is no number where one belongs."""
     numeric = [(i, name) for i, name in enumerate(reader.columns) if kinds.get(name) == "number"]
-    row, most, fault = 0, most_row(), partial(InputError, file=reader.file)
-    before = csv.field_size_limit(min(most, 2**31 - 1))
+    row, limit, fault = 0, most_row(), partial(InputError, file=reader.file)
+    before = csv.field_size_limit(min(limit, 2**31 - 1))
     try:
         with opened(reader.file) as raw:
             stream = io.TextIOWrapper(
@@ -90,16 +90,16 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
             )
 
             def bounded() -> Iterator[str]:
-                while line := stream.readline(most + 1):
+                while line := stream.readline(limit + 1):
                     check_row(len(line), reader.file)
                     yield line
 
             lines = csv.reader(bounded(), delimiter=reader.delimiter)
             for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
-                found = _row_fault(cells, row, reader, numeric)
-                if found is not None:
-                    return found.at(file=reader.file)
+                cell_fault = _row_fault(cells, row, reader, numeric)
+                if cell_fault is not None:
+                    return cell_fault.at(file=reader.file)
     except InputError as error:
         error.row = row + 1
         return error.at()
@@ -247,8 +247,8 @@ class CsvReader(TextReader):
     def type_of(self, column: str) -> str:
         """The narrowest type that every cell of the column fits; all of it is read, so that batches agree."""
         fitting = [pa.int64(), pa.float64()]
-        whole = replace(self, start=0, end=None, before=0, block=_HEAD)
-        for batch in whole._stream({column: pa.string()}, {column: "any"}):
+        full_reader = replace(self, start=0, end=None, before=0, block=_HEAD)
+        for batch in full_reader._stream({column: pa.string()}, {column: "any"}):
             for kind in list(fitting):
                 try:
                     batch.column(0).slice(0, 1).cast(
@@ -326,10 +326,10 @@ class CsvReader(TextReader):
                         continue
                     with translated(self.file, self.form):
                         fault = find_fault(reader, kinds)
-                        other = replace(self, comma=not self.comma)
+                        swapped = replace(self, comma=not self.comma)
                         late = reader is self and self.delimiter != "," and fault is not None
-                        if late and find_fault(other, kinds) is None:
-                            reader = other  # the first decimal sign of the file stands far down
+                        if late and find_fault(swapped, kinds) is None:
+                            reader = swapped  # the first decimal sign of the file stands far down
                             continue
                         raise (
                             error if fault is None else fault.at(row_offset=-self.before)
@@ -376,15 +376,15 @@ def _head_of(path: str) -> bytes:
     """The first block of a file; `InputError` where nothing but blank lines comes for too long."""
     with translated(path, "csv"), opened(path, head=True) as stream:
         head: bytes = stream.read(_HEAD)
-        data, blank, most = head, len(head) - len(head.rstrip(b"\r\n")), most_row()
-        while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most:
+        data, blank, limit = head, len(head) - len(head.rstrip(b"\r\n")), most_row()
+        while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= limit:
             data = stream.read(_HEAD)
             filled = data.rstrip(b"\r\n")
             blank = len(data) - len(filled) + (0 if filled else blank)
-        if blank > most:
+        if blank > limit:
             raise InputError(
                 "rows",
-                got=f"more than {most >> 20} MB of blank lines",
+                got=f"more than {limit >> 20} MB of blank lines",
                 remedy="check what wrote the file",
                 file=path,
             )

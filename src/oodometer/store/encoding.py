@@ -42,8 +42,8 @@ def category_name(value: Any, text: bool) -> str | None:
             return None
         if bare.lower() in TRUTHS:
             return bare.lower()
-        whole = re.fullmatch(r"(-?\d+)\.0+", bare)
-        return whole[1] if whole else bare
+        match = re.fullmatch(r"(-?\d+)\.0+", bare)
+        return match[1] if match else bare
     number = float(value)
     return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(number)
 
@@ -121,7 +121,8 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
         raise wrong_type(array, column, "text, as in the reference", _REMEDY)
     characters = numbers_of(pc.utf8_length(array), 0).astype(np.float64)
     words, *shares = (
-        numbers_of(pc.count_substring_regex(array, one), 0) for one in (r"\S+", "[0-9]", "[A-Z]")
+        numbers_of(pc.count_substring_regex(array, pattern), 0)
+        for pattern in (r"\S+", "[0-9]", "[A-Z]")
     )
     shares.append(numbers_of(pc.binary_length(array), 0) - characters)
     part = [np.minimum(share / np.maximum(characters, 1), 1) for share in shares]
@@ -284,13 +285,13 @@ class FeatureEncoding:
         return {"columns": columns, "left_out": dict(self.left_out)}
 
     @staticmethod
-    def from_dict(given: Plain) -> FeatureEncoding:
+    def from_dict(data: Plain) -> FeatureEncoding:
         """The encoding that `to_dict` gave."""
         columns = [
             ColumnEncoding(UserColumn(**_user_facts(column)), column["values"])
-            for column in given["columns"]
+            for column in data["columns"]
         ]
-        return FeatureEncoding(tuple(columns), dict(given["left_out"]))
+        return FeatureEncoding(tuple(columns), dict(data["left_out"]))
 
     def without(self, left_out: Mapping[str, str]) -> FeatureEncoding:
         """The same, with more to say of what was left out."""

@@ -34,10 +34,10 @@ def most_row() -> int:
 
 def check_row(length: int, file: str, line: int | None = None) -> None:
     """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
-    most = most_row()
-    if length > most:
+    limit = most_row()
+    if length > limit:
         raise InputError(
-            f"rows of at most {most >> 20} MB",
+            f"rows of at most {limit >> 20} MB",
             got="a longer one" + (f" (line {line})" if line else ""),
             file=file,
             remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
@@ -46,10 +46,10 @@ def check_row(length: int, file: str, line: int | None = None) -> None:
 
 def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = None) -> None:
     """What is to be unpacked as a whole takes at most 1 GB, or what OODOMETER_MAX_UNPACKED_MB says, or is no bomb."""
-    most = _megabytes(UNPACKED, _UNPACKED_MB)
-    if unpacked > most and unpacked > _TIMES * packed:
+    limit = _megabytes(UNPACKED, _UNPACKED_MB)
+    if unpacked > limit and unpacked > _TIMES * packed:
         raise InputError(
-            f"at most {most >> 20} MB when unpacked",
+            f"at most {limit >> 20} MB when unpacked",
             got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
             file=file,
             column=column,
@@ -98,14 +98,14 @@ _MAGIC |= {
 _MAGIC |= {b"BZh%d1AY&SY" % size: "bzip2" for size in range(1, 10)}
 
 
-def format_of(path: Path, given: str | None = None) -> str:
-    """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text, unpacked on the way."""
-    if given is not None:
-        if given not in FORMATS:
+def format_of(path: Path, stated: str | None = None) -> str:
+    """The format a path's ending (or ``stated``) names; ``.csv.gz`` and the like are text, unpacked on the way."""
+    if stated is not None:
+        if stated not in FORMATS:
             raise InputError(
-                f"a format among {', '.join(FORMATS)}", got=repr(given), file=str(path)
+                f"a format among {', '.join(FORMATS)}", got=repr(stated), file=str(path)
             )
-        return given
+        return stated
     endings = [ending.lower() for ending in path.suffixes]
     last = endings[-1] if endings else ""
     if last in _PACKED and len(endings) > 1 and ENDINGS.get(endings[-2]) in _TEXT:
@@ -133,10 +133,10 @@ class Stamp:
             about = os.stat(path)
             return Stamp(about.st_size, about.st_mtime_ns)
         except FileNotFoundError:
-            there = look_at(path) if is_remote(path) else None
-            if there is None:
+            remote = look_at(path) if is_remote(path) else None
+            if remote is None:
                 raise
-            return Stamp(*there)
+            return Stamp(*remote)
 
     def verify(self, path: str) -> None:
         """Raise `InputError` if the file is not what it was."""
@@ -153,7 +153,7 @@ class Stamp:
             )
 
 
-def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
+def check_file(path: str | Path, stated: str | None = None) -> tuple[str, Stamp]:
     """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
     name = str(path)
     remote = is_remote(name)
@@ -180,7 +180,7 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
             got="a pipe or device",
             remedy="give - and pipe CSV or JSONL to standard input",
         )
-    form = format_of(Path(split_query(name)[0] if remote else path), given)
+    form = format_of(Path(split_query(name)[0] if remote else path), stated)
     if not head:
         raise fault("predictions", got="an empty file", remedy="check what wrote it")
     if (odd := _odd_start(head, form)) is not None:
@@ -280,17 +280,17 @@ def opened_natively(
         with (
             translated(path, "text"),
             _stream(path, packed) as stream,
-            tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole,
+            tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as unpacked,
         ):
             try:
                 while data := stream.read(_STEP):
-                    done += whole.write(data)
+                    done += unpacked.write(data)
                     check_unpacked(size, done, path)
-                whole.flush()
-                file = pa.OSFile(whole.name)
+                unpacked.flush()
+                file = pa.OSFile(unpacked.name)
             finally:
                 with suppress(OSError):  # a system that keeps open files by name
-                    os.unlink(whole.name)
+                    os.unlink(unpacked.name)
     else:
         file = pa.OSFile(path)
     if not trimmed:
@@ -418,10 +418,10 @@ def known_files() -> KnownFiles:
 @contextmanager
 def knowing(path: Path) -> Iterator[KnownFiles]:
     """Inside, facts about files are kept at this path; they are written by `KnownFiles.save` and at the end."""
-    known = KnownFiles(path)
-    token = _CURRENT.set(known)
+    facts = KnownFiles(path)
+    token = _CURRENT.set(facts)
     try:
-        yield known
-        known.save()
+        yield facts
+        facts.save()
     finally:
         _CURRENT.reset(token)

@@ -55,8 +55,8 @@ class ClusterFrame:
             with open(self.path, "wb") as file:
                 # a batch of nulls alone may come with other types than the first
                 alike = (
-                    one if one.schema.equals(first.schema) else one.cast(first.schema)
-                    for one in batches
+                    batch if batch.schema.equals(first.schema) else batch.cast(first.schema)
+                    for batch in batches
                 )
                 write(file, first.schema, chain([first], alike))
         except OodometerError:
@@ -205,7 +205,7 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     if not columns:
         raise layout.nothing_known()
     table = pa.table(columns)
-    names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
+    names = {axis: tuple(map(str, as_numpy(entries).tolist())) for axis, entries in named.items()}
     index = next((value.index for value in arrays.values() if hasattr(value, "reindex")), None)
     return MemoryReader(
         table, None if classes is None else named_classes(classes), names, _index_column(index)

@@ -81,12 +81,12 @@ class JsonlReader(TextReader):
         """Columns that hold another type than in the first file are read as there, which names their first cell."""
         first, out = readers[0], []
         for number, reader in enumerate(readers):
-            other = {
+            retyped = {
                 n: first.types[n]
                 for n, all_of in types.items()
                 if _sort(all_of[0]) != _sort(all_of[number])
             }
-            out.append(replace(reader, types={**reader.types, **other}) if other else reader)
+            out.append(replace(reader, types={**reader.types, **retyped}) if retyped else reader)
         return out
 
     def index(self) -> TextIndex:
@@ -116,12 +116,12 @@ class JsonlReader(TextReader):
         schema = {name: self._type(name, kind) for name, kind in kinds.items()}
         typed = pa.schema([(name, kind) for name, kind in schema.items() if kind is not None])
         # A column without a known type is inferred in each block, and with it every other column.
-        others = "ignore" if len(typed) == len(schema) else "infer"
+        unexpected = "ignore" if len(typed) == len(schema) else "infer"
         done = 0
         for _, block in _blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
                 parsing = pajson.ParseOptions(
-                    explicit_schema=typed, unexpected_field_behavior=others
+                    explicit_schema=typed, unexpected_field_behavior=unexpected
                 )
                 table = json_table(block, parsing)
                 if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
@@ -183,9 +183,9 @@ class _NewNames:
     """Finds columns of a predictions file beside those that are known, without parsing what has none."""
 
     def __init__(self, names: Collection[str]) -> None:
-        known = {prefix: sum(name.startswith(prefix) for name in names) for prefix in WIDE}
+        counts = {prefix: sum(name.startswith(prefix) for name in names) for prefix in WIDE}
         absent = [name + '"' for name in FIELDS if name not in names]
-        absent += [prefix for prefix, count in known.items() if not count]
+        absent += [prefix for prefix, count in counts.items() if not count]
         self._absent = re.compile(f'"(?:{"|".join(absent)})'.encode())
         self._named = re.compile(
             f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode()
@@ -193,18 +193,18 @@ class _NewNames:
         self._tokens = {token for name in names for token in _written(name)}
         prefixes = tuple(f'"{prefix}'.encode() for prefix in WIDE)
         self._single = [token + b":" for token in self._tokens if not token.startswith(prefixes)]
-        self._wide = {f'"{prefix}'.encode(): count for prefix, count in known.items() if count}
+        self._wide = {f'"{prefix}'.encode(): count for prefix, count in counts.items() if count}
 
     def rules_out(self, block: bytes) -> bool:
         """Whether a block has no new column, as far as counting tells."""
         rows = block.count(b"\n") + (not block.endswith(b"\n"))
-        found = {prefix: block.count(prefix) for prefix in self._wide}
-        if any(found[prefix] != count * rows for prefix, count in self._wide.items()):
+        counts = {prefix: block.count(prefix) for prefix in self._wide}
+        if any(counts[prefix] != count * rows for prefix, count in self._wide.items()):
             return False
         if len(self._single) <= _FEW and b'" :' not in block:
             # quicker: is every colon one of a known name?
-            known = sum(map(block.count, self._single)) + sum(found.values())
-            if block.count(b'":') == known:
+            named = sum(map(block.count, self._single)) + sum(counts.values())
+            if block.count(b'":') == named:
                 return True
         return self._absent.search(block) is None
 
@@ -291,16 +291,16 @@ def _carefully(block: bytes, schema: Plain, kinds: Mapping[str, Kind], file: str
     for name, kind in kinds.items():
         cells = [row.get(name) for row in rows]
         # integers, whole floats or strings may come together in some; the decoder judges
-        wanted = None if kind in ("class", "truth", "any", "raw") else schema[name]
+        arrow_type = None if kind in ("class", "truth", "any", "raw") else schema[name]
         # true and false would be taken for 1 and 0
-        numeric = kind in _FIXED and wanted != pa.bool_()
-        column = _array(cells, wanted, numeric)
+        numeric = kind in _FIXED and arrow_type != pa.bool_()
+        column = _array(cells, arrow_type, numeric)
         is_inferred = kind == "any" and column is not None and column.null_count < len(column)
         if is_inferred and _sort(str(column.type)) != _sort(str(schema[name])):
-            column, wanted = None, schema[name]  # of the rows before
+            column, arrow_type = None, schema[name]  # of the rows before
         if column is None:
             fault = partial(InputError, file=file, column=name)
-            _refuse_odd_cell(cells, wanted, kind, numeric, done, fault)
+            _refuse_odd_cell(cells, arrow_type, kind, numeric, done, fault)
             column = pa.array([None if cell is None else str(cell) for cell in cells])
         columns[name] = column
     return pa.table(columns)
@@ -309,7 +309,7 @@ def _carefully(block: bytes, schema: Plain, kinds: Mapping[str, Kind], file: str
 _UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
-def _array(cells: Sequence[Any], wanted: Any, numeric: bool) -> Any:
+def _array(cells: Sequence[Any], arrow_type: Any, numeric: bool) -> Any:
     """The cells of a column as an array; None where they do not fit, or truth values stand among others."""
     if numeric:
         is_mixed = any(map(holds_truth, cells))
@@ -318,7 +318,7 @@ def _array(cells: Sequence[Any], wanted: Any, numeric: bool) -> Any:
     if is_mixed:
         return None
     try:
-        return pa.array(cells, wanted)
+        return pa.array(cells, arrow_type)
     except MemoryError:
         raise
     except _UNFIT:
@@ -327,7 +327,7 @@ def _array(cells: Sequence[Any], wanted: Any, numeric: bool) -> Any:
 
 def _refuse_odd_cell(
     cells: Sequence[Any],
-    wanted: Any,
+    arrow_type: Any,
     kind: Kind,
     numeric: bool,
     done: int,
@@ -336,10 +336,10 @@ def _refuse_odd_cell(
     """Raise the error for the first cell that is not of the type that is wanted, or that the cells before have."""
     for row, cell in enumerate(cells, start=done + 1):
         try:
-            is_known = wanted is not None and not pa.types.is_boolean(wanted)
+            is_known = arrow_type is not None and not pa.types.is_boolean(arrow_type)
             if (numeric or is_known) and holds_truth(cell):
                 raise ValueError
-            got = pa.array([cell], wanted)
+            got = pa.array([cell], arrow_type)
         except _UNFIT:
             expected = _EXPECTED.get(kind, "values of one type")
             remedy = "make every cell of the column one type"
@@ -349,11 +349,11 @@ def _refuse_odd_cell(
                 expected = "text that UTF-8 can hold"
                 remedy = "write both halves of the pair, or U+FFFD (\\ufffd)"
             raise fault(expected, got=repr(cell)[:60], row=row, remedy=remedy) from None
-        if wanted is None and cell is not None:
-            wanted = got.type
-            is_mixed = any(isinstance(other, float) for other in cells)
-            if pa.types.is_integer(wanted) and is_mixed and not any(map(holds_truth, cells)):
-                wanted = pa.float64()
+        if arrow_type is None and cell is not None:
+            arrow_type = got.type
+            is_mixed = any(isinstance(value, float) for value in cells)
+            if pa.types.is_integer(arrow_type) and is_mixed and not any(map(holds_truth, cells)):
+                arrow_type = pa.float64()
 
 
 def _sort(name: str) -> str:

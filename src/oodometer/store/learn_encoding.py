@@ -75,18 +75,18 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
         except InputError as error:
             raise error.at(file=sources[0].path) from None
     fixed = sum(column.user.width for column in columns if column.user.kind != "category")
-    some = [column for column in columns if column.user.kind == "category"]
-    most = _MOST_LABELS
+    categories = [column for column in columns if column.user.kind == "category"]
+    limit = _MOST_LABELS
     while (
-        most > _FEWEST_LABELS
-        and fixed + sum(min(len(c.user.labels), most) + 1 for c in some) > _MOST_FEATURES
+        limit > _FEWEST_LABELS
+        and fixed + sum(min(len(c.user.labels), limit) + 1 for c in categories) > _MOST_FEATURES
     ):
-        most -= 1
+        limit -= 1
     out, first = [], 0
     for column in columns:
         out.append(
             replace(
-                column, user=replace(column.user, first=first, labels=column.user.labels[:most])
+                column, user=replace(column.user, first=first, labels=column.user.labels[:limit])
             )
         )
         first += out[-1].user.width
@@ -120,15 +120,15 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
         except (pa.ArrowException, TypeError):
             columns[name] = plain(batches[0].column(name))  # empty cells at first, or whole numbers
             for batch in batches[1:]:
-                own, other = columns[name], plain(batch.column(name))
-                for kind in (other.type, own.type, pa.float64()):
+                merged, cells = columns[name], plain(batch.column(name))
+                for kind in (cells.type, merged.type, pa.float64()):
                     with suppress(pa.ArrowException):
-                        columns[name] = pa.concat_arrays([own.cast(kind), other.cast(kind)])
+                        columns[name] = pa.concat_arrays([merged.cast(kind), cells.cast(kind)])
                         break
                 else:
                     raise InputError(
                         "cells of one type",
-                        got=f"{own.type} and {other.type}",
+                        got=f"{merged.type} and {cells.type}",
                         file=first.path,
                         column=name,
                         remedy="make them one type",
@@ -145,10 +145,10 @@ def _lowest(sample: list[tuple[Array, Any]]) -> list[tuple[Array, Any]]:
         return sample
     highest = np.partition(keys, _MOST_ROWS)[_MOST_ROWS]
     out = []
-    for own, batch in sample:
-        rows = np.flatnonzero(own < highest)
+    for batch_keys, batch in sample:
+        rows = np.flatnonzero(batch_keys < highest)
         if len(rows):
-            out.append((own[rows], batch.take(column_of(rows, "number", "rows"))))
+            out.append((batch_keys[rows], batch.take(column_of(rows, "number", "rows"))))
     return out
 
 
@@ -168,10 +168,10 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
             pass
     codes, values = distinct_cells(array, name)
     names = [category_name(value, text or pt.is_boolean(kind)) for value in values]
-    filled = [one for one in names if one is not None]
+    filled = [cell for cell in names if cell is not None]
     if not filled:
         raise _Unfit("empty")
-    if text and all(_TIME.fullmatch(one) for one in filled[:100]):
+    if text and all(_TIME.fullmatch(cell) for cell in filled[:100]):
         raise _Unfit("times")
     if {*filled} <= {*TRUTHS}:
         return _of_names(codes, names, name, "truth", every)
@@ -191,8 +191,8 @@ _BYTES = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary)
 def _are_sentences(distinct: Sequence[str], rows: int) -> bool:
     """Whether texts are so long, and so many of them differ, that they are no names."""
     words = sum(text.count(" ") + 1 for text in distinct) / len(distinct)
-    many = len(distinct) > _MANY * rows and words >= _SENTENCE
-    return many or (words >= _LONG_SENTENCE and len(distinct) > _IDENTIFIER_ROWS)
+    is_diverse = len(distinct) > _MANY * rows and words >= _SENTENCE
+    return is_diverse or (words >= _LONG_SENTENCE and len(distinct) > _IDENTIFIER_ROWS)
 
 
 def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:
@@ -202,10 +202,10 @@ def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:
     distinct = np.unique(filled)
     if every and len(distinct) == 1 and len(filled) == len(numbers):
         raise _Unfit(f"constant ({distinct[0]:g})")
-    whole = bool((distinct == np.floor(distinct)).all())
-    if every and whole and len(distinct) == len(filled) >= _IDENTIFIER_ROWS:
+    are_integers = bool((distinct == np.floor(distinct)).all())
+    if every and are_integers and len(distinct) == len(filled) >= _IDENTIFIER_ROWS:
         raise _Unfit("an identifier (all values differ)")
-    if whole and len(distinct) <= _FEW_NUMBERS:
+    if are_integers and len(distinct) <= _FEW_NUMBERS:
         counts = [int((numbers == value).sum()) for value in distinct]
         order = sorted(range(len(distinct)), key=lambda i: (-counts[i], i))
         return ColumnEncoding(
@@ -224,16 +224,18 @@ def _of_names(
     codes: Array, names: list[str | None], name: str, values: ValueKind, every: bool
 ) -> ColumnEncoding:
     counts: dict[str, int] = {}
-    for own, count in zip(
+    for label, count in zip(
         names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True
     ):
-        if own is not None:
-            counts[own] = counts.get(own, 0) + count
+        if label is not None:
+            counts[label] = counts.get(label, 0) + count
     if every and len(counts) == 1 and sum(counts.values()) == len(codes):
         raise _Unfit(f"constant ({next(iter(counts))[:40]!r})")
-    order = sorted(counts, key=lambda own: (-counts[own], own))
-    least = _LEAST_SHARE * len(codes)
-    labels = [own for i, own in enumerate(order[:_MOST_LABELS]) if i == 0 or counts[own] >= least]
+    order = sorted(counts, key=lambda label: (-counts[label], label))
+    minimum = _LEAST_SHARE * len(codes)
+    labels = [
+        label for i, label in enumerate(order[:_MOST_LABELS]) if i == 0 or counts[label] >= minimum
+    ]
     return ColumnEncoding(UserColumn(name, "category", 0, tuple(labels)), values)
 
 

@@ -144,9 +144,9 @@ def read_once(files: Sequence[str]) -> list[str]:
     return list(first.values())
 
 
-def _two_names(path: str, other: str) -> InputError:
+def _two_names(path: str, first_path: str) -> InputError:
     return InputError(
-        f"what folders say of {other}",
+        f"what folders say of {first_path}",
         got="another thing, though it is the same by a link",
         file=path,
         remedy="remove the link, or name those that belong by a pattern",
@@ -218,7 +218,7 @@ def open_files(
     paths: Sequence[str],
     name: str,
     opener: Callable[[str], tuple[Reader, Stamp]],
-    asked: Collection[str] = (),
+    requested: Collection[str] = (),
     where: Sequence[Condition] = (),
 ) -> tuple[str, list[Piece], Strings]:
     """Files as one: ``name`` of them all, a piece for each that has rows, the columns of all, with the folders'
@@ -231,8 +231,8 @@ def open_files(
     first = files[0]
     for file in files[1:]:
         # every file has the columns that count: a missing class or label would otherwise become a hole
-        _check_columns(file, first, asked)
-        _check_columns(first, file, asked)
+        _check_columns(file, first, requested)
+        _check_columns(first, file, requested)
         _check_cells_and_names(file, first)
     pieces = [
         Piece(
@@ -258,20 +258,20 @@ def _opened(
     folders say.
     """
     folders = _folder_values(paths)
-    left = [i for i, values in enumerate(folders) if may_match(where, values)]
+    matching = [i for i, values in enumerate(folders) if may_match(where, values)]
     settled = {condition.column for condition in where}.intersection(*folders)
     opened: list[tuple[Reader, Stamp]] = []
     # where none is left, the first may have a column of its own
-    with suppress(*(() if left else (InputError,))):
-        chosen = [paths[i] for i in left or [0]]
+    with suppress(*(() if matching else (InputError,))):
+        chosen = [paths[i] for i in matching or [0]]
         opened = _in_threads(opener, chosen) if len(chosen) > _FEW else list(map(opener, chosen))
-    if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
-        left, opened = list(range(len(paths))), _in_threads(opener, paths)
-    if not left:
+    if len(matching) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
+        matching, opened = list(range(len(paths))), _in_threads(opener, paths)
+    if not matching:
         return []
     return [
         _File(reader, stamp, folders[i], dict.fromkeys((*reader.columns, *folders[i])))
-        for i, (reader, stamp) in zip(left, opened, strict=True)
+        for i, (reader, stamp) in zip(matching, opened, strict=True)
     ]
 
 
@@ -286,17 +286,17 @@ def _folder_values(paths: Sequence[str]) -> list[Json]:
     return folders
 
 
-def _check_columns(file: _File, other: _File, asked: Collection[str]) -> None:
+def _check_columns(file: _File, reference: _File, requested: Collection[str]) -> None:
     """Raise `InputError` where a file lacks a column of another one that counts."""
     missing = [
         name
-        for name in other.columns
+        for name in reference.columns
         if name not in file.columns
-        and (name in FIELDS or name in asked or name.startswith(tuple(WIDE)))
+        and (name in FIELDS or name in requested or name.startswith(tuple(WIDE)))
     ]
     if missing:
         raise InputError(
-            f"the columns of the other files, such as {other.reader.file}",
+            f"the columns of the other files, such as {reference.reader.file}",
             got=f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else ""),
             column=missing[0],
             file=file.reader.file,
@@ -311,12 +311,12 @@ def _check_cells_and_names(file: _File, first: _File) -> None:
         expected, remedy = f"numbers written as in {example}", "write all files in one way"
         raise InputError(expected, got="another decimal sign", file=reader.file, remedy=remedy)
     for axis in ["classes", *sorted({*first.axes, *file.axes} - {"classes"})]:
-        wanted, got = (
+        first_names, got = (
             ", ".join(map(str, (axes.get(axis) or ("none",))[:12]))
             for axes in (first.axes, file.axes)
         )
-        if wanted != got:
-            expected = f"the names of {axis} as in {example} ({wanted})"
+        if first_names != got:
+            expected = f"the names of {axis} as in {example} ({first_names})"
             remedy = "write all files with the same names in the same order"
             raise InputError(expected, got=got, file=reader.file, remedy=remedy)
 
@@ -335,7 +335,7 @@ def _warn_of_two(files: Sequence[_File]) -> None:
         if name in file.reader.columns
     ]
 
-    def other(entry: tuple[Reader, str, Any]) -> str | None:
+    def contradiction(entry: tuple[Reader, str, Any]) -> str | None:
         reader, name, value = entry
         try:
             cells = next(iter(reader.tables({name: "raw"}, 1024))).column(name).to_pylist()
@@ -354,7 +354,7 @@ def _warn_of_two(files: Sequence[_File]) -> None:
 
     wrong = [
         (*entry, cell)
-        for entry, cell in zip(both, _in_threads(other, both), strict=True)
+        for entry, cell in zip(both, _in_threads(contradiction, both), strict=True)
         if cell is not None
     ]
     if wrong:

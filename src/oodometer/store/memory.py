@@ -73,29 +73,29 @@ class InPlace:
             if self._whole is None and self._rows is not None:
                 self._whole = self._made_for(batch, self._rows)
                 self._rows = None if self._whole is None else self._rows
-            whole = self._whole
-        if whole is None or start < 0 or stop > whole.rows:
+            record = self._whole
+        if record is None or start < 0 or stop > record.rows:
             return batch
-        piece = whole.slice(start, stop)
-        if "verdicts" in whole._cache and "verdicts" in batch._cache:
-            piece._cache["verdicts"] = whole._cache["verdicts"][start:stop]
+        piece = record.slice(start, stop)
+        if "verdicts" in record._cache and "verdicts" in batch._cache:
+            piece._cache["verdicts"] = record._cache["verdicts"][start:stop]
         targets, values = _arrays(piece), _arrays(batch)
         if targets.keys() != values.keys():
             return batch
         if any(
-            (targets[name].dtype, targets[name].shape) != (own.dtype, own.shape)
-            for name, own in values.items()
+            (targets[name].dtype, targets[name].shape) != (array.dtype, array.shape)
+            for name, array in values.items()
         ):
             return batch
-        for name, own in values.items():
-            np.copyto(targets[name], own)
+        for name, array in values.items():
+            np.copyto(targets[name], array)
         with self._lock:
             self._filled += batch.rows
             if batch.noted:
                 noted = dict(
-                    Counter(whole.noted) + Counter(batch.noted)
+                    Counter(record.noted) + Counter(batch.noted)
                 )  # first: the piece may be the whole
-                piece._cache["noted"], whole._cache["noted"] = batch.noted, noted
+                piece._cache["noted"], record._cache["noted"] = batch.noted, noted
         return piece
 
     def whole(self) -> Predictions | None:
@@ -259,9 +259,9 @@ class ChangedSource(Source):
 
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Parts of the source, changed as they are read."""
-        own = self.inner.fields
+        fields = self.inner.fields
         return [
-            _ChangedPart(part, self.change, own) for part in self.inner.parts(target_rows, each)
+            _ChangedPart(part, self.change, fields) for part in self.inner.parts(target_rows, each)
         ]
 
     def batches(
@@ -445,10 +445,10 @@ def realigned(record: Predictions, axes: Axes) -> Predictions:
         check_kind(True, axes, None, record.source)
     if axes.positions and record.classes is not None:
         return _with_positions(record, record.classes, axes)
-    own, wanted = record.classes, axes.classes
-    if own is None or wanted is None or own == wanted:
+    source_classes, target_classes = record.classes, axes.classes
+    if source_classes is None or target_classes is None or source_classes == target_classes:
         return record
-    return _with_classes(record, own, wanted, axes)
+    return _with_classes(record, source_classes, target_classes, axes)
 
 
 def _with_order(record: Predictions, axes: Axes) -> Predictions:
@@ -456,9 +456,9 @@ def _with_order(record: Predictions, axes: Axes) -> Predictions:
     orders: dict[str, Order] = {}
     names = dict(record.names)
     for axis, size in _sizes(record).items():
-        order, found = order_along(axis, names.get(axis), size, False, axes, record.source)
-        if found is not None:
-            names[axis] = found
+        order, axis_names = order_along(axis, names.get(axis), size, False, axes, record.source)
+        if axis_names is not None:
+            names[axis] = axis_names
         if order is not None:
             orders[axis] = order
     if not orders and names == record.names:
@@ -491,45 +491,51 @@ def _with_positions(record: Predictions, classes: ClassNames, axes: Axes) -> Pre
 
 
 def _with_classes(
-    record: Predictions, own: ClassNames, wanted: ClassNames, axes: Axes
+    record: Predictions, source_classes: ClassNames, target_classes: ClassNames, axes: Axes
 ) -> Predictions:
     """The record with other class names, or another order of them."""
     listed = _of_classes(record)
-    if listed and len(own) == len(wanted) and only_counts(own, wanted):
-        own = listed_classes(len(wanted), axes, record.source, listed[0])
-    order = order_of(own, wanted, record.source) if listed else ()
+    if (
+        listed
+        and len(source_classes) == len(target_classes)
+        and only_counts(source_classes, target_classes)
+    ):
+        source_classes = listed_classes(len(target_classes), axes, record.source, listed[0])
+    order = order_of(source_classes, target_classes, record.source) if listed else ()
     if listed and order == tuple(range(len(order))):
-        return replace(record, classes=wanted)
+        return replace(record, classes=target_classes)
     return replace(
         record,
-        classes=wanted,
+        classes=target_classes,
         _cache={},
         **_reordered(record, {"class": order}),
-        **_recoded(record, own, wanted, axes.others),
+        **_recoded(record, source_classes, target_classes, axes.others),
     )
 
 
-def _recoded(record: Predictions, own: ClassNames, wanted: ClassNames, others: bool) -> Json:
+def _recoded(
+    record: Predictions, source_classes: ClassNames, target_classes: ClassNames, others: bool
+) -> Json:
     """The fields that hold classes, as positions among other ones; ``others``: labels may be of none of these."""
-    where = {str(name): i for i, name in enumerate(wanted)}
-    lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
+    where = {str(name): i for i, name in enumerate(target_classes)}
+    lookup = np.array([where.get(str(name), -2) for name in source_classes] + [-1], dtype=np.int32)
     out = {}
     for name, codes in _coded(record).items():
         out[name] = np.where(codes < -1, -2, lookup[np.maximum(codes, -1)])
         if (out[name] == -2).any() and not (others and name == "label"):
-            raise _unknown_class(record, name, out[name], own, len(wanted))
+            raise _unknown_class(record, name, out[name], source_classes, len(target_classes))
     return out
 
 
 def _unknown_class(
-    record: Predictions, name: str, codes: Array, own: ClassNames, known: int
+    record: Predictions, name: str, codes: Array, source_classes: ClassNames, count: int
 ) -> InputError:
     """The error for the first cell whose class, -2, is none of those that are known."""
     at = np.unravel_index(int(np.argmax(codes == -2)), codes.shape)
     fault = NewClassError if name == "prediction" else InputError
     return fault(
-        f"one of the {known} known classes",
-        got=repr(own[getattr(record, name)[at]]),
+        f"one of the {count} known classes",
+        got=repr(source_classes[getattr(record, name)[at]]),
         remedy="give every class probabilities, those of classes that the model does not know 0",
         file=record.source,
         column=name,
@@ -539,8 +545,10 @@ def _unknown_class(
 
 def _sizes(record: Predictions) -> dict[str, int]:
     """Lengths of the axes model, view, judge and feature that the record has."""
-    own = [(axis, name) for name, axis in AXES.items() if record.has(name)]
-    return {axis: getattr(record, name).shape[FIELDS[name].axes.index(axis)] for axis, name in own}
+    pairs = [(axis, name) for name, axis in AXES.items() if record.has(name)]
+    return {
+        axis: getattr(record, name).shape[FIELDS[name].axes.index(axis)] for axis, name in pairs
+    }
 
 
 def _coded(record: Predictions) -> dict[str, Any]:
@@ -565,7 +573,9 @@ def checksum_of_truth(truth: Predictions, columns: Iterable[str] = ()) -> str:
         *(truth.columns[name] for name in columns),
     ]
     return checksum(
-        repr(truth.classes), str(len(truth)), *(own.tobytes() for own in arrays if own is not None)
+        repr(truth.classes),
+        str(len(truth)),
+        *(array.tobytes() for array in arrays if array is not None),
     )
 
 

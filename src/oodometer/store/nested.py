@@ -87,25 +87,25 @@ class Unfolded:
         if self.form == "percents":
             return {self.column: _of_percents(cells, self.column)}
         if self.form == "fields":
-            there = {field.name for field in cells.type}
+            present = {field.name for field in cells.type}
             lacking = pa.nulls(len(cells))
             return {
-                own: cells.field(name) if name in there else lacking
-                for own, name in zip(self.gives, self.classes, strict=True)
+                output: cells.field(name) if name in present else lacking
+                for output, name in zip(self.gives, self.classes, strict=True)
             }
         cells = _parsed(cells, self.column) if self.text else cells
         if self.form == "vector":
             return {self.column: _of_vectors(cells, self.column)}
         if self.form == "numbers by class":
             _refuse_rows(~_valid(cells), self.column, "a number for each class", cells)
-            places = {class_text(one.name): i for i, one in enumerate(cells.type)}
+            places = {class_text(field.name): i for i, field in enumerate(cells.type)}
             absent = [name for name in self.classes if name not in places]
             more = [name for name in places if name not in self.classes]
             if absent or more:
                 raise _other_classes(self, 0, more[0] if more else None, absent)
             return {
-                own: cells.field(places[name])
-                for own, name in zip(self.gives, self.classes, strict=True)
+                output: cells.field(places[name])
+                for output, name in zip(self.gives, self.classes, strict=True)
             }
         pairs = _pairs(_single(cells), self.column)
         if self.form == "best class":
@@ -119,8 +119,8 @@ class Unfolded:
 
     def _matrix(self, pairs: Pairs) -> Array:
         """Scores with the axes (sample, class)."""
-        place = {name: k for k, name in enumerate(self.classes)}
-        at = np.array([place.get(name, -1) for name in pairs.names] or [0], dtype=int)[pairs.codes]
+        index = {name: k for k, name in enumerate(self.classes)}
+        at = np.array([index.get(name, -1) for name in pairs.names] or [0], dtype=int)[pairs.codes]
         lengths, size = np.diff(pairs.offsets), len(self.classes)
         row = np.repeat(np.arange(len(lengths)), lengths)
         if (at < 0).any():
@@ -147,8 +147,8 @@ def _other_classes(
     unfolded: Unfolded, row: int, more: str | None, absent: Sequence[str]
 ) -> InputError:
     """The error for a row with other classes than the first rows."""
-    some = ", ".join(unfolded.classes[:6]) + (", ..." if len(unfolded.classes) > 6 else "")
-    expected = f"the {len(unfolded.classes)} classes of the first rows ({some})"
+    listed = ", ".join(unfolded.classes[:6]) + (", ..." if len(unfolded.classes) > 6 else "")
+    expected = f"the {len(unfolded.classes)} classes of the first rows ({listed})"
     got = f"no {absent[0]}" if more is None else f"{more!r}"
     remedy = "ask the tool for all classes (top_k=None of a Hugging Face pipeline), or for the best alone (top_k=1)"
     return InputError(expected, got=got, row=row + 1, column=unfolded.column, remedy=remedy)
@@ -292,12 +292,12 @@ def _pairs(cells: Any, column: str) -> Pairs:
     _refuse_rows(~_valid(cells), column, "an answer", cells)
     offsets = np.arange(len(cells) + 1)
     if pt.is_map(cells.type):
-        inside, offsets = _flat(cells)
-        labels, scores = inside.field(0), inside.field(1)
+        entries, offsets = _flat(cells)
+        labels, scores = entries.field(0), entries.field(1)
     elif pt.is_struct(cells.type):
-        label, score, many = keys_of([one.name for one in cells.type])
+        label, score, are_lists = keys_of([field.name for field in cells.type])
         labels, scores = plain(cells.field(label)), plain(cells.field(score))
-        if many:
+        if are_lists:
             _refuse_rows(
                 ~_valid(labels) | ~_valid(scores), column, "lists of classes and scores", cells
             )
@@ -306,9 +306,9 @@ def _pairs(cells: Any, column: str) -> Pairs:
                 np.diff(ends) != np.diff(offsets), column, f"as many {score} as {label}", cells
             )
     else:
-        inside, offsets = _flat(cells)
-        label, score, _ = keys_of([one.name for one in inside.type])
-        labels, scores = inside.field(label), inside.field(score)
+        entries, offsets = _flat(cells)
+        label, score, _ = keys_of([field.name for field in entries.type])
+        labels, scores = entries.field(label), entries.field(score)
     labels, scores = plain(labels, coded=False), plain(scores, coded=False)
     for array, what in (
         (labels, "a class beside every score"),
@@ -339,8 +339,8 @@ def _flat(lists: Any) -> tuple[Any, Array]:
 def class_text(value: Any) -> str:
     """A class as a column name has it: 1 for 1.0."""
     text = one_form(str(value).lower() if isinstance(value, bool) else str(value).strip())
-    whole = _WHOLE.fullmatch(text)
-    return whole[1] if whole else text
+    match = _WHOLE.fullmatch(text)
+    return match[1] if match else text
 
 
 def keys_of(names: Iterable[str]) -> tuple[str, str, bool]:
@@ -349,12 +349,12 @@ def keys_of(names: Iterable[str]) -> tuple[str, str, bool]:
     >>> keys_of(["label", "score"]), keys_of(["classes", "scores"]), keys_of(["cat", "dog"])
     (('label', 'score', False), ('classes', 'scores', True), ('', '', False))
     """
-    own = [*names]
-    score = next((name for name in own if _SCORE.fullmatch(name.lower())), "")
-    for many, form in ((True, _LABELS), (False, _LABEL)):
-        label = next((name for name in own if form.fullmatch(name.lower())), "")
+    keys = [*names]
+    score = next((name for name in keys if _SCORE.fullmatch(name.lower())), "")
+    for are_lists, form in ((True, _LABELS), (False, _LABEL)):
+        label = next((name for name in keys if form.fullmatch(name.lower())), "")
         if label and score:
-            return label, score, many
+            return label, score, are_lists
     return "", "", False
 
 
@@ -376,8 +376,8 @@ def odd_cell(value: Any, name: str) -> bool:
 def odd_columns(schema: Any) -> Strings:
     """Columns of a schema that may hold such cells; of texts those whose name is one of answers."""
     out = []
-    for one in schema:
-        kind, usual = one.type, usual_field(one.name)
+    for field in schema:
+        kind, usual = field.type, usual_field(field.name)
         inner = getattr(kind, "value_type", None)
         while inner is not None and hasattr(inner, "value_type") and not pt.is_dictionary(inner):
             inner = inner.value_type
@@ -385,11 +385,11 @@ def odd_columns(schema: Any) -> Strings:
             pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
         )
         listed = inner is not None and not pt.is_dictionary(kind)
-        listed = listed and (usual == "probabilities" or _are_classes(one.name))
+        listed = listed and (usual == "probabilities" or _are_classes(field.name))
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
-        named = usual in _ANSWERS or one.name in _ANSWERS or one.name.startswith("prob_")
-        if nested or listed or (text and (named or _may_answer(one.name))):
-            out.append(one.name)
+        named = usual in _ANSWERS or field.name in _ANSWERS or field.name.startswith("prob_")
+        if nested or listed or (text and (named or _may_answer(field.name))):
+            out.append(field.name)
     return tuple(out)
 
 
@@ -425,8 +425,8 @@ def _seen(cells: Any) -> _Seen | None:
         if _PERCENT.fullmatch(values[0]):
             return _Seen(values, text=True)
         read = [value_of(value) for value in values]
-        known = [value for value in read if value is not None]
-        return None if read[0] is None else _Seen(known, text=True, json=_is_json(values[0]))
+        parsed = [value for value in read if value is not None]
+        return None if read[0] is None else _Seen(parsed, text=True, json=_is_json(values[0]))
     if pt.is_map(cells.type):
         return _Seen([dict(value) for value in values], maps=True)
     return _Seen(values)
@@ -453,10 +453,12 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     if _is_vector(first):
         return _of_vector(column, seen, ours)
     rows = [_answers_of(value) for value in values]
-    own = [row for row in rows if row is not None]
-    if len(own) < len(rows):
+    answers = [row for row in rows if row is not None]
+    if len(answers) < len(rows):
         return None
-    return _of_answers(column, own, not isinstance(first, dict) or bool(keys_of(first)[0]), seen)
+    return _of_answers(
+        column, answers, not isinstance(first, dict) or bool(keys_of(first)[0]), seen
+    )
 
 
 def _is_list(value: Any) -> bool:
@@ -496,10 +498,10 @@ def _answers_of(value: Any) -> list[tuple[str, float]] | None:
 
 def _of_object(value: Plain) -> list[tuple[Any, Any]]:
     """Pairs of one object: a class and its score, lists of both, or a score under the name of each class."""
-    label, score, many = keys_of(value)
+    label, score, are_lists = keys_of(value)
     if not label:
         return list(value.items())
-    if not many:
+    if not are_lists:
         return [(value[label], value[score])]
     both = value[label], value[score]
     return list(zip(*both, strict=False)) if all(map(_is_list, both)) else []
@@ -512,7 +514,7 @@ def _of_objects(value: Any) -> list[tuple[Any, Any]]:
         if _is_list(value)
         else []
     )
-    if not all(label and not many for label, _, many in keys):
+    if not all(label and not are_lists for label, _, are_lists in keys):
         return []
     return (
         [(entry[label], entry[score]) for entry, (label, score, _) in zip(value, keys, strict=True)]
@@ -554,7 +556,10 @@ def renamings_of(unfolded: Unfolded) -> dict[str, str]:
         return {} if unfolded.column in _VECTORS else {unfolded.column: "probabilities"}
     if unfolded.form in ("percents", "fields"):
         return {}
-    return {own: f"prob_{name}" for own, name in zip(unfolded.gives, unfolded.classes, strict=True)}
+    return {
+        column: f"prob_{name}"
+        for column, name in zip(unfolded.gives, unfolded.classes, strict=True)
+    }
 
 
 class Unfolding(NamedTuple):
@@ -566,9 +571,9 @@ class Unfolding(NamedTuple):
 
 
 def unfold(
-    reader: Any, columns: Strings, mapping: Mapping[str, str], kept: Collection[str] = ()
+    reader: Any, columns: Strings, mapping: Mapping[str, str], as_is: Collection[str] = ()
 ) -> Unfolding:
-    """Find the columns of nested answers by the first rows; ``kept`` are asked for as they are, too. Raises
+    """Find the columns of nested answers by the first rows; columns ``as_is`` are asked for unchanged, too. Raises
     `InputError` where two columns hold the answers, or one that is named so holds something else.
     """
     may_be = [
@@ -581,26 +586,28 @@ def unfold(
         return Unfolding(columns, mapping)
     beside = _named_beside(reader, columns, mapping)
     chosen = _each_alone(reader, names, columns, mapping) if beside is None else [beside]
-    return _applied(chosen, columns, mapping, kept)
+    return _applied(chosen, columns, mapping, as_is)
 
 
 def _each_alone(
     reader: Any, names: Sequence[str], columns: Sequence[str], mapping: Mapping[str, str]
 ) -> list[Unfolded]:
     """Those of the columns of these names whose own cells hold answers."""
-    found: list[Unfolded] = []
+    candidates: list[Unfolded] = []
     head = _head(reader, names)
     for name, cells in head.items():
         seen = _seen(cells)
-        one = None if seen is None else _form_of(name, seen, mapping.get(name))
-        found += [] if one is None else [one]
-    others = [mapping.get(c, c) for c in columns if c not in {one.column for one in found}]
-    chosen = _chosen(found, others, mapping)
+        unfolded = None if seen is None else _form_of(name, seen, mapping.get(name))
+        candidates += [] if unfolded is None else [unfolded]
+    other_fields = [
+        mapping.get(c, c) for c in columns if c not in {unfolded.column for unfolded in candidates}
+    ]
+    chosen = _chosen(candidates, other_fields, mapping)
     if not chosen:
-        _refuse_unread(head, others)
-    answers = {one.column for one in chosen}
+        _refuse_unread(head, other_fields)
+    answers = {unfolded.column for unfolded in chosen}
     beside = [_of_fields(name, cells) for name, cells in head.items() if name not in answers]
-    return [*chosen, *(one for one in beside if one is not None)]
+    return [*chosen, *(unfolded for unfolded in beside if unfolded is not None)]
 
 
 def _of_fields(column: str, cells: Any) -> Unfolded | None:
@@ -625,10 +632,10 @@ def _named_beside(
     if len(lists) != 2 or [*map(len, lists[0])] != [*map(len, lists[1])]:
         return None
     both = [{"labels": name, "scores": score} for name, score in zip(*lists, strict=True)]
-    found = _form_of(scores[0], _Seen(both), "probabilities") if both else None
+    unfolded = _form_of(scores[0], _Seen(both), "probabilities") if both else None
     return (
-        replace(found, named_by=names[0])
-        if found is not None and found.form == "every class"
+        replace(unfolded, named_by=names[0])
+        if unfolded is not None and unfolded.form == "every class"
         else None
     )
 
@@ -643,17 +650,19 @@ def _lists(cells: Any) -> list[Any]:
     return seen.values if seen is not None and all(map(_is_list, seen.values)) else []
 
 
-def _refuse_unread(head: Plain, others: Sequence[str]) -> None:
+def _refuse_unread(head: Plain, other_fields: Sequence[str]) -> None:
     """Raise `InputError` where a column that is named as answers are holds none that is known, and no other does."""
     unread: dict[str, tuple[int, Any]] = {}
     for name, cells in head.items():
         first = next(((i, v) for i, v in enumerate(_values(cells), 1) if v not in (None, "")), None)
         if first is not None and odd_cell(first[1], name):
             unread[name] = first
-    known = [name for name in others if name not in unread]
-    if any((name in FIELDS and name != "label") or name.startswith(tuple(WIDE)) for name in known):
+    readable = [name for name in other_fields if name not in unread]
+    if any(
+        (name in FIELDS and name != "label") or name.startswith(tuple(WIDE)) for name in readable
+    ):
         return
-    if any(usual_field(name) not in (None, "time", "label") for name in known):
+    if any(usual_field(name) not in (None, "time", "label") for name in readable):
         return
     for name, (row, value) in unread.items():
         if usual_field(name) == "probabilities":
@@ -677,20 +686,24 @@ def _head(reader: Any, names: Sequence[str]) -> Json:
 
 
 def _chosen(
-    found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]
+    candidates: Sequence[Unfolded], other_fields: Sequence[str], mapping: Mapping[str, str]
 ) -> list[Unfolded]:
-    """Those of the columns that are read, beside fields that ``others`` give."""
+    """Those of the columns that are read, beside ``other_fields``."""
     sure = [
-        one for one in found if (one.form == "vector" and one.column in _VECTORS) or _is_share(one)
+        candidate
+        for candidate in candidates
+        if (candidate.form == "vector" and candidate.column in _VECTORS) or _is_share(candidate)
     ]
-    fields = {*others, *(one.column for one in sure)}
+    fields = {*other_fields, *(candidate.column for candidate in sure)}
     if any(
         WIDE.get(f"{name.partition('_')[0]}_", name) in _VECTORS - {"features"} for name in fields
     ):
         return sure  # which are the answers
-    answers = _likeliest([one for one in found if one not in sure], others, mapping)
-    if len(answers) > 1 and not {"prediction", "correct"} & {*others}:
-        named = ", ".join(one.column for one in answers)
+    answers = _likeliest(
+        [candidate for candidate in candidates if candidate not in sure], other_fields, mapping
+    )
+    if len(answers) > 1 and not {"prediction", "correct"} & {*other_fields}:
+        named = ", ".join(candidate.column for candidate in answers)
         raise InputError(
             "one column of answers",
             got=named,
@@ -701,56 +714,70 @@ def _chosen(
 
 
 def _likeliest(
-    found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]
+    candidates: Sequence[Unfolded], other_fields: Sequence[str], mapping: Mapping[str, str]
 ) -> list[Unfolded]:
     """Columns of all classes before those of the best one; of them those that a user or their names call answers."""
-    every = [one for one in found if one.form not in ("best class", "percents")]
-    best = [one for one in found if one.form == "best class" and "confidence" not in others]
+    every = [
+        candidate for candidate in candidates if candidate.form not in ("best class", "percents")
+    ]
+    best = [
+        candidate
+        for candidate in candidates
+        if candidate.form == "best class" and "confidence" not in other_fields
+    ]
     answers = every or best
-    answers = [one for one in answers if one.column in mapping] or answers
-    return [one for one in answers if usual_field(one.column) or one.column in _ANSWERS] or answers
+    answers = [candidate for candidate in answers if candidate.column in mapping] or answers
+    return [
+        candidate
+        for candidate in answers
+        if usual_field(candidate.column) or candidate.column in _ANSWERS
+    ] or answers
 
 
-def _is_share(one: Unfolded) -> bool:
-    named = one.column.startswith("prob_") or usual_field(one.column) == "probabilities"
-    return one.form == "percents" and named
+def _is_share(unfolded: Unfolded) -> bool:
+    named = unfolded.column.startswith("prob_") or usual_field(unfolded.column) == "probabilities"
+    return unfolded.form == "percents" and named
 
 
 def _applied(
     chosen: Sequence[Unfolded],
     columns: Strings,
     mapping: Mapping[str, str],
-    kept: Collection[str],
+    as_is: Collection[str],
 ) -> Unfolding:
-    by_column = {one.column: one for one in chosen}
-    others = {mapping.get(c, c) for c in columns if c not in by_column}
+    by_column = {unfolded.column: unfolded for unfolded in chosen}
+    other_fields = {mapping.get(c, c) for c in columns if c not in by_column}
     renamed, out = dict(mapping), list[str]()
     for column in columns:
-        if column not in kept and any(column == one.named_by for one in chosen):
+        if column not in as_is and any(column == unfolded.named_by for unfolded in chosen):
             continue
-        one = by_column.get(column)
-        if one is None or column in kept:
+        unfolded = by_column.get(column)
+        if unfolded is None or column in as_is:
             out.append(column)
-        if one is not None:
-            given = {own: ours for own, ours in renamings_of(one).items() if ours not in others}
-            if one.form == "fields":
-                out += one.gives
-            elif one.form in ("vector", "percents"):
-                out += [column] * (column not in kept)
-                given = {} if column in mapping else given
+        if unfolded is not None:
+            renamings = {
+                theirs: ours
+                for theirs, ours in renamings_of(unfolded).items()
+                if ours not in other_fields
+            }
+            if unfolded.form == "fields":
+                out += unfolded.gives
+            elif unfolded.form in ("vector", "percents"):
+                out += [column] * (column not in as_is)
+                renamings = {} if column in mapping else renamings
             else:
                 renamed.pop(column, None)
-                out += given
-            renamed |= given
+                out += renamings
+            renamed |= renamings
     return Unfolding(tuple(out), renamed, tuple(chosen))
 
 
-def _with_names(batch: Any, one: Unfolded) -> Any:
+def _with_names(batch: Any, unfolded: Unfolded) -> Any:
     """Lists of classes and of their scores, from two columns, as one column of both."""
-    both = [plain(batch.column(name), coded=False) for name in (one.named_by, one.column)]
+    both = [plain(batch.column(name), coded=False) for name in (unfolded.named_by, unfolded.column)]
     texts = [pt.is_string(cells.type) or pt.is_large_string(cells.type) for cells in both]
     both = [
-        _parsed(cells, one.column) if text else cells
+        _parsed(cells, unfolded.column) if text else cells
         for cells, text in zip(both, texts, strict=True)
     ]
     return pa.StructArray.from_arrays(both, names=["labels", "scores"])
@@ -758,13 +785,13 @@ def _with_names(batch: Any, one: Unfolded) -> Any:
 
 def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded]) -> Any:
     """A record batch with the columns of these names, those of nested answers among them."""
-    given: Json = {}
-    wanted = list(names)
-    for one in unfolded:
-        if not {*one.gives}.isdisjoint(wanted):
-            given |= one.columns_of(
-                _with_names(batch, one) if one.named_by else batch.column(one.column)
+    columns: Json = {}
+    column_names = list(names)
+    for nested in unfolded:
+        if not {*nested.gives}.isdisjoint(column_names):
+            columns |= nested.columns_of(
+                _with_names(batch, nested) if nested.named_by else batch.column(nested.column)
             )
     return pa.record_batch(
-        [given[n] if n in given else batch.column(n) for n in wanted], names=wanted
+        [columns[n] if n in columns else batch.column(n) for n in column_names], names=column_names
     )

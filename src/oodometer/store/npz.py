@@ -80,7 +80,7 @@ class NpzReader(Reader):
         columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)
         reader = NpzReader(path, columns, members)
         with translated(path, "npz"):
-            small = {name: reader._whole(members[name]) for name in _NAMES if name in members}
+            small = {name: reader._read_all(members[name]) for name in _NAMES if name in members}
         try:
             classes = named_classes(small.pop("classes")) if "classes" in small else None
         except InputError as error:
@@ -144,14 +144,14 @@ class NpzReader(Reader):
                     _check_sum(self.file, member)
             starts = [self.offsets[n] for n in kinds if n in self.offsets]
             packed = [n for n in kinds if self.members[n].start is None]
-            whole = {n: self._whole(self.members[n]) for n in (*packed, *starts)}
+            loaded = {n: self._read_all(self.members[n]) for n in (*packed, *starts)}
         with open(local_copy(self.file), "rb") as raw:
             for at in range(self.first, self.first + self.rows, rows):
                 stop = min(at + rows, self.first + self.rows)
                 try:
                     with translated(self.file, self.form):
                         columns = {
-                            n: self._column(raw, whole, n, kind, at, stop)
+                            n: self._column(raw, loaded, n, kind, at, stop)
                             for n, kind in kinds.items()
                         }
                         batch = pa.record_batch(columns)
@@ -172,7 +172,7 @@ class NpzReader(Reader):
             for at in range(0, total, size)
         ]
 
-    def _whole(self, member: Member) -> Array:
+    def _read_all(self, member: Member) -> Array:
         name = f"{member.name}.npy"
         with zipfile.ZipFile(local_copy(self.file)) as archive, archive.open(name) as file:
             size = prod(member.shape) * member.dtype.itemsize
@@ -181,18 +181,18 @@ class NpzReader(Reader):
         return array
 
     def _column(
-        self, raw: Any, whole: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int
+        self, raw: Any, loaded: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int
     ) -> Any:
         if kind != "ragged":
-            values = self._range(raw, whole, name, sample_axis(kind), start, stop)
+            values = self._range(raw, loaded, name, sample_axis(kind), start, stop)
             return column_of(values, kind, name, "" not in (self.classes or ()))
         if name not in self.offsets:
-            block = as_numpy(self._range(raw, whole, name, 0, start, stop))  # rows padded with NaN
+            block = as_numpy(self._range(raw, loaded, name, 0, start, stop))  # rows padded with NaN
             real = ~np.isnan(block)
             return pa.LargeListArray.from_arrays(
                 np.concatenate([[0], np.cumsum(real.sum(axis=1))]), block[real]
             )
-        ends = whole[self.offsets[name]][start : stop + 1].astype(np.int64)
+        ends = loaded[self.offsets[name]][start : stop + 1].astype(np.int64)
         if not (
             ends[0] >= 0 and (np.diff(ends) >= 0).all() and ends[-1] <= self.members[name].shape[0]
         ):
@@ -200,15 +200,15 @@ class NpzReader(Reader):
             raise InputError(
                 expected, got="others", column=column, file=self.file, remedy="write the file again"
             )
-        values = as_numpy(self._range(raw, whole, name, 0, int(ends[0]), int(ends[-1])))
+        values = as_numpy(self._range(raw, loaded, name, 0, int(ends[0]), int(ends[-1])))
         return pa.LargeListArray.from_arrays(ends - ends[0], values)
 
     def _range(
-        self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int
+        self, raw: Any, loaded: Mapping[str, Array], name: str, axis: int, start: int, stop: int
     ) -> Array:
         """Entries ``start`` to ``stop`` along one axis."""
-        if name in whole:
-            return whole[name][(slice(None),) * axis + (slice(start, stop),)]
+        if name in loaded:
+            return loaded[name][(slice(None),) * axis + (slice(start, stop),)]
         member = self.members[name]
         outer, inner = prod(member.shape[:axis]), prod(member.shape[axis + 1 :])
         pieces = [np.empty(0, member.dtype)]

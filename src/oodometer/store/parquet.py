@@ -57,7 +57,7 @@ class ParquetReader(Reader):
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Read the named columns of the row groups, one thread, so that workers do not fight for cores."""
-        wanted = list(kinds)
+        names = list(kinds)
         with _opened(self.file) as file:
             meta, size = file.metadata, Stamp.of(self.file).size
             numbers = list(range(self.start, self.start + len(self.groups)))
@@ -74,7 +74,7 @@ class ParquetReader(Reader):
                         group.column(index),
                         meta.schema.column(index).path,
                     )  # a group's may be no text
-                    name = next((w for w in wanted if f"{path}.".startswith(f"{w}.")), None)
+                    name = next((w for w in names if f"{path}.".startswith(f"{w}.")), None)
                     if name is not None:
                         cells = (
                             8
@@ -87,7 +87,7 @@ class ParquetReader(Reader):
                             cells if index in lists else 0, column.total_uncompressed_size
                         )
                         check_unpacked(column.total_compressed_size, unpacked, self.file, name)
-            batches = file.iter_batches(rows, row_groups=numbers, columns=wanted, use_threads=False)
+            batches = file.iter_batches(rows, row_groups=numbers, columns=names, use_threads=False)
             while True:
                 with translated(self.file, self.form):
                     batch = next(batches, None)
@@ -97,26 +97,26 @@ class ParquetReader(Reader):
 
     def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Ranges of row groups of about ``target_rows`` rows, without those that statistics rule out."""
-        left: Collection[int] | None = None
+        matching: Collection[int] | None = None
         if where:
             with _opened(self.file) as file:
                 meta, schema = file.metadata, file.schema_arrow
                 numbers = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
-                asked = [
+                conditions = [
                     (numbers[c.column], schema.field(c.column).type, c)
                     for c in where
                     if c.column in numbers
                 ]
                 groups = [meta.row_group(self.start + n) for n in range(len(self.groups))]
                 fits = [
-                    all(_may_match(group.column(at), kind, c) for at, kind, c in asked)
+                    all(_may_match(group.column(at), kind, c) for at, kind, c in conditions)
                     for group in groups
                 ]
-                left = {n for n, may in enumerate(fits) if may}
+                matching = {n for n, may in enumerate(fits) if may}
         rows = self.groups
         return [
             (replace(self, rows=sum(rows[a:b]), groups=rows[a:b], start=self.start + a), before)
-            for a, b, before in runs_of(rows, rows_of_a_part(target_rows, self.rows), left)
+            for a, b, before in runs_of(rows, rows_of_a_part(target_rows, self.rows), matching)
         ]
 
 

@@ -85,13 +85,13 @@ def reached(url: str) -> tuple[Any, str]:
     bare, _, query = split_query(url)
     scheme, _, rest = bare.partition("://")
     host, _, path = rest.partition("/")
-    with _said(url):
+    with _as_input_error(url):
         files, root = _file_system(scheme.lower(), host, f"?{query}" if query else "")
     return files, f"{root.rstrip('/')}/{path}" if path else root
 
 
 @contextmanager
-def _said(url: str) -> Iterator[None]:
+def _as_input_error(url: str) -> Iterator[None]:
     """What file systems raise as one `InputError`."""
     import pyarrow as pa
 
@@ -122,7 +122,7 @@ def look_at(url: str) -> tuple[int, int] | None:
     import pyarrow.fs as pafs
 
     files, path = reached(url)
-    with _said(url):
+    with _as_input_error(url):
         info = files.get_file_info(path)
     return (
         (int(info.size or 0), int(info.mtime_ns or 0)) if info.type == pafs.FileType.File else None
@@ -136,7 +136,7 @@ def list_remote(url: str) -> list[str]:
     files, path = reached(url)
     bare, mark, query = split_query(url)
     bucket = path.partition("/")[0]
-    with _said(url):
+    with _as_input_error(url):
         infos = files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
         if not infos and bucket and files.get_file_info(bucket).type == pafs.FileType.NotFound:
             raise OSError(_ABSENT[0])
@@ -152,7 +152,7 @@ def list_remote(url: str) -> list[str]:
 def open_remote(url: str) -> Any:
     """A file of an object store that can be read in any order."""
     files, path = reached(url)
-    with _said(url):
+    with _as_input_error(url):
         return files.open_input_file(path)
 
 
@@ -166,7 +166,7 @@ def _copies() -> str:
 @lru_cache(maxsize=256)
 def _copied(url: str, size: int, changed: int) -> str:
     out = Path(tempfile.mkdtemp(dir=_copies())) / split_query(url)[0].rpartition("/")[2]
-    with open_remote(url) as source, out.open("wb") as file, _said(url):
+    with open_remote(url) as source, out.open("wb") as file, _as_input_error(url):
         shutil.copyfileobj(source, file, 1 << 22)
     return str(out)
 

@@ -103,7 +103,7 @@ def _of_numbers(array: Any, condition: Condition) -> Array:
 
 def _compared(cells: Array, condition: Condition) -> Array:
     """Of which numbers, truth values or times a condition is true; of none that is NaN or NaT."""
-    values = [_value(one, cells.dtype, condition) for one in condition.values]
+    values = [_value(value, cells.dtype, condition) for value in condition.values]
     if condition.sign == "is_in":
         out: Array = np.any([cells == value for value in values], axis=0)
     else:
@@ -143,8 +143,8 @@ def _value(value: Value, kind: Any, condition: Condition) -> Any:
 def _classes(names: list[str | None], condition: Condition, text: bool) -> Array:
     """Of which distinct class names a condition is true, and False behind them, for an empty cell."""
     if condition.ordered:
-        whole = all(name is None or re.fullmatch("-?[0-9]+", name) for name in names)
-        if condition.values[0].number is None or not whole:
+        are_integers = all(name is None or re.fullmatch("-?[0-9]+", name) for name in names)
+        if condition.values[0].number is None or not are_integers:
             raise UsageError(
                 f"classes that are texts are compared by = and != and in, got {condition.text!r}"
             )
@@ -152,12 +152,12 @@ def _classes(names: list[str | None], condition: Condition, text: bool) -> Array
         out = _compared(numbers, condition)
     else:
         values = pa.concat_arrays([lone_cell(value.text) for value in condition.values])
-        wanted = {
+        accepted = {
             None if name is None else str(name)
             for name in dictionary(values, condition.column, text).values
         }
         out = np.array(
-            [(name in wanted) != (condition.sign == "not_equal") for name in names], dtype=bool
+            [(name in accepted) != (condition.sign == "not_equal") for name in names], dtype=bool
         )
     return np.append(out & np.array([name is not None for name in names], dtype=bool), False)
 
@@ -192,8 +192,10 @@ def _texts(cells: Any, condition: Condition) -> Array:
             _refuse_others(texts, dated, condition, value, dated=False)
         else:
             out |= times == time
-        wanted = value.text.lower() if value.text.lower() in _TRUTHS else value.text
-        same = [text == wanted or (wanted in _TRUTHS and text.lower() == wanted) for text in texts]
+        literal = value.text.lower() if value.text.lower() in _TRUTHS else value.text
+        same = [
+            text == literal or (literal in _TRUTHS and text.lower() == literal) for text in texts
+        ]
         out |= np.array(same, dtype=bool)
     return ~out if condition.sign == "not_equal" else out
 
@@ -203,10 +205,10 @@ def _refuse_others(
 ) -> None:
     """Raise `UsageError` for a number, or for a date that is not in ISO 8601 or stands beside cells that are dates."""
     if value.number is not None:
-        other = next((repr(text) for text in texts if not NUMBER.fullmatch(text.strip())), "")
-        example = f" such as {other}" if other else ""
-        whole = condition.text.replace(value.text, f"'{value.text}'", 1)
-        quoted = value.text if value.text in condition.column else whole
+        sample = next((repr(text) for text in texts if not NUMBER.fullmatch(text.strip())), "")
+        example = f" such as {sample}" if sample else ""
+        rewritten = condition.text.replace(value.text, f"'{value.text}'", 1)
+        quoted = value.text if value.text in condition.column else rewritten
         raise _another(condition, f"texts{example}", value, f"; put a text in quotes: {quoted}")
     if dated or (
         _OTHER_DATE.fullmatch(value.text.strip()) and (condition.ordered or are_dates.any())

@@ -68,7 +68,7 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
         if lists and classes == tuple(range(len(classes))):
             return [_numbers(name, value, text)]
         return [
-            _numbers(f"{field.prefix}{own}", value[:, i], text) for i, own in enumerate(classes)
+            _numbers(f"{field.prefix}{label}", value[:, i], text) for i, label in enumerate(classes)
         ]
     if field.axis is not None:
         names = record.names.get(field.axis)
@@ -77,8 +77,8 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
             return [_matrix(name, moved, record.classes, text)]
         names = names or tuple(map(str, range(len(moved))))
         return [
-            _cells(name, f"{field.prefix}{own}", row, record.classes, text)
-            for own, row in zip(names, moved, strict=True)
+            _cells(name, f"{field.prefix}{label}", row, record.classes, text)
+            for label, row in zip(names, moved, strict=True)
         ]
     if field.cell in ("class", "truth", "number"):
         return [_cells(name, name, value, record.classes, text)]
@@ -129,8 +129,8 @@ def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array
         return pa.bool_(), lambda codes: arrow_of(codes == 1, codes < 0)
     if classes is None:  # positions among candidates
         return pa.int64(), lambda codes: arrow_of(codes.astype(np.int64), codes < 0)
-    whole = all(isinstance(name, int) for name in classes)
-    names: Any = arrow_of(np.array(classes, np.int64) if whole else [*map(str, classes)])
+    are_integers = all(isinstance(name, int) for name in classes)
+    names: Any = arrow_of(np.array(classes, np.int64) if are_integers else [*map(str, classes)])
     return names.type, lambda codes: names.take(arrow_of(codes, codes < 0))
 
 
@@ -162,12 +162,12 @@ def _plain(name: str, values: Array) -> Column:
         values.dtype.kind == "O" and {str} <= {*map(type, cells)} <= {str, type(None)}
     )
     if is_text or values.dtype.kind in "biuf":
-        whole = arrow_of(cells)
+        column = arrow_of(cells)
     else:
         try:
-            whole = pa.array(cells, from_pandas=values.dtype.kind == "O")
+            column = pa.array(cells, from_pandas=values.dtype.kind == "O")
         except (pa.ArrowException, OverflowError):
-            whole = arrow_of([None if cell is None else str(cell) for cell in cells])
-    if pa.types.is_null(whole.type):
-        whole = whole.cast(pa.string())
-    return name, whole.type, lambda a, b: whole[a:b]
+            column = arrow_of([None if cell is None else str(cell) for cell in cells])
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    return name, column.type, lambda a, b: column[a:b]

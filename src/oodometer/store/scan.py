@@ -84,14 +84,14 @@ class Reader(ABC):
 
 
 def runs_of(
-    groups: Sequence[int], size: int, left: Collection[int] | None = None
+    groups: Sequence[int], size: int, selected: Collection[int] | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Neighbouring groups with ``size`` rows together: first, behind the last, rows before; those not ``left`` are in
-    none.
+    """Neighbouring groups with ``size`` rows together: first, behind the last, rows before; those not ``selected`` are
+    in none.
     """
     first = before = rows = 0
     for at, count in enumerate((*groups, 0)):
-        ends = at == len(groups) or (left is not None and at not in left)
+        ends = at == len(groups) or (selected is not None and at not in selected)
         if rows and (ends or rows >= size):
             yield first, at, before
             first, before, rows = at, before + rows, 0
@@ -120,9 +120,10 @@ class TextReader(Reader):
 
     def facts(self) -> Json:
         """What opening the file found, as plain values."""
-        own = {name: getattr(self, name) for name in self.opening}
+        state = {name: getattr(self, name) for name in self.opening}
         return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in own.items()
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in state.items()
         }
 
     @classmethod
@@ -206,12 +207,14 @@ class Piece:
         """
         where, values, reader = self.where, self.values, self.reader
         read = {**{condition.column: condition.kind or "any" for condition in where}, **kinds}
-        own = self._raw_kinds({name: kind for name, kind in read.items() if name not in values})
+        file_kinds = self._raw_kinds(
+            {name: kind for name, kind in read.items() if name not in values}
+        )
         for part, before in reader.split(reader.rows or 1, where) if where else [(reader, 0)]:
             at = self.in_file + before
             done = 0
             try:
-                for raw in part.tables(own, max(rows, _FEWEST * bool(where))):
+                for raw in part.tables(file_kinds, max(rows, _FEWEST * bool(where))):
                     batch = self._completed(raw, read, done)
                     if where:
                         for places in self._matching(batch, done, rows):
@@ -244,9 +247,9 @@ class Piece:
     def _raw_kinds(self, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
         """The columns that the file itself has, for those that are asked for."""
         reader, out = self.reader, dict(kinds)
-        for one in self.unfolded:
-            given = [name for name in one.gives if out.pop(name, None) is not None]
-            read = filter(None, (one.column, one.named_by) if given else ())
+        for nested in self.unfolded:
+            requested = [name for name in nested.gives if out.pop(name, None) is not None]
+            read = filter(None, (nested.column, nested.named_by) if requested else ())
             out |= dict.fromkeys(read, "text" if reader.text else "raw")
         return out or {reader.columns[0]: "any"}
 
@@ -356,8 +359,8 @@ class Plan:
         for feed in feeds:
             name = feed.columns[0]
             if feed.kind == "raw" and self.encoding is not None:
-                given = zip(self.encoding.users, feed.columns, strict=True)
-                cells = {user.name: batch.column(column) for user, column in given}
+                pairs = zip(self.encoding.users, feed.columns, strict=True)
+                cells = {user.name: batch.column(column) for user, column in pairs}
                 arrays[feed.field] = self.encoding.encode(cells, reader.text, reader.comma)
                 columns = self.encoding.slices(arrays[feed.field])
             elif feed.kind == "time":
@@ -430,12 +433,12 @@ class FilePart(Part):
         if not done:
             raise none_left(self.where, self.name) if self.where else no_rows(self.name)
 
-    def _feeds(self, wanted: Strings | None) -> tuple[Feed, ...]:
+    def _feeds(self, fields: Strings | None) -> tuple[Feed, ...]:
         """The feeds of the fields that are wanted; `InputError` where there is none."""
         layout = self.plan.layout
-        feeds = layout.select(wanted)
+        feeds = layout.select(fields)
         if not feeds:
-            expected = f"one of the fields {', '.join(wanted or ())}"
+            expected = f"one of the fields {', '.join(fields or ())}"
             remedy = "add the column, or rename one with --map theirs=ours"
             file = self.pieces[0].file
             raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
@@ -445,7 +448,7 @@ class FilePart(Part):
         """The rows of a piece as checked records, whose rows count from the file's start."""
         plan = self.plan
         kinds, axes = plan.layout.kinds(feeds), {AXES.get(feed.field) for feed in feeds}
-        names = {axis: own for axis, own in plan.named.items() if axis in axes}
+        names = {axis: entries for axis, entries in plan.named.items() if axis in axes}
         before = piece.in_file  # the first rows of a file tell logits from probabilities
         for batch, places in piece.tables(kinds, rows):
             if not batch.num_rows:
@@ -471,7 +474,7 @@ class FilePart(Part):
 
     def identity(self) -> str | None:
         """The files as they are, the rows in them, and how their columns are understood."""
-        own = []
+        checksums = []
         for piece in self.pieces:
             if piece.stamp is None or piece.file is None:
                 return None
@@ -485,8 +488,8 @@ class FilePart(Part):
                 piece.stamp.changed,
             )
             content = known_files().mark(piece.file, piece.stamp)
-            own.append(checksum(file, content, repr(rows), repr(self.plan), piece.cast))
-        return own[0] if len(own) == 1 else checksum(*own)
+            checksums.append(checksum(file, content, repr(rows), repr(self.plan), piece.cast))
+        return checksums[0] if len(checksums) == 1 else checksum(*checksums)
 
     def span(self) -> tuple[int, int] | None:
         """As its rows were counted."""

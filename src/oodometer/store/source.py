@@ -81,21 +81,21 @@ def _look(work: tuple[Piece, Sequence[str]]) -> Json:
         raise
 
 
-def _facts(pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each) -> list[Json]:
+def _facts(pieces: Sequence[Piece], requested: Sequence[Sequence[str]], each: Each) -> list[Json]:
     """What is known of each piece (`known_files`), or else found by ``each``."""
-    known, work = known_files(), list(zip(pieces, wanted, strict=True))
+    cache, work = known_files(), list(zip(pieces, requested, strict=True))
     facts = [
         {
             what: fact
             for what in names
-            if (fact := known.get(str(piece.file), piece.stamp, what)) is not None
+            if (fact := cache.get(str(piece.file), piece.stamp, what)) is not None
         }
         for piece, names in work
     ]
-    lacking = [i for i, own in enumerate(facts) if len(own) < len(wanted[i])]
+    lacking = [i for i, entry in enumerate(facts) if len(entry) < len(requested[i])]
     for i, facts[i] in zip(lacking, each(_look, [work[i] for i in lacking]), strict=True):
         for what, fact in facts[i].items():
-            known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
+            cache.put(str(pieces[i].file), pieces[i].stamp, what, fact)
     return facts
 
 
@@ -116,12 +116,12 @@ def _unfolded(
     pieces: Sequence[Piece],
     columns: Strings,
     mapping: Mapping[str, str],
-    kept: Strings,
+    as_is: Strings,
 ) -> tuple[Sequence[Piece], Strings, Mapping[str, str]]:
     """Pieces, columns and renamings with the columns that nested answers give."""
     from .nested import unfold
 
-    columns, mapping, unfolded = unfold(pieces[0].reader, columns, mapping, kept)
+    columns, mapping, unfolded = unfold(pieces[0].reader, columns, mapping, as_is)
     return [replace(piece, unfolded=unfolded) for piece in pieces], columns, mapping
 
 
@@ -133,18 +133,18 @@ class ReaderSource(Source):
     def __init__(
         self,
         opened: tuple[str | None, Sequence[Piece], Strings],
-        wanted: Axes | None,
+        axes: Axes | None,
         mapping: Mapping[str, str] | None,
         extra: Iterable[str],
         where: Sequence[Condition] = (),
         times: TimeFormat = IN_UTC,
     ) -> None:
         path, pieces, columns = opened
-        self.path, self._wanted, self._times, extra = path, wanted, times, tuple(extra)
+        self.path, self._wanted, self._times, extra = path, axes, times, tuple(extra)
         try:
             if pieces and pieces[0].reader.odd:
-                kept = (*extra, *(condition.column for condition in where))
-                pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, kept)
+                as_is = (*extra, *(condition.column for condition in where))
+                pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, as_is)
             self.layout = layout = Layout.parse(columns, mapping, extra, path)
             pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
         except InputError as error:
@@ -155,9 +155,9 @@ class ReaderSource(Source):
         if where:
             self._leave_out(bound(where, layout, path))
         self._rows = _rows_of(self.pieces)
-        if (own := layout.wide_classes) is not None:
+        if (wide_classes := layout.wide_classes) is not None:
             layout.aligned(
-                own if wanted is None or wanted.classes is None else wanted.classes, path
+                wide_classes if axes is None or axes.classes is None else axes.classes, path
             )
         # what is the same in all files stands in the reader of the first
         self.first = self.pieces[0].reader
@@ -280,7 +280,7 @@ class ReaderSource(Source):
         sizes = {axis: len(feed.columns) for axis, feed in wide.items()}
         sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
         listed: Json = {
-            axis: own for axis, own in self.first.stated_names.items() if axis not in wide
+            axis: entries for axis, entries in self.first.stated_names.items() if axis not in wide
         }
         if self.first.classes is not None and layout.wide_classes is None:
             listed["class"] = self.first.classes
@@ -319,17 +319,17 @@ class ReaderSource(Source):
             )
             if not cut and not columns:
                 return pieces
-            wanted = ["index"] * cut + [TYPE + name for name in columns if first.finds_types]
-            facts = _facts(pieces, [wanted] * len(pieces), each)
+            fact_names = ["index"] * cut + [TYPE + name for name in columns if first.finds_types]
+            facts = _facts(pieces, [fact_names] * len(pieces), each)
             pairs = list(zip(facts, readers, strict=True))
             types = {
-                name: [own.get(TYPE + name) or reader.type_of(name) for own, reader in pairs]
+                name: [entry.get(TYPE + name) or reader.type_of(name) for entry, reader in pairs]
                 for name in columns
             }
             readers = first.agreeing(readers, types)
         except InputError as error:
             raise error.at(file=self.path) from None
-        for i, (rows, marks) in enumerate(own["index"] for own in facts if cut):
+        for i, (rows, marks) in enumerate(entry["index"] for entry in facts if cut):
             readers[i] = replace(readers[i], rows=rows, marks=tuple(map(tuple, marks)))
         counted = zip(pieces, readers, strict=True)
         self._counted = tuple(
@@ -344,9 +344,9 @@ class ReaderSource(Source):
         conditions leave rows out, ``each`` counts what is not known; `InputError` where none is left.
         """
         pieces: list[Piece] = []
-        whole = self.counted(each)
-        before = 0 if _rows_of(whole) is not None or len(whole) == 1 else None
-        for piece in whole:
+        counted_pieces = self.counted(each)
+        before = 0 if _rows_of(counted_pieces) is not None or len(counted_pieces) == 1 else None
+        for piece in counted_pieces:
             for reader, done in piece.reader.split(max(1, target_rows), piece.where):
                 begin = None if before is None else before + done
                 pieces.append(replace(piece, reader=reader, in_file=done, before=begin))
@@ -373,8 +373,8 @@ class ReaderSource(Source):
             piece.before is None for piece in pieces
         )  # one after another: only a pass tells their rows
         return [
-            self._part(some)
-            for some in ([tuple(pieces)] if together else [(piece,) for piece in pieces])
+            self._part(group)
+            for group in ([tuple(pieces)] if together else [(piece,) for piece in pieces])
         ]
 
     def batches(
@@ -405,7 +405,7 @@ class ReaderSource(Source):
         return self._settled
 
     def _settle(self) -> Plan:
-        layout, wanted, times = self.layout, self._wanted or Axes(), self._times
+        layout, axes, times = self.layout, self._wanted or Axes(), self._times
         if "time" in layout.feeds:
             times = self._time_format(layout.feeds["time"].columns[0])
         widths = self._widths()
@@ -415,16 +415,18 @@ class ReaderSource(Source):
         orders: dict[str, Order] = {}
         classes = None
         # where labels are positions, here or there, there are no classes
-        positions = layout.positions is not None or wanted.positions
+        positions = layout.positions is not None or axes.positions
         if positions:
-            self._check_positions(wanted)
+            self._check_positions(axes)
         else:
             listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
             width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
-            own = self._own_classes(width)
-            classes = self._classes(own, width)
+            stated_classes = self._own_classes(width)
+            classes = self._classes(stated_classes, width)
             if classes is not None and width is not None:
-                order = self._order_of_lists(own, classes, width, layout.feeds[listed[0]])
+                order = self._order_of_lists(
+                    stated_classes, classes, width, layout.feeds[listed[0]]
+                )
                 orders |= {} if order == tuple(range(width)) else {"class": order}
             if classes is not None:
                 layout = layout.aligned(classes, self.path)
@@ -437,27 +439,27 @@ class ReaderSource(Source):
             named=named,
             positions=positions,
             encoding=self.encoding,
-            others=wanted.others and not positions,
+            others=axes.others and not positions,
             times=times,
         )
 
-    def _check_positions(self, wanted: Axes) -> None:
+    def _check_positions(self, axes: Axes) -> None:
         """Labels are positions among candidates both here and in what is wanted, and no classes are named."""
         feeds, stated = self.layout.feeds, self.first.classes if self.first.binding else None
         if (scores := self.layout.positions) is not None:
-            check_kind(True, wanted, feeds[scores].columns[0], self.path)
+            check_kind(True, axes, feeds[scores].columns[0], self.path)
             refuse_classes_beside_positions([scores], stated, self.path)
             return
         of_classes = [feed.columns[0] for name, feed in feeds.items() if FIELDS[name].of_classes]
         if of_classes or stated is not None:
-            check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
+            check_kind(False, axes, of_classes[0] if of_classes else "classes", self.path)
 
-    def _classes(self, own: ClassNames | None, width: int | None) -> ClassNames | None:
+    def _classes(self, stated_classes: ClassNames | None, width: int | None) -> ClassNames | None:
         """The classes that are wanted, else those that the data name, count in lists, or hold."""
         if self._wanted is not None and self._wanted.classes is not None:
             return self._wanted.classes
-        if own is not None:
-            return own
+        if stated_classes is not None:
+            return stated_classes
         if width is not None:
             return tuple(range(width))
         lone = self.layout.lone_class
@@ -477,10 +479,10 @@ class ReaderSource(Source):
         return tuple(sorted(classes, key=str))
 
     def _order_of_lists(
-        self, own: ClassNames | None, classes: ClassNames, width: int, feed: Feed
+        self, stated_classes: ClassNames | None, classes: ClassNames, width: int, feed: Feed
     ) -> Order:
         """The order that brings lists, whose classes the data may name, into line with the classes."""
-        column, wanted = feed.columns[0], replace(self._wanted or Axes(), classes=classes)
+        column, axes = feed.columns[0], replace(self._wanted or Axes(), classes=classes)
         if width != len(classes):
             raise InputError(
                 f"lists of {len(classes)} entries, one a class",
@@ -490,9 +492,9 @@ class ReaderSource(Source):
                 column=column,
                 remedy="use the same classes in the reference and the target",
             )
-        if own is None or only_counts(own, classes):
-            own = listed_classes(width, wanted, self.path, column)
-        return order_of(own, classes, self.path)
+        if stated_classes is None or only_counts(stated_classes, classes):
+            stated_classes = listed_classes(width, axes, self.path, column)
+        return order_of(stated_classes, classes, self.path)
 
     def _widths(self) -> dict[str, int]:
         """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
@@ -553,20 +555,20 @@ class ReaderSource(Source):
         if not feeds:
             return None
         text, answered, kinds = self.first.text, True, self.layout.kinds(feeds, extra=False)
-        wanted = [(feed, name) for feed in feeds for name in feed.columns]
+        feed_columns = [(feed, name) for feed in feeds for name in feed.columns]
         at: dict[Any, tuple[str, str | None, int | None]] = {}  # where each class comes first
-        others: set[Any] = set()
+        predicted: set[Any] = set()
         labels: set[Any] = set()
-        of_column: dict[str, set[Any]] = {name: set() for _, name in wanted}
+        of_column: dict[str, set[Any]] = {name: set() for _, name in feed_columns}
         done = 0
         for piece in self.pieces:
             for batch, places in piece.tables(kinds, BATCH_ROWS):
                 done += len(places)
-                for feed, name in wanted:
+                for feed, name in feed_columns:
                     with piece.located(places):
                         coded = decode.seen(batch.column(name), feed, name, text)
                     of_column[name].update(coded.values)
-                    (labels if feed.field == "label" else others).update(coded.values)
+                    (labels if feed.field == "label" else predicted).update(coded.values)
                     answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
                     first = _first_rows(coded)
                     for value, row in zip(coded.values, first.tolist(), strict=True):
@@ -575,15 +577,15 @@ class ReaderSource(Source):
                     if len(of_column[name]) > MOST_CLASSES:
                         self._refuse_numbers_and_ids(of_column, at, done)
         self._refuse_numbers_and_ids(of_column, at, done)
-        if (pair := spelt_otherwise(labels, others)) is not None:
+        if (pair := spelt_otherwise(labels, predicted)) is not None:
             column, file, row = at[pair[0]]
-            refuse_other_spelling(labels, others, column=column, file=file, row=row)
-        classes = others | without_missing(labels, others)
+            refuse_other_spelling(labels, predicted, column=column, file=file, row=row)
+        classes = predicted | without_missing(labels, predicted)
         classes.discard(None)
         if not answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
         order = sorted(
-            (value for value in at if value in classes), key=lambda value: value not in others
+            (value for value in at if value in classes), key=lambda value: value not in predicted
         )
         return self._of_one_type(order, at)
 
@@ -602,10 +604,10 @@ class ReaderSource(Source):
             return tuple(sorted(int(value) for value in classes))
         if not any(numbers):
             return tuple(sorted(classes))
-        other = classes[numbers.index(not numbers[0])]
+        odd = classes[numbers.index(not numbers[0])]
         expected = "classes of one type, all integers or all strings"
-        got = f"{classes[0]!r} and {other!r}"
-        column, file, row = at[other]
+        got = f"{classes[0]!r} and {odd!r}"
+        column, file, row = at[odd]
         raise InputError(
             expected, got=got, column=column, file=file, row=row, remedy="make them one type"
         )
@@ -635,22 +637,24 @@ class ReaderSource(Source):
             if feed is None or not (feed.wide or name in widths):
                 continue
             size = len(feed.columns) if feed.wide else widths[name]
-            own = feed.names if feed.wide else self.first.stated_names.get(axis)
+            names = feed.names if feed.wide else self.first.stated_names.get(axis)
             if feed.kind == "raw" and self.encoding is not None:
-                own = self.encoding.names
-            if own is not None and (len(own) != size or len(set(own)) < size):
+                names = self.encoding.names
+            if names is not None and (len(names) != size or len(set(names)) < size):
                 raise InputError(
                     f"{size} distinct names, one for each {axis}",
-                    got=f"{len(own)}",
+                    got=f"{len(names)}",
                     column=f"names_{axis}",
                     remedy="name every entry once, in their order",
                 )
-            order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
+            order, names = order_along(
+                axis, names, size, feed.wide, self._wanted or Axes(), self.path
+            )
             if order is not None:
                 orders[axis] = order
                 feeds[name] = feed.ordered(order) if feed.wide else feed
-            if own is not None:
-                named[axis] = own
+            if names is not None:
+                named[axis] = names
         return replace(layout, feeds=feeds), named
 
 
@@ -682,7 +686,7 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     while isinstance(source, ChangedSource):
         source = source.inner
     order = np.argsort(rows, kind="stable")
-    wanted, picked, before = rows[order], [], 0
+    sorted_rows, picked, before = rows[order], [], 0
     if isinstance(source, ReaderSource):
         layout, first = source.layout, source.first
         kinds: dict[str, Kind] = dict.fromkeys(layout.columns, "text" if first.text else "any")
@@ -701,14 +705,17 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
         before = before if piece.before is None else piece.before
         if (
             piece.rows is not None
-            and not ((wanted >= before) & (wanted < before + piece.rows)).any()
+            and not ((sorted_rows >= before) & (sorted_rows < before + piece.rows)).any()
         ):
             continue
         for batch, _ in piece.tables(kinds, BATCH_ROWS):
-            inside = wanted[(wanted >= before) & (wanted < before + batch.num_rows)] - before
-            if len(inside):
+            offsets = (
+                sorted_rows[(sorted_rows >= before) & (sorted_rows < before + batch.num_rows)]
+                - before
+            )
+            if len(offsets):
                 picked.append(
-                    pa.Table.from_batches([batch.select(list(kinds)).take(pa.array(inside))])
+                    pa.Table.from_batches([batch.select(list(kinds)).take(pa.array(offsets))])
                 )
             before += batch.num_rows
     table = pa.concat_tables(picked, promote_options="permissive")
@@ -737,17 +744,17 @@ def open_all(
         name = path_of(os.fspath(path))
         files = None if os.path.isfile(name) else files_of(name)
     else:
-        given = [path_of(os.fspath(file)) for file in path]
-        files = read_once([file for part in given for file in files_of(part) or [part]])
+        paths = [path_of(os.fspath(file)) for file in path]
+        files = read_once([file for part in paths for file in files_of(part) or [part]])
         if not files:
             raise UsageError("expected at least one path, got an empty list")
-        name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
+        name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if files is None:
         reader, stamp = open_reader(name, names, format)
         return reader.file, [Piece(reader, stamp=stamp)], reader.columns
-    known = known_files()  # here: threads that open files are in no run folder
+    cache = known_files()  # here: threads that open files are in no run folder
     return open_files(
-        files, name, lambda file: open_reader(file, names, format, known), names, where
+        files, name, lambda file: open_reader(file, names, format, cache), names, where
     )
 
 
@@ -755,7 +762,7 @@ def open_reader(
     path: str | Path,
     names: Collection[str],
     format: str | None = None,
-    known: KnownFiles | None = None,
+    cache: KnownFiles | None = None,
 ) -> tuple[Reader, Stamp]:
     """The reader of a file that is whole and of a known kind, and what tells it from a later one in its place;
     ``names`` will be asked for: in JSONL they may come first far down.
@@ -765,7 +772,7 @@ def open_reader(
     kind: Any = getattr(importlib.import_module(f"{__package__}.{module}"), name)
     if form not in ("csv", "jsonl"):
         return kind.open(file), stamp
-    facts_of = known_files() if known is None else known
+    facts_of = known_files() if cache is None else cache
 
     def known_or(what: str, find: Callable[[], TextReader]) -> Any:
         """The reader by what is known of the file under this name, or else is found now."""
@@ -830,7 +837,7 @@ def open_predictions(
             format,
             early,
         )
-        return ReaderSource(data, _wanted(classes, axes), mapping, extra, conditions, times)
+        return ReaderSource(data, _axes_to_follow(classes, axes), mapping, extra, conditions, times)
     except InputError:
         from .harness.join import refuse_logs
 
@@ -878,18 +885,18 @@ def as_source(
     >>> as_source({"probabilities": [[0.9, 0.1], [0.2, 0.8]], "label": [0, 0]}).read().accuracy
     0.5
     """
-    wanted, (times, renamed) = _wanted(classes, axes), _times(timezone, mapping)
+    target_axes, (times, renamed) = _axes_to_follow(classes, axes), _times(timezone, mapping)
     conditions = parse_where(where, times) if where else ()
     if isinstance(data, Source):
         if conditions:
             raise UsageError(
                 "conditions on rows belong to where the source was opened: as_source(data, where=...)"
             )
-        return data.aligned(wanted)
+        return data.aligned(target_axes)
     if isinstance(data, Predictions):
-        record = _left(data, conditions) if conditions else data
+        record = _filtered(data, conditions) if conditions else data
         source = RecordSource(
-            record if wanted is None else realigned(record, wanted), tuple(extra_columns)
+            record if target_axes is None else realigned(record, target_axes), tuple(extra_columns)
         )
         source.where = conditions
         return source
@@ -903,7 +910,7 @@ def as_source(
             data,
             mapping=mapping,
             extra_columns=extra_columns,
-            axes=wanted,
+            axes=target_axes,
             where=where,
             timezone=timezone,
         )
@@ -912,7 +919,7 @@ def as_source(
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
         cluster = ReaderSource(
-            open_all(frame.path, ()), wanted, renamed, extra_columns, conditions, times
+            open_all(frame.path, ()), target_axes, renamed, extra_columns, conditions, times
         )
         cluster.kept_alive, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
@@ -920,7 +927,7 @@ def as_source(
         renamed = frames.with_lone(data, renamed)
     reader = frames.reader_of(data, renamed)
     opened = (reader.file, [Piece(reader)], reader.columns)
-    return ReaderSource(opened, wanted, renamed, extra_columns, conditions, times)
+    return ReaderSource(opened, target_axes, renamed, extra_columns, conditions, times)
 
 
 def _times(
@@ -934,13 +941,13 @@ def _times(
     } or None
 
 
-def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
+def _filtered(record: Predictions, where: Sequence[Condition]) -> Predictions:
     """The rows of a record for which conditions on its columns, or fields with one value a row, hold."""
     import pyarrow as pa
 
     from .predicates import matches
 
-    source, left = RecordSource(record), np.ones(len(record), dtype=bool)
+    source, mask = RecordSource(record), np.ones(len(record), dtype=bool)
     for condition in where:
         name = condition.column
         if not source.holds(name):
@@ -952,13 +959,13 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
             cells = cells.cast(pa.timestamp("us", "UTC"))
         if field is not None and field.cell == "class" and record.classes is not None:
             cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, name)])
-        left &= matches(cells, replace(condition, kind="any" if field is None else field.kind))
-    if not left.any():
+        mask &= matches(cells, replace(condition, kind="any" if field is None else field.kind))
+    if not mask.any():
         raise none_left(where, record.source)
-    return record if left.all() else record.take(np.flatnonzero(left))
+    return record if mask.all() else record.take(np.flatnonzero(mask))
 
 
-def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
+def _axes_to_follow(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
     """The axes to follow: another source's, else classes that a user named."""
     return axes if classes is None or axes is not None else Axes.given(named_classes(classes))
 

@@ -75,13 +75,13 @@ def settled(format: TimeFormat, arrays: Iterable[Any]) -> TimeFormat:
     """
     import pyarrow.compute as pc
 
-    known = format
+    current = format
     for array in arrays:
         array = _text(array)
-        if not known.form:
+        if not current.form:
             if not _is_text(array):
                 if array.null_count < len(array):
-                    return replace(known, form="typed")
+                    return replace(current, form="typed")
                 continue
             first = next(
                 (text for text in (cell.as_py() for cell in array) if text is not None), None
@@ -89,24 +89,24 @@ def settled(format: TimeFormat, arrays: Iterable[Any]) -> TimeFormat:
             if first is None:
                 continue
             form, zoned = _form_of(first, format.order)
-            known = replace(known, form=form, zoned=zoned)
-        if known.form != "either":
-            return known
+            current = replace(current, form=form, zoned=zoned)
+        if current.form != "either":
+            return current
         pairs = pc.extract_regex(array, r"^(?P<a>\d\d?)[-/.](?P<b>\d\d?)[-/.]\d{4}")
         for at, order in enumerate(ORDERS):
             if (
                 pc.max(pairs.field(at).filter(pairs.is_valid()).cast(pa.int32())).as_py() or 0
             ) > 12:
-                return replace(known, form=order)
-    return known
+                return replace(current, form=order)
+    return current
 
 
 def _form_of(text: str, order: str) -> tuple[str, bool]:
     """The form of a cell, and whether it has a zone."""
     text = text.strip()
-    whole = re.fullmatch(r"(\d+)(?:\.\d+)?", text, re.ASCII)
-    if whole:
-        digits = len(whole[1])
+    number = re.fullmatch(r"(\d+)(?:\.\d+)?", text, re.ASCII)
+    if number:
+        digits = len(number[1])
         dated = re.match(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", text)
         if digits in (8, 14) and dated and len(text) == digits:
             return "basic", False
@@ -134,10 +134,10 @@ def _text(array: Any) -> Any:
         array = pc.if_else(
             pc.less(pc.abs(array), 1e18 * 9), array, pa.scalar(None, pa.float64())
         )  # not NaN either
-        whole = pc.all(
+        are_integers = pc.all(
             pc.equal(pc.floor(array), array)
         ).as_py()  # as pandas keeps integers beside nulls
-        array = array.cast(pa.int64() if whole else pa.decimal128(38, 6))
+        array = array.cast(pa.int64() if are_integers else pa.decimal128(38, 6))
     if pt.is_integer(array.type) or pt.is_decimal(array.type):
         return array.cast(pa.string())
     if _is_text(array):
@@ -167,7 +167,7 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
         """What a reader gives of each text, ``none`` where it gives None."""
         coded = texts[name].dictionary_encode()
         table = [
-            none if (made := reader(text)) is None else made
+            none if (value := reader(text)) is None else value
             for text in coded.dictionary.to_pylist()
         ]
         return np.array(table or [none], np.int64)[numbers_of(coded.indices)]
@@ -175,9 +175,9 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
     days = read("date", partial(_day, form=form))
     (half, offsets) = read("rest", _rest, (_NO_TIME, 0)).T
     try:  # of times of the day there may be as many as rows
-        shown = joined(pa.scalar("1970-01-01", array.type), texts["clock"])
-        shown.slice(0, 1).cast(pa.timestamp("s"))  # that of many fails slowly
-        seconds = numbers_of(shown.cast(pa.timestamp("s")).cast(pa.int64()))
+        stamps = joined(pa.scalar("1970-01-01", array.type), texts["clock"])
+        stamps.slice(0, 1).cast(pa.timestamp("s"))  # that of many fails slowly
+        seconds = numbers_of(stamps.cast(pa.timestamp("s")).cast(pa.int64()))
     except pa.ArrowInvalid:
         seconds = read("clock", _clock)
     right = numbers_of(cells.is_valid().cast(pa.uint8())) > 0
@@ -245,9 +245,9 @@ def _rest(text: str) -> tuple[int, int] | None:
 
 def _instants(wall: Array, offsets: Array, zone: str) -> Array:
     """Instants at which clocks with these offsets showed these times, and that of the zone where there is none."""
-    own = offsets != _NO_TIME
-    out: Array = wall - np.where(own, offsets, 0).astype("timedelta64[us]")
-    return out if own.all() else np.where(own, out, instants(wall, zone))
+    has_offset = offsets != _NO_TIME
+    out: Array = wall - np.where(has_offset, offsets, 0).astype("timedelta64[us]")
+    return out if has_offset.all() else np.where(has_offset, out, instants(wall, zone))
 
 
 def iso_times(array: Any, zone: str) -> Array:
@@ -312,8 +312,8 @@ def _typed_times(array: Any, column: str, format: TimeFormat) -> Array:
     array = array.cast(pa.timestamp("us")) if pt.is_date(array.type) else array
     cells = numbers_of(array.cast(pa.int64()), _NO_TIME)
     if (unit := array.type.unit) != "us":
-        made = cells // 1000 if unit == "ns" else cells * {"s": 1_000_000, "ms": 1000}[unit]
-        cells = np.where(cells == _NO_TIME, _NO_TIME, made)
+        micros = cells // 1000 if unit == "ns" else cells * {"s": 1_000_000, "ms": 1000}[unit]
+        cells = np.where(cells == _NO_TIME, _NO_TIME, micros)
     offsets = np.full(len(cells), _NO_TIME if array.type.tz is None else 0)
     return _clock_times(cells.view("datetime64[us]"), offsets, format, column, array)
 
@@ -322,14 +322,18 @@ def _times_since_1970(array: Any, valid: Array, column: str, form: str) -> Array
     """Numbers of seconds, or of parts of one, as instants."""
     import pyarrow.compute as pc
 
-    few, most = _EPOCHS[form]
-    right = pc.match_substring_regex(pc.fill_null(array, ""), rf"^\d{{{few},{most}}}(?:\.\d*)?$")
+    shortest, longest = _EPOCHS[form]
+    right = pc.match_substring_regex(
+        pc.fill_null(array, ""), rf"^\d{{{shortest},{longest}}}(?:\.\d*)?$"
+    )
     if (bad := valid & (numbers_of(right.cast(pa.uint8())) == 0)).any():
-        expected = f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before"
+        expected = (
+            f"{_UNITS[form]} since 1970 ({shortest} or {longest} digits), as in the rows before"
+        )
         raise _fault(array, bad, column, expected)
     full = pc.fill_null(array, "0")
-    whole, parts = (pc.replace_substring_regex(full, p, "") for p in (r"\..*", r"^\d+\.?"))
-    out, places = numbers_of(whole.cast(pa.int64())), {"s": 6, "ms": 3}.get(form, 0)
+    integers, parts = (pc.replace_substring_regex(full, p, "") for p in (r"\..*", r"^\d+\.?"))
+    out, places = numbers_of(integers.cast(pa.int64())), {"s": 6, "ms": 3}.get(form, 0)
     out = out * 10**places if form != "ns" else out // 1000
     if places:
         parts = pc.utf8_slice_codeunits(pc.utf8_rpad(parts, places, "0"), 0, places)

@@ -92,12 +92,12 @@ class Condition:
 
 
 def parse_where(
-    given: str | Sequence[str] | None, times: TimeFormat = IN_UTC
+    conditions: str | Sequence[str] | None, times: TimeFormat = IN_UTC
 ) -> tuple[Condition, ...]:
     """The conditions that are written, all of which hold of a row that is left; `UsageError` names the character from
     1.
     """
-    texts = [given] if isinstance(given, str) else list(given or ())
+    texts = [conditions] if isinstance(conditions, str) else list(conditions or ())
     return tuple(replace(c, times=times) for text in texts for c in _Parser(text).conditions())
 
 
@@ -204,12 +204,12 @@ class _Parser:
         return f"{joined}; a text of several words or other signs is put in quotes"
 
     def _refused(self, meant: str) -> UsageError:
-        here = "the end"
+        location = "the end"
         if (kind := self._kind()) is not None:
             token = self._tokens[self._at]
-            here = f"{token.group().strip()!r} at character {token.start(kind) + 1}"
+            location = f"{token.group().strip()!r} at character {token.start(kind) + 1}"
         return UsageError(
-            f"expected a condition {_EXAMPLES}, got {self._text!r}: {here} is not understood; {meant}"
+            f"expected a condition {_EXAMPLES}, got {self._text!r}: {location} is not understood; {meant}"
         )
 
 
@@ -238,22 +238,22 @@ def bound(where: Iterable[Condition], layout: Layout, file: str | None) -> tuple
     return tuple(out)
 
 
-def refuse_columns(condition: Condition, columns: Iterable[str], place: str) -> None:
+def refuse_columns(condition: Condition, columns: Iterable[str], prefix: str) -> None:
     """Raise `UsageError` where a value is the name of a column: cells are not compared with other cells."""
-    other = next(
+    column = next(
         (value.text for value in condition.values if not value.quoted and value.text in columns),
         None,
     )
-    if other is not None:
+    if column is not None:
         raise UsageError(
-            f"{place}{other} is a column, and a condition compares a column with values, got {condition.text!r}; "
-            f"put it in quotes where the text is meant: '{other}'"
+            f"{prefix}{column} is a column, and a condition compares a column with values, got {condition.text!r}; "
+            f"put it in quotes where the text is meant: '{column}'"
         )
 
 
-def no_such_column(condition: Condition, columns: Sequence[str], place: str) -> UnknownColumnError:
+def no_such_column(condition: Condition, columns: Sequence[str], prefix: str) -> UnknownColumnError:
     """The error about a condition on a column that is not there."""
-    message = f"{place}there is no column {condition.column} for the condition {condition.text!r}"
+    message = f"{prefix}there is no column {condition.column} for the condition {condition.text!r}"
     return unknown_column(condition.column, message, columns)
 
 
@@ -270,7 +270,7 @@ def none_left(where: Iterable[Condition], file: str | None, among: str = "") -> 
 def names_in(where: Iterable[Condition], mapping: Mapping[str, str] | None) -> list[Condition]:
     """The conditions with the file's own names of columns, as far as renaming alone tells them, before it is opened."""
     renamed = dict(mapping or {})
-    theirs = {ours: own for own, ours in renamed.items()}
+    theirs = {ours: name for name, ours in renamed.items()}
     out = []
     for condition in where:
         field = FIELDS.get(renamed.get(condition.column, condition.column))

@@ -49,14 +49,14 @@ def same_cell(written: str | None, back: str | None) -> bool:
     """
     if written is None or back is None:
         return written is back
-    own, other = written.strip(), unguarded(back).strip()
-    if own == other or own.casefold() == other.casefold() in ("true", "false"):
+    expected, actual = written.strip(), unguarded(back).strip()
+    if expected == actual or expected.casefold() == actual.casefold() in ("true", "false"):
         return True
-    if not (_NUMBER.fullmatch(own) and _NUMBER.fullmatch(other)) or "%" in own + other:
+    if not (_NUMBER.fullmatch(expected) and _NUMBER.fullmatch(actual)) or "%" in expected + actual:
         return False
-    tolerance = _SHOWN if "e" in other.lower() else _DIGITS
+    tolerance = _SHOWN if "e" in actual.lower() else _DIGITS
     return math.isclose(
-        float(own.replace(",", ".")), float(other.replace(",", ".")), rel_tol=tolerance
+        float(expected.replace(",", ".")), float(actual.replace(",", ".")), rel_tol=tolerance
     )
 
 
@@ -70,8 +70,8 @@ def write_sheet(file: IO[bytes], table: Any) -> None:
     writer.writerow(map(guarded, names))
     columns = [table.column(name).to_pylist() for name in names]
     writer.writerows([_cell(value) for value in row] for row in zip(*columns, strict=True))
-    whole = text.getvalue()
-    file.write(whole.encode("utf-8" if whole.isascii() else "utf-8-sig", "replace"))
+    content = text.getvalue()
+    file.write(content.encode("utf-8" if content.isascii() else "utf-8-sig", "replace"))
 
 
 def holds_bytes(kind: Any) -> bool:

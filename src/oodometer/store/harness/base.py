@@ -56,12 +56,16 @@ class LogOptions:
         """The metric and the filter for a task, whose metrics have these names: of several logs a metric that was named
         for all is that of the others.
         """
-        own = self.table.get(task)
-        wanted, filter = own or self.table.get(None), self.filter
-        if wanted is not None and ":" in wanted and wanted not in names:
-            wanted, _, filter = wanted.rpartition(":")
-        lacks = wanted is not None and wanted.partition(">=")[0].strip() not in {*names, TARGET}
-        return (None, self.filter) if self.several and own is None and lacks else (wanted, filter)
+        task_metric = self.table.get(task)
+        metric, filter = task_metric or self.table.get(None), self.filter
+        if metric is not None and ":" in metric and metric not in names:
+            metric, _, filter = metric.rpartition(":")
+        lacks = metric is not None and metric.partition(">=")[0].strip() not in {*names, TARGET}
+        return (
+            (None, self.filter)
+            if self.several and task_metric is None and lacks
+            else (metric, filter)
+        )
 
 
 @dataclass
@@ -93,16 +97,16 @@ class Answers:
     ) -> tuple[list[Any], Metric, bool]:
         """Grade rows (``row``, ``scores`` by metric): those that have a score, the metric, and whether it was named."""
 
-        def metrics_of(some: Sequence[Any]) -> dict[str, Metric]:
-            return {name: Metric(name, [row.scores.get(name) for row in some]) for name in names}
+        def metrics_of(subset: Sequence[Any]) -> dict[str, Metric]:
+            return {name: Metric(name, [row.scores.get(name) for row in subset]) for name in names}
 
-        wanted, _ = options.choice(self.task, names)
-        metric = choose_metric(metrics_of(rows), wanted, self.file)
+        requested, _ = options.choice(self.task, names)
+        metric = choose_metric(metrics_of(rows), requested, self.file)
         scored = [row for row in rows if row.scores.get(metric.name) is not None]
         metrics = metrics_of(scored)
-        metric = choose_metric(metrics, wanted or metric.name, self.file)
-        self.take(metrics, metric, [row.row for row in scored], wanted is not None)
-        return scored, metric, wanted is not None
+        metric = choose_metric(metrics, requested or metric.name, self.file)
+        self.take(metrics, metric, [row.row for row in scored], requested is not None)
+        return scored, metric, requested is not None
 
     def take(
         self, columns: Mapping[str, Metric], metric: Metric, rows: Sequence[int], named: bool
@@ -112,26 +116,26 @@ class Answers:
         """
         self.metric = str(metric)
         self.columns |= metric.judged(rows, self.file, columns)
-        others = {name: other for name, other in columns.items() if name != metric.name}
-        for name, other in others.items():
-            if other.is_number and not other.is_pairs:
-                values = [math.nan if value is None else value for value in other.scores]
+        other_metrics = {name: extra for name, extra in columns.items() if name != metric.name}
+        for name, extra in other_metrics.items():
+            if extra.is_number and not extra.is_pairs:
+                values = [math.nan if value is None else value for value in extra.scores]
                 self.more[f"{name}_metric" if name in _TAKEN else name] = values
         if metric.how:
             self.warnings.append(f"{self.task}: {metric.how}")
-        if others and not named:
+        if other_metrics and not named:
             choices = [
-                other.option(self.task)
-                for other in others.values()
-                if not other.is_pairs and other.is_number
+                extra.option(self.task)
+                for extra in other_metrics.values()
+                if not extra.is_pairs and extra.is_number
             ]
             options = f": {' or '.join(filter(None, choices))}" if choices else ""
             self.notes.append(
-                f"{self.task}: {metric.name} is read; the log also has {described(others)}{options}"
+                f"{self.task}: {metric.name} is read; the log also has {described(other_metrics)}{options}"
             )
 
     def check(
-        self, source: str, mean: float, reported: Any, rows: int, asked: Any, named: bool
+        self, source: str, mean: float, reported: Any, rows: int, questions: Any, named: bool
     ) -> None:
         """Hold what was read against what the harness reported: its mean, and the number of questions it asked."""
         is_number = isinstance(reported, (int, float)) and math.isfinite(reported)
@@ -141,10 +145,8 @@ class Answers:
         differ = (
             f"{self.metric} is {mean:.4g} in the log and {reported:.4g} in {source}" if off else ""
         )
-        if isinstance(asked, int) and 0 < asked != rows:
-            reason = (
-                f"{'partial: ' * (rows < asked)}{rows} samples are in the log, {asked} in {source}"
-            )
+        if isinstance(questions, int) and 0 < questions != rows:
+            reason = f"{'partial: ' * (rows < questions)}{rows} samples are in the log, {questions} in {source}"
             self.warnings.append(f"{self.task}: {reason}" + (differ and f"; {differ}"))
         elif off and named:
             self.warnings.append(f"{self.task}: {differ}")
@@ -230,9 +232,9 @@ class Metric:
         self.scores = [
             value if type(value) is float and value - value == 0 else _score(value) for value in raw
         ]
-        known = self.known
-        self.mean = math.fsum(known) / len(known) if known else math.nan
-        if known or not raw or not all(isinstance(value, list) and value for value in raw):
+        numbers = self.known
+        self.mean = math.fsum(numbers) / len(numbers) if numbers else math.nan
+        if numbers or not raw or not all(isinstance(value, list) and value for value in raw):
             return
         for form in _LISTS:
             listed = form(name, raw)
@@ -262,9 +264,9 @@ class Metric:
         """Whether each number is 0 or 1."""
         return self.is_number and {*self.known} <= {0.0, 1.0}
 
-    def option(self, task: str, least: bool = False) -> str | None:
+    def option(self, task: str, with_threshold: bool = False) -> str | None:
         """The option that takes this metric, with a threshold if wished; None where a row has no number."""
-        name = self.name if not least else f"{self.name}>={_scale(self.known)[2]:g}"
+        name = self.name if not with_threshold else f"{self.name}>={_scale(self.known)[2]:g}"
         return (
             f"`--metric {shlex.quote(f'{task}={name}' if task else name)}`"
             if self.is_number
@@ -279,12 +281,12 @@ class Metric:
         """
         if None in self.scores:
             at = self.scores.index(None)
-            others = [
-                other.option("")
-                for other in all_of.values()
-                if other.name != self.name and other.is_number
+            options = [
+                metric.option("")
+                for metric in all_of.values()
+                if metric.name != self.name and metric.is_number
             ]
-            another = f", or name another: {others[0]}" if others else ""
+            another = f", or name another: {options[0]}" if options else ""
             got = repr(self.raw[at])[:60]
             remedy = f"find out what the scorer meant, or score the log again{another}"
             if not self.known and isinstance(self.raw[at], (list, dict)):
@@ -303,7 +305,7 @@ class Metric:
         if low < high and not low < self.least <= high:
             expected = f"a threshold within the scale, {low:g} to {high:g}"
             remedy = f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
-            remedy += str(self.option("", least=True))
+            remedy += str(self.option("", with_threshold=True))
             raise InputError(
                 expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy
             )
@@ -326,8 +328,8 @@ def _score(value: Any) -> float | None:
 def _spans(truth: Any, answer: Any) -> tuple[int, int]:
     """Spans (``TAG: text``, parted by $$) that a row has in both, and the number of spans in both together."""
     both = []
-    for given in (truth, answer):
-        text = "$$".join(map(str, given)) if isinstance(given, list) else str(given)
+    for entry in (truth, answer):
+        text = "$$".join(map(str, entry)) if isinstance(entry, list) else str(entry)
         parts = (part.strip().lower() for part in text.split("$$"))
         both.append(Counter(part for part in parts if ": " in part))
     return (both[0] & both[1]).total(), both[0].total() + both[1].total()
@@ -365,7 +367,7 @@ def described(metrics: Mapping[str, Metric]) -> str:
 
 def choose_metric(
     metrics: Mapping[str, Metric],
-    wanted: str | None,
+    requested: str | None,
     file: str,
     lower: Collection[str] = (),
     remedy: str = "",
@@ -373,10 +375,10 @@ def choose_metric(
     """The metric that was named, or the main one: the first that is a number for each row and of which more is better,
     those that are worked out over all rows last. The others are named in a note.
     """
-    if wanted is None:
+    if requested is None:
         return _main_metric(metrics, file, lower, remedy)
-    match = None if wanted in metrics else _AT_LEAST.fullmatch(wanted)
-    name = wanted if match is None else match["name"]
+    match = None if requested in metrics else _AT_LEAST.fullmatch(requested)
+    name = requested if match is None else match["name"]
     if name not in metrics:
         options = " or ".join(filter(None, (metric.option("") for metric in metrics.values())))
         remedy = f"name one of them: {options}" if options else remedy or "score the log first"
@@ -391,7 +393,7 @@ def choose_metric(
             metrics[name].least = float(match["least"])
         except ValueError:
             raise InputError(
-                "a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'"
+                "a number behind >=", got=requested, remedy="write for example --metric 'f1>=0.5'"
             ) from None
     return metrics[name]
 
@@ -399,8 +401,8 @@ def choose_metric(
 def _main_metric(
     metrics: Mapping[str, Metric], file: str, lower: Collection[str], remedy: str
 ) -> Metric:
-    known = (metric for metric in metrics.values() if metric.known)
-    ranked = sorted(known, key=lambda metric: bool(metric.how))
+    candidates = (metric for metric in metrics.values() if metric.known)
+    ranked = sorted(candidates, key=lambda metric: bool(metric.how))
     for metric in ranked:
         if metric.name not in lower:
             return metric
@@ -447,11 +449,11 @@ class JsonStream:
 
     def take(self, characters: str) -> str:
         """The next character, which is one of these."""
-        found = self.peek()
-        if not found or found not in characters:
-            raise ValueError(f"expected {' or '.join(characters)}, got {found or 'the end'}")
+        character = self.peek()
+        if not character or character not in characters:
+            raise ValueError(f"expected {' or '.join(characters)}, got {character or 'the end'}")
         self._at += 1
-        return found
+        return character
 
     def value(self) -> Any:
         """The next value."""
@@ -492,22 +494,22 @@ def json_rows(file: str) -> Iterator[tuple[int, Json]]:
         head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if head.startswith("["):  # as releases up to 0.4.3 wrote them
         with translated(file, "JSON"), opened(file) as stream:
-            whole, row = JsonStream(stream, file), 0
-            for row, value in enumerate(whole.elements(), 1):
+            json_stream, row = JsonStream(stream, file), 0
+            for row, value in enumerate(json_stream.elements(), 1):
                 yield row, _object(value, file, row)
             what = f"one JSON array, which begins in line 1 and has {row} row{'s' * (row != 1)}"
-            whole.check_end(
+            json_stream.check_end(
                 what, "write one object a line, without [ and ], or the whole file as one array"
             )
         return
-    row, decode, most = 0, json.JSONDecoder().raw_decode, most_row()
+    row, decode, limit = 0, json.JSONDecoder().raw_decode, most_row()
     with (
         translated(file, "JSONL"),
         opened(file) as source,
         io.BufferedReader(source, 1 << 20) as stream,
     ):
-        for line in iter(partial(stream.readline, most + 1), b""):
-            if len(line) > most:
+        for line in iter(partial(stream.readline, limit + 1), b""):
+            if len(line) > limit:
                 check_row(len(line), file)
             line = line.strip().removeprefix(b"\xef\xbb\xbf")
             if not line:

@@ -66,8 +66,8 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
 
 def _logged(samples: Iterator[Any], out: Answers, options: LogOptions) -> list[_Sample]:
     """All samples, each with what the scorer that is wanted took for its answer, or the first one."""
-    logged, wanted = list[_Sample](), options.choice(out.task)[0]
-    scorer = wanted and wanted.partition(">=")[0].strip().partition("/")[0]
+    logged, metric = list[_Sample](), options.choice(out.task)[0]
+    scorer = metric and metric.partition(">=")[0].strip().partition("/")[0]
     for row, sample in enumerate(samples, 1):
         logged.append(_Sample(sample, row, out.file, scorer, options.keep_input))
         scorer = scorer or logged[-1].scorer
@@ -167,25 +167,25 @@ def _hold(
     """Hold the answers against what the header of the log says: the end of the run, the samples, the mean."""
     results, status = mapping(header.get("results")), header.get("status")
     config = mapping(mapping(header.get("eval")).get("config"))
-    asked = _asked(header)
+    expected = _sample_count(header)
     if status != "success":
         of = "the log may lack samples"
-        if isinstance(asked, int):
-            of = f"{rows} of {asked} samples are in the log"
+        if isinstance(expected, int):
+            of = f"{rows} of {expected} samples are in the log"
         out.warnings.append(f"{out.task}: the run ended with status {status}: {of}")
-        asked = None
+        expected = None
     reducers = config.get("epochs_reducer") or ["mean"]
-    others = ", ".join(str(reducer) for reducer in reducers if reducer != "mean")
-    if others and "epoch" in out.columns:
+    reducer_names = ", ".join(str(reducer) for reducer in reducers if reducer != "mean")
+    if reducer_names and "epoch" in out.columns:
         out.warnings.append(
-            f"{out.task}: the log's own figures are {others} of epochs, not their mean"
+            f"{out.task}: the log's own figures are {reducer_names} of epochs, not their mean"
         )
     figures = _figures(results.get("scores"), metric.name)
     reported = mapping(figures.get("accuracy") or figures.get("mean"))
     is_changed = metric.least is not None or reported.get("params") or reported.get("options")
     is_mean = "mean" in reducers and not is_changed
     mean, error = _mean_and_error(scored, metric)
-    out.check("its header", mean, reported.get("value") if is_mean else None, rows, asked, named)
+    out.check("its header", mean, reported.get("value") if is_mean else None, rows, expected, named)
     spread = mapping(figures.get("stderr"))
     stated = spread.get("value")
     is_off = isinstance(stated, float) and abs(error - stated) > 1e-3 * max(error, stated)
@@ -195,14 +195,14 @@ def _hold(
         )
 
 
-def _asked(header: Plain) -> Any:
+def _sample_count(header: Plain) -> Any:
     """How many samples the run was to have, as far as the header says."""
     about = mapping(header.get("eval"))
-    asked = mapping(header.get("results")).get("total_samples")
+    total = mapping(header.get("results")).get("total_samples")
     ids = mapping(about.get("dataset")).get("sample_ids")
-    if asked is None and isinstance(ids, list):
+    if total is None and isinstance(ids, list):
         return len(ids) * (mapping(about.get("config")).get("epochs") or 1)
-    return asked
+    return total
 
 
 def _figures(entries: Any, name: str) -> Plain:
@@ -230,14 +230,12 @@ def _mean_and_error(scored: Sequence[_Sample], metric: Metric) -> tuple[float, f
 class _Sample:
     """What is needed of one sample of a log: of its log-probabilities what they say of the answer of one scorer."""
 
-    def __init__(
-        self, given: Any, row: int, file: str, scorer: str | None, with_input: bool
-    ) -> None:
-        sample = mapping(given)
+    def __init__(self, raw: Any, row: int, file: str, scorer: str | None, with_input: bool) -> None:
+        sample = mapping(raw)
         if "id" not in sample or "output" not in sample:
             raise InputError(
                 "a sample with id, epoch, input, output and scores",
-                got=", ".join(list(sample)[:6]) or type(given).__name__,
+                got=", ".join(list(sample)[:6]) or type(raw).__name__,
                 file=file,
                 row=row,
                 remedy="the log may be cut off, or of another kind",
@@ -255,8 +253,8 @@ class _Sample:
         self.answer = answer or ""
         self.is_limited = bool(sample.get("limit"))
         self.is_empty = entry.get("value") == "N" or not (self.output.strip() or answer)
-        given = sample.get("choices")
-        choices = [*map(str, given)] if isinstance(given, list) else []
+        options = sample.get("choices")
+        choices = [*map(str, options)] if isinstance(options, list) else []
         self.input = _prompt(sample.get("input"), choices, attached) if with_input else ""
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
         if not tokens and self.output.strip():
@@ -306,9 +304,9 @@ def _why(sample: Plain) -> str:
     return " ".join(str(message).split())[:80] if message else "no score"
 
 
-def _prompt(asked: Any, choices: Sequence[str], attached: Plain) -> str:
+def _prompt(prompt: Any, choices: Sequence[str], attached: Plain) -> str:
     """What the model was asked, a text or messages with their roles, and the options by their letters."""
-    messages = [*map(mapping, asked)] if isinstance(asked, list) else [{"content": asked}]
+    messages = [*map(mapping, prompt)] if isinstance(prompt, list) else [{"content": prompt}]
     texts = [_content(message.get("content"), attached) for message in messages]
     if len(messages) > 1:
         roles = [message.get("role") for message in messages]
@@ -323,12 +321,12 @@ def _samples(file: str) -> tuple[Plain, Iterator[Any]]:
         packed = stream.read(2) == b"PK"
     if packed or file.endswith(".eval"):
         headers = (
-            one
+            member
             for name in ("header.json", "_journal/start.json")
-            for one in _members(file, name.__eq__)
+            for member in _members(file, name.__eq__)
         )
-        whole = {"status": "started", **mapping(next(headers, None))}
-        return whole, _members(
+        merged_header = {"status": "started", **mapping(next(headers, None))}
+        return merged_header, _members(
             file, lambda name: name.startswith("samples/") and name.endswith(".json")
         )
     header: Json = {}
@@ -356,13 +354,13 @@ def _streamed(file: str, header: Json) -> Iterator[Any]:
         text.check_end("one log a file", "write each log to a file of its own")
 
 
-def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
+def _members(file: str, predicate: Callable[[str], bool]) -> Iterator[Any]:
     """The JSON in the members of a zip archive with such names, checked against their checksums; of a name that is
     there twice the last one counts.
     """
     with translated(file, "zip"), zipfile.ZipFile(file) as packed, open(file, "rb") as stream:
-        for name, member in {one.filename: one for one in packed.infolist()}.items():
-            if not wanted(name):
+        for name, member in {info.filename: info for info in packed.infolist()}.items():
+            if not predicate(name):
                 continue
             check_unpacked(member.compress_size, member.file_size, file)
             if member.compress_type != _ZSTANDARD:
@@ -402,9 +400,9 @@ def _resolved(text: str, attached: Plain) -> str:
     return attachment if isinstance(attachment, str) else text
 
 
-def _logprobs(given: Any, file: str, row: int) -> list[Plain] | None:
+def _logprobs(logprobs: Any, file: str, row: int) -> list[Plain] | None:
     """The tokens with their log-probabilities, none of an empty answer; None where the log does not have them."""
-    content = mapping(given).get("content")
+    content = mapping(logprobs).get("content")
     if not isinstance(content, list):
         return None
     tokens = [mapping(token) for token in content]

@@ -120,7 +120,7 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
         if not os.path.isdir(path):
             out.append((str(path), _known_kind(path)))
             continue
-        newest, older = _newest(_inside(path) or _below(path))
+        newest, older = _newest(_logs_in(path) or _below(path))
         out += newest
         if older:
             named = ", ".join(map(os.path.basename, older[:3])) + ", ..." * (len(older) > 3)
@@ -149,8 +149,8 @@ def _below(path: Any) -> list[tuple[str, LogKind]]:
     """The logs in the folders of a folder: of one model, or of HELM, which has a folder for each task."""
     folders = {str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None}
     below = sorted(folders)
-    inside = [log for folder in below for log in _inside(folder)]
-    if len(below) != 1 and {kind for _, kind in inside} != {"helm"}:
+    logs = [log for folder in below for log in _logs_in(folder)]
+    if len(below) != 1 and {kind for _, kind in logs} != {"helm"}:
         commands = ", ".join(f"`{read_command(each)}`" for each in below[:5])
         raise InputError(
             "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
@@ -160,10 +160,10 @@ def _below(path: Any) -> list[tuple[str, LogKind]]:
             else "write them with --log_samples --output_path",
             file=str(path),
         )
-    return inside
+    return logs
 
 
-def _inside(folder: Any) -> list[tuple[str, LogKind]]:
+def _logs_in(folder: Any) -> list[tuple[str, LogKind]]:
     """The logs of a folder, by name."""
     files = sorted(file for file in Path(folder).iterdir() if file.name.lower().endswith(_ENDINGS))
     files = [file for file in files if file.name == others.STATS] or files
@@ -214,12 +214,12 @@ def left_out_of(folder: str, files: Sequence[tuple[str, LogKind]]) -> list[str]:
             logs.setdefault((os.path.dirname(name), LOG_NAMES.get(kind, kind)), []).append(name)
         elif kind is None and name.lower().endswith(_TABLES):
             tables.append(name)
-    said = [
+    entries = [
         f"{below or names[0]} ({kind}{f', {len(names)} logs' if len(names) > 1 else ''})"
         for (below, kind), names in logs.items()
     ]
-    said += [f"{', '.join(tables[:3])}{', ...' * (len(tables) > 3)} (no log)"] if tables else []
-    return [f"{folder}: left out: {', '.join(said)}; name one to read it"] if said else []
+    entries += [f"{', '.join(tables[:3])}{', ...' * (len(tables) > 3)} (no log)"] if tables else []
+    return [f"{folder}: left out: {', '.join(entries)}; name one to read it"] if entries else []
 
 
 def _files_below(folder: str) -> Iterator[str]:
@@ -242,10 +242,10 @@ def refuse_logs(path: Any) -> None:
     for single in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
         name = os.fspath(single)
         folder = os.path.isdir(name)
-        inside = (
+        files = (
             [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
         )
-        if any(log_kind(file) for file in inside if file.lower().endswith(_ENDINGS)):
+        if any(log_kind(file) for file in files if file.lower().endswith(_ENDINGS)):
             got = "a folder with logs of an evaluation" if folder else "the log of an evaluation"
             raise InputError(
                 "a predictions file",
@@ -298,8 +298,8 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         raise UsageError(
             f"--filter is of lm-evaluation-harness; {without} is of another kind: use --metric"
         )
-    given = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
-    folders = [os.fspath(path) for path in given if os.path.isdir(path)]
+    paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
+    folders = [os.fspath(path) for path in paths if os.path.isdir(path)]
     warnings = [text for folder in folders for text in left_out_of(folder, files)]
     read, failures = _read_each(files, options)
     warnings += [f"left out: {failure}" for failure in failures]

@@ -96,7 +96,9 @@ class Totals:
         parts = ("configs", "n-samples", "higher_is_better")
         config, counts, better = (mapping(mapping(run.get(part)).get(task)) for part in parts)
         metrics, filters = _entries(config.get("metric_list")), _entries(config.get("filter_list"))
-        is_more_better = {str(one.get("metric")): one.get("higher_is_better") for one in metrics}
+        is_more_better = {
+            str(entry.get("metric")): entry.get("higher_is_better") for entry in metrics
+        }
         is_more_better |= better
         return cls(
             task=task,
@@ -122,8 +124,8 @@ def _task_key(results: Plain, name: str) -> str | None:
     return keys.get(stem)
 
 
-def _entries(given: Any) -> list[Plain]:
-    return [mapping(entry) for entry in given] if isinstance(given, list) else []
+def _entries(entries: Any) -> list[Plain]:
+    return [mapping(entry) for entry in entries] if isinstance(entries, list) else []
 
 
 def _model_of(run: Plain) -> str | None:
@@ -133,8 +135,8 @@ def _model_of(run: Plain) -> str | None:
     if isinstance(arguments, str):
         arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
     keys = ("peft", "delta", "pretrained", "model", "path", "engine")
-    given = [mapping(arguments).get(key) for key in keys]
-    names = (run.get("model_name"), *given, config.get("model"))
+    values = [mapping(arguments).get(key) for key in keys]
+    names = (run.get("model_name"), *values, config.get("model"))
     return next((str(name) for name in names if name), None)
 
 
@@ -169,7 +171,9 @@ class _Row(NamedTuple):
     @property
     def is_written(self) -> bool:
         """Whether a text was written; else the log-likelihood of one was asked for."""
-        return self.kind == _WRITTEN and all(len(one) != 1 for one in requests_of(self.given))
+        return self.kind == _WRITTEN and all(
+            len(request) != 1 for request in requests_of(self.given)
+        )
 
 
 def _responses(sample: Plain, file: str, row: int) -> list[Any]:
@@ -209,7 +213,9 @@ def _kind(answers: Sequence[Any], file: str, row: int) -> str:
     if len(answers) == 1:
         is_text = isinstance(answers[0], str) or not _scored([*answers, *answers])
         return _WRITTEN if is_text else "the log-likelihood of one text"
-    if all(isinstance(one, list) and len(one) == 2 and one[1] in _GREEDY for one in answers):
+    if all(
+        isinstance(answer, list) and len(answer) == 2 and answer[1] in _GREEDY for answer in answers
+    ):
         got = repr(next((pair[0] for pair in answers if not _scored([pair, pair])), answers))[:40]
         expected, remedy = "a log-likelihood", "find out why the model gave it, or remove the row"
         raise InputError(
@@ -276,9 +282,9 @@ class _Rows:
     shared: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def like(cls, sample: Plain, asked: str) -> _Rows:
-        """No rows yet, made for those like the first one; ``asked`` are the metrics that may be asked for."""
-        needed = [name for name in BY_LENGTH if name in asked or "acc" not in sample]
+    def like(cls, sample: Plain, metric_names: str) -> _Rows:
+        """No rows yet, made for those like the first one; ``metric_names`` are those that may be asked for."""
+        needed = [name for name in BY_LENGTH if name in metric_names or "acc" not in sample]
         lengths = {name: array("q") for name in needed}
         return cls(ScoredOptions(repr(sample.get("target"))[:40], lengths))
 
@@ -288,8 +294,10 @@ class _Rows:
             _refuse_twice(name, self.places[name], row.number, file)
         self._add_shared(row.sample.get("doc"))
         if options.keep_input:
-            asked = (request[0] for request in requests_of(row.given) if request)
-            self.prompts.append("\n".join(dict.fromkeys(text_of(one) for one in asked if one)))
+            prompts = (request[0] for request in requests_of(row.given) if request)
+            self.prompts.append(
+                "\n".join(dict.fromkeys(text_of(prompt) for prompt in prompts if prompt))
+            )
         self._add_metrics(row, file)
         if row.scores:
             self.options.add(row.number, row.sample.get("target"), row.given, row.scores)
@@ -310,8 +318,8 @@ class _Rows:
     def _add_metrics(self, row: _Row, file: str) -> None:
         """Add the figures of one row; `InputError` where it has other metrics than those above."""
         sample = row.sample
-        given = sample.get("metrics")
-        names = given if isinstance(given, list) else _metric_names(tuple(sample))
+        listed = sample.get("metrics")
+        names = listed if isinstance(listed, list) else _metric_names(tuple(sample))
         if self.names != names:
             before = self.metrics if self.names is not None else dict.fromkeys(names)
             if {*names} - {_NOTHING} != {*before} - {_NOTHING}:
@@ -356,7 +364,7 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     name = os.path.basename(file)
     match = NAME.fullmatch(name)
     totals = Totals.beside(file) or Totals(match["task"] if match else name.split(".")[0])
-    asked = " ".join([*options.table.values(), *totals.order[:1]])
+    metric_names = " ".join([*options.table.values(), *totals.order[:1]])
     by_filter, times = dict[str, _Rows](), Counter[str]()
     kind = ""
     for number, sample in json_rows(file):
@@ -376,7 +384,7 @@ def read_samples(file: str, options: LogOptions) -> Answers:
             times[document] += 1
         which = str(filter or times[document])
         if which not in by_filter:
-            by_filter[which] = _Rows.like(sample, asked)
+            by_filter[which] = _Rows.like(sample, metric_names)
         by_filter[which].add(document, row, file, options)
     if not by_filter:
         raise InputError(
@@ -394,7 +402,7 @@ def _answers(
 ) -> Answers:
     """The rows of the filter that was named, or of the first one, with their verdicts by the metric."""
     every_name = {name for rows in by_filter.values() for name in rows.metrics}
-    wanted, filter = options.choice(out.task, every_name)
+    requested, filter = options.choice(out.task, every_name)
     if options.several and filter == options.filter and filter not in by_filter:
         filter = None  # of another task
     out.filter = _chosen_filter(by_filter, filter, totals, out.file)
@@ -408,15 +416,15 @@ def _answers(
     if options.keep_input:
         out.columns["input"] = list(rows.prompts)
     remarks = rows.written.take(out)
-    metric = _graded(out, rows, wanted, totals)
+    metric = _graded(out, rows, requested, totals)
     if len(by_filter) > 1 and filter is None:
         remarks = [*_filter_remarks(out, by_filter, metric, remarks)]
     out.warnings += [f"{out.task}: {'; '.join(remarks)}"] if remarks else []
     if rows.options.widths:
         take_options(out, rows.options, metric)
     if metric is not None and totals.file:
-        fewest = min(len(other.places) for other in by_filter.values())
-        _check_totals(out, metric, totals, fewest, named=wanted is not None)
+        fewest = min(len(entry.places) for entry in by_filter.values())
+        _check_totals(out, metric, totals, fewest, named=requested is not None)
     out.metric += f",{out.filter}" if len(by_filter) > 1 else ""
     return out
 
@@ -440,18 +448,18 @@ def _chosen_filter(
     return chosen
 
 
-def _graded(out: Answers, rows: _Rows, wanted: str | None, totals: Totals) -> Metric | None:
+def _graded(out: Answers, rows: _Rows, requested: str | None, totals: Totals) -> Metric | None:
     """Take the verdicts of the metric that is wanted or the main one; none of scored options without any metric."""
     metrics = rows.metrics_by(totals.order)
     hits, remedy = rows.written.hits, ""
     if hits:
         remedy = f"`--metric {TARGET}` counts an answer as right that is the target"
-        if wanted == TARGET:
+        if requested == TARGET:
             metrics.setdefault(TARGET, Metric(TARGET, hits))
-    if not metrics and wanted is None and rows.options.widths:
+    if not metrics and requested is None and rows.options.widths:
         return None
-    metric = choose_metric(metrics, wanted, out.file, _LOWER | totals.lower, remedy)
-    out.take(metrics, metric, list(rows.places.values()), wanted is not None)
+    metric = choose_metric(metrics, requested, out.file, _LOWER | totals.lower, remedy)
+    out.take(metrics, metric, list(rows.places.values()), requested is not None)
     return metric
 
 

@@ -169,7 +169,7 @@ def _take_options(out: Answers, scored: Sequence[_Row]) -> None:
         out.label_decides = True
 
 
-def _held(out: Answers, total: Any, options: LogOptions) -> None:
+def _check_total(out: Answers, total: Any, options: LogOptions) -> None:
     """Hold the mean of what was read, clipped as HealthBench does, against the total that the file states."""
     values = out.columns.get("score", out.columns.get("correct", ()))
     mean = min(max(math.fsum(values) / len(values), 0.0), 1.0)
@@ -210,15 +210,19 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     def beside(name: str) -> Any:
         return read_json(str(folder / name)) if (folder / name).is_file() else []
 
-    spec, shown = mapping(beside("run_spec.json")), beside("display_predictions.json")
+    spec, predictions = mapping(beside("run_spec.json")), beside("display_predictions.json")
     run = str(spec.get("name") or folder.name)
     scenario = re.split("[:,]", run)[0]
     task, model = _helm_run(run, scenario, spec)
     out = Answers(file, task, model)
-    texts = {_trial(one): one.get("predicted_text") for one in shown if not one.get("perturbation")}
+    texts = {
+        _trial(instance): instance.get("predicted_text")
+        for instance in predictions
+        if not instance.get("perturbation")
+    }
     prompts = {
-        str(one.get("id")): mapping(one.get("input")).get("text")
-        for one in beside("instances.json")
+        str(instance.get("id")): mapping(instance.get("input")).get("text")
+        for instance in beside("instances.json")
     }
     scores: dict[tuple[str, int], Json] = {}
     splits, perturbed = dict[str, str](), 0
@@ -239,10 +243,10 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     several = len({*splits.values()}) > 1 and "test" in splits.values()
     out.notes += [f"{out.task}: the test split alone, as in HELM's tables"] * several
     out.notes += [f"{out.task}: {perturbed} perturbed instances left out"] * bool(perturbed)
-    out.notes += [f"{out.task}: no outputs, as helm-summarize was not run"] * (not shown)
+    out.notes += [f"{out.task}: no outputs, as helm-summarize was not run"] * (not predictions)
     rows = [
-        _Row(row, name, own, texts.get((name, trial)), prompts.get(name), trial + 1)
-        for row, ((name, trial), own) in enumerate(scores.items(), 1)
+        _Row(row, name, figures, texts.get((name, trial)), prompts.get(name), trial + 1)
+        for row, ((name, trial), figures) in enumerate(scores.items(), 1)
         if not several or splits[name] == "test"
     ]
     return graded(out, rows, options, (_MAIN.get(scenario, "exact_match"), "quasi_exact_match"))
@@ -326,8 +330,8 @@ def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
     """One row of lighteval's details, and the texts of its options."""
     if not isinstance(cells["metrics"], Mapping):
         raise _refused("scores by metric", cells["metrics"], file, row, "metrics")
-    said, golds, choices = _listed(cells["said"]), _listed(cells["gold"]), cells["choices"] or []
-    likely = [_first(value) for value in cells["logprobs"] or said]
+    answers, golds, choices = _listed(cells["said"]), _listed(cells["gold"]), cells["choices"] or []
+    likely = [_first(value) for value in cells["logprobs"] or answers]
     is_scored = all(isinstance(value, (int, float)) and math.isfinite(value) for value in likely)
     is_named = len(golds) == 1 and isinstance(golds[0], int)
     is_choice = is_scored and is_named and len(choices) == len(likely) > 1
@@ -336,7 +340,7 @@ def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
         row,
         str(row - 1 if cells["id"] in (None, "") else cells["id"]),
         {name: value for name, value in metrics if isinstance(value, (bool, int, float))},
-        output=next((text for text in said if isinstance(text, str)), None),
+        output=next((text for text in answers if isinstance(text, str)), None),
         input=cells["input"] if isinstance(cells["input"], str) else None,
         options=[*map(float, likely)] if is_choice else (),
         gold=golds[0] if is_choice else None,
@@ -372,9 +376,9 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     that were scored, the lowest perplexity decides; of what was written, ``exact_match`` and ``f1`` compare both as
     SQuAD does, as the task's own postprocessor and evaluator are not in the file.
     """
-    path, whole, rows = Path(file).resolve(), read_json(file), list[_Row]()
+    path, document, rows = Path(file).resolve(), read_json(file), list[_Row]()
     out = Answers(file, path.stem, path.parent.name if path.parent.name != "results" else None)
-    details = whole.get("details", whole)
+    details = document.get("details", document)
     entries = [
         (name, entry)
         for name, entry in (details.items() if isinstance(details, dict) else enumerate(details))
@@ -382,7 +386,7 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     ]
     for row, (name, entry) in enumerate(entries, 1):
         verdict = next((key for key in _VERDICTS if key in mapping(entry)), None)
-        if not isinstance(entry, Mapping) or ("details" in whole and verdict is None):
+        if not isinstance(entry, Mapping) or ("details" in document and verdict is None):
             raise _refused(
                 f"an answer with a verdict ({', '.join(_VERDICTS[:3])})", entry, file, row
             )
@@ -391,33 +395,33 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
         else:
             rows += _verdicts(str(entry.get("example_abbr", name)), entry, verdict, row)
     graded(out, rows, options)
-    total: Any = whole.get("accuracy")
+    total: Any = document.get("accuracy")
     if "correct" in out.columns and isinstance(total, (int, float)):
-        _held(out, total / 100, options)
+        _check_total(out, total / 100, options)
     return out
 
 
 def _verdicts(name: str, entry: Plain, verdict: str, row: int) -> list[_Row]:
     """The rows of an answer of OpenCompass that was judged, once or several times."""
-    values, said = _listed(entry[verdict]), _said(entry)
-    if not isinstance(said, list) or not len(said) == len(values) > 1:
-        said = [said] * len(values)
-    pairs = enumerate(zip(values, said, strict=True), 1)
+    values, answer = _listed(entry[verdict]), _answer_of(entry)
+    if not isinstance(answer, list) or not len(answer) == len(values) > 1:
+        answer = [answer] * len(values)
+    pairs = enumerate(zip(values, answer, strict=True), 1)
     return [
-        _Row(row, name, {verdict: value}, str(text), _asked(entry), epoch)
+        _Row(row, name, {verdict: value}, str(text), _prompt_of(entry), epoch)
         for epoch, (value, text) in pairs
     ]
 
 
 def _prediction(name: str, entry: Plain, row: int) -> _Row:
     """An answer of OpenCompass that nobody judged, held against the truth."""
-    said = _said(entry)
-    text = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
+    answer = _answer_of(entry)
+    text = str(answer[-1] if isinstance(answer, list) and answer else answer)  # of a talk the last
     golds = [str(gold) for gold in _listed(entry.get("gold")) if gold is not None]
     labels = [key for key in entry if str(key).startswith(_LABEL)]
     if not labels:
         scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)} if golds else {}
-        return _Row(row, name, scores, text, _asked(entry), why="no gold answer")
+        return _Row(row, name, scores, text, _prompt_of(entry), why="no gold answer")
     options = [label.removeprefix(_LABEL) for label in labels]
     perplexities = [mapping(entry[label]).get("PPL") for label in labels]
     likely = [-value for value in perplexities if isinstance(value, (int, float))]
@@ -426,24 +430,24 @@ def _prediction(name: str, entry: Plain, row: int) -> _Row:
         row,
         name,
         {"acc": float(text == golds[0])} if golds else {},
-        input=_asked(entry),
+        input=_prompt_of(entry),
         why="no gold answer",
         options=likely if is_choice else (),
         gold=options.index(golds[0]) if is_choice else None,
     )
 
 
-def _said(entry: Plain) -> Any:
+def _answer_of(entry: Plain) -> Any:
     return next((entry[key] for key in _SAID if entry.get(key) is not None), "")
 
 
-def _asked(entry: Plain) -> Any:
+def _prompt_of(entry: Plain) -> Any:
     """The prompt of OpenCompass, of messages their texts."""
-    asked = entry.get("prompt", entry.get("origin_prompt"))
-    if not isinstance(asked, list):
-        return asked
-    messages = [*map(mapping, asked)]
-    return "\n".join(str(one.get("prompt", one.get("content", ""))) for one in messages)
+    prompt = entry.get("prompt", entry.get("origin_prompt"))
+    if not isinstance(prompt, list):
+        return prompt
+    messages = [*map(mapping, prompt)]
+    return "\n".join(str(message.get("prompt", message.get("content", ""))) for message in messages)
 
 
 def read_alpaca(file: str, options: LogOptions) -> Answers:
@@ -458,14 +462,15 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
             raise _refused("an instruction", entry, file, row)
         judged = "generator_2" in entry or "preference" in entry
         names.add(str(entry.get("generator_2" if judged else "generator")))
-        asked, text = str(entry["instruction"]), entry.get("output_2" if judged else "output")
+        instruction, text = str(entry["instruction"]), entry.get("output_2" if judged else "output")
         rows.append(
             _Row(
                 row,
-                hashlib.sha256(asked.encode()).hexdigest()[:12],  # the same in any order of rows
+                # the same in any order of rows
+                hashlib.sha256(instruction.encode()).hexdigest()[:12],
                 _win_rate(entry.get("preference"), file, row),
                 output=None if text is None else str(text),
-                input=asked,
+                input=instruction,
                 more={"dataset": str(entry["dataset"])} if "dataset" in entry else {},
                 why="no preference",
             )
@@ -494,40 +499,40 @@ def _win_rate(preference: Any, file: str, row: int) -> dict[str, float]:
 
 def read_simple_evals(file: str, options: LogOptions) -> Answers:
     """simple-evals: the score of each example as its metadata or its page has it, and the assistant's last reply."""
-    whole, name = read_json(file), Path(file).stem
+    document, name = read_json(file), Path(file).stem
     named = _RESULT.fullmatch(name)
     out = Answers(file, named["task"], named["model"]) if named else Answers(file, name)
-    examples = _examples(whole, file)
-    talks = whole.get("convos") or []
+    examples = _examples(document, file)
+    talks = document.get("convos") or []
     if len(talks) != len(examples):
         talks = [about.get("completion") for about in examples]
     rows, times = [], Counter[str]()
     for row, (about, talk) in enumerate(zip(examples, talks, strict=True), 1):
         name = str(about.get("prompt_id", row - 1))
         times[name] += 1  # each may be asked again
-        said, score = replies(talk), about.get("score")
-        asked = about.get("prompt") or (talk[:-1] if isinstance(talk, list) else [])
-        prompt = "\n\n".join(str(mapping(message).get("content")) for message in asked)
+        answers, score = replies(talk), about.get("score")
+        messages = about.get("prompt") or (talk[:-1] if isinstance(talk, list) else [])
+        prompt = "\n\n".join(str(mapping(message).get("content")) for message in messages)
         rows.append(
             _Row(
                 row,
                 name,
                 {"score": score} if isinstance(score, (bool, int, float)) else {},
-                output=said[-1] if said else None,
-                input=prompt if asked else None,
+                output=answers[-1] if answers else None,
+                input=prompt if messages else None,
                 epoch=times[name],
             )
         )
-    _held(graded(out, rows, options), whole.get("score"), options)
+    _check_total(graded(out, rows, options), document.get("score"), options)
     return out
 
 
-def _examples(whole: Plain, file: str) -> list[Plain]:
+def _examples(document: Plain, file: str) -> list[Plain]:
     """What simple-evals says of each example, or its score as the page has it."""
-    given = mapping(whole.get("metadata")).get("example_level_metadata") or []
-    examples = [*map(mapping, given)]
+    metadata = mapping(document.get("metadata")).get("example_level_metadata") or []
+    examples = [*map(mapping, metadata)]
     if not any(examples):
-        pages = (page if isinstance(page, str) else "" for page in whole.get("htmls") or [])
+        pages = (page if isinstance(page, str) else "" for page in document.get("htmls") or [])
         marks = [_PAGE.search(page) for page in pages]
         examples = [{"score": float(ast.literal_eval(mark[1]))} if mark else {} for mark in marks]
     if not any(examples):
@@ -547,8 +552,8 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
     lists = {
         name: value for name, value in read_json(file)["data"].items() if isinstance(value, list)
     }
-    said = lists.get("responses")
-    if not said or any(len(value) != len(said) for value in lists.values()):
+    responses = lists.get("responses")
+    if not responses or any(len(value) != len(responses) for value in lists.values()):
         raise InputError(
             "as many prompts as responses",
             got=", ".join(f"{len(value)} {name}" for name, value in lists.items()) or "none",
@@ -557,7 +562,7 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
         )
     out = Answers(file, Path(file).stem)
     columns = _confidences(lists, options.choice(out.task)[0] or "ensemble_score", file)
-    prompts = lists.get("prompts", [None] * len(said))
+    prompts = lists.get("prompts", [None] * len(responses))
     rows = [
         _Row(
             row,
@@ -567,13 +572,13 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
             input=None if prompt is None else str(prompt),
             more={name: values[row - 1] for name, values in columns.items()},
         )
-        for row, (text, prompt) in enumerate(zip(said, prompts, strict=True), 1)
+        for row, (text, prompt) in enumerate(zip(responses, prompts, strict=True), 1)
     ]
     return graded(out, rows, LogOptions(keep_input=options.keep_input))
 
 
 def _confidences(
-    lists: Mapping[str, Sequence[Any]], wanted: str, file: str
+    lists: Mapping[str, Sequence[Any]], metric: str, file: str
 ) -> dict[str, list[float]]:
     """The scores of uqlm that lie in [0, 1]: as ``confidence`` the one that is wanted, or the only one."""
     scores = {
@@ -581,9 +586,9 @@ def _confidences(
         for name, values in lists.items()
         if all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values)
     }
-    name = wanted if wanted in scores or len(scores) != 1 else next(iter(scores))
+    name = metric if metric in scores or len(scores) != 1 else next(iter(scores))
     if name not in scores:
-        remedy = " or ".join(f"`--metric {one}`" for one in scores) or "score the responses first"
+        remedy = " or ".join(f"`--metric {key}`" for key in scores) or "score the responses first"
         raise InputError(
             "one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy
         )
@@ -620,13 +625,13 @@ def read_chat(file: str, options: LogOptions) -> Answers:
 def is_answers(file: str, start: bytes) -> bool:
     """Whether a file is one mapping from ids to texts, and no row of a table."""
     try:
-        whole = read_json(file) if _ANSWERS.match(start) else None
+        document = read_json(file) if _ANSWERS.match(start) else None
     except OodometerError:
         return False
     return (
-        isinstance(whole, dict)
-        and all(isinstance(v, str) for v in whole.values())
-        and not FIELDS.keys() & whole
+        isinstance(document, dict)
+        and all(isinstance(v, str) for v in document.values())
+        and not FIELDS.keys() & document
     )
 
 
@@ -640,19 +645,19 @@ def normalized(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 
 
-def exact_match(said: str, golds: Sequence[str]) -> float:
+def exact_match(answer: str, golds: Sequence[str]) -> float:
     """1 where the answer is one of the right ones after normalising, else 0; no right one means: no answer."""
-    return float(normalized(said) in {normalized(gold) for gold in golds or [""]})
+    return float(normalized(answer) in {normalized(gold) for gold in golds or [""]})
 
 
-def f1(said: str, golds: Sequence[str]) -> float:
+def f1(answer: str, golds: Sequence[str]) -> float:
     """Harmonic mean of the precision and recall of words, of the right answer where it is largest (Rajpurkar et al.
     2016); where either has no words 1 if both have none, else 0.
 
     >>> round(f1("the red fox", ["red fox cub", "dog"]), 3)
     0.8
     """
-    best, words = 0.0, normalized(said).split()
+    best, words = 0.0, normalized(answer).split()
     for gold in [normalized(gold).split() for gold in golds or [""]]:
         same = sum((Counter(words) & Counter(gold)).values())
         best = max(
@@ -665,28 +670,28 @@ def read_squad(file: str, options: LogOptions) -> Answers:
     """Predictions, graded by the data set in the same folder that has their ids; ``passage`` is the paragraph, of which
     several questions are: a cluster.
     """
-    said, folder, best = read_json(file), Path(file).parent, ""
+    answers, folder, best = read_json(file), Path(file).parent, ""
     questions: dict[str, tuple[list[str], str, int]] = {}
     for path in sorted((*folder.glob("*.json"), *folder.glob("*.jsonl"))):
         with path.open("rb") as stream:
             is_data = path.name != Path(file).name and _DATA.search(stream.read(1 << 16))
         if is_data:
             with suppress(OodometerError, AttributeError, TypeError, KeyError):  # another file
-                asked = dict(_questions(str(path)))
-                if len(said.keys() & asked) > len(said.keys() & questions):
-                    best, questions = str(path), asked
-    if missing := [name for name in said if name not in questions]:
+                candidate = dict(_questions(str(path)))
+                if len(answers.keys() & candidate) > len(answers.keys() & questions):
+                    best, questions = str(path), candidate
+    if missing := [name for name in answers if name not in questions]:
         got = f"{best} without {missing[0]}" if best else f"none beside it that has {missing[0]}"
         remedy = "put the data set (data, paragraphs, qas, answers) into its folder; it holds the right answers"
         raise InputError(
             "the data set that these answers are of", got=got, file=file, remedy=remedy
         )
     out, rows = Answers(file, Path(best).stem), list[_Row]()
-    for row, (name, text) in enumerate(said.items(), 1):
+    for row, (name, text) in enumerate(answers.items(), 1):
         golds, question, passage = questions[name]
         scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)}
         rows.append(_Row(row, name, scores, text, question, more={"passage": passage}))
-    if absent := len(questions) - len(said):
+    if absent := len(questions) - len(answers):
         out.warnings.append(
             f"{absent} questions of {best} have no answer; the official script counts them as 0"
         )
@@ -695,8 +700,10 @@ def read_squad(file: str, options: LogOptions) -> Answers:
 
 def _questions(file: str) -> Iterator[tuple[str, tuple[list[str], str, int]]]:
     """The id of each question, with the right answers, itself and the number of its paragraph."""
-    whole = [entry for _, entry in json_rows(file)] if file.endswith(".jsonl") else read_json(file)
-    entries = whole.get("data", []) if isinstance(whole, Mapping) else whole
+    document = (
+        [entry for _, entry in json_rows(file)] if file.endswith(".jsonl") else read_json(file)
+    )
+    entries = document.get("data", []) if isinstance(document, Mapping) else document
     passages: dict[str, int] = {}
     for entry in entries:
         for paragraph in entry.get("paragraphs", [entry]):

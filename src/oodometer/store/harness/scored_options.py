@@ -85,13 +85,17 @@ class ScoredOptions:
     outside: _Outside | None = None
     is_spare: bool = False
 
-    def add(self, row: int, target: Any, given: Sequence[Any], scores: Sequence[float]) -> None:
+    def add(self, row: int, target: Any, requests: Sequence[Any], scores: Sequence[float]) -> None:
         """Add the scores of one row, what was asked and the target."""
         count, split = len(scores), 0
         read = _read if target.__hash__ else _read.__wrapped__
         meaning = read(target, count)
-        if not (self.is_spare and meaning.by_position and _is_asked_alike(given, count)):
-            pairs = [(one[0], text_of(one[1])) for one in requests_of(given) if len(one) > 1]
+        if not (self.is_spare and meaning.by_position and _is_asked_alike(requests, count)):
+            pairs = [
+                (request[0], text_of(request[1]))
+                for request in requests_of(requests)
+                if len(request) > 1
+            ]
             pairs = pairs if len(pairs) == count else []
             split = _half_without_prompt(pairs)
             count = split or count
@@ -195,11 +199,11 @@ class ScoredOptions:
         """The error for the first row whose verdict is not whether the best option is the target."""
         rows = enumerate(zip(best, golds, verdicts, strict=True))
         at = next(i for i, (top, gold, verdict) in rows if (top in gold) != verdict)
-        found = f"{metric.name} {int(verdicts[at])}, the best option {best[at]}"
+        outcome = f"{metric.name} {int(verdicts[at])}, the best option {best[at]}"
         remedy = "this task defines the metric in its own way; to take its verdicts as they are, "
         return InputError(
             f"{metric.name} to say whether the best option is the target",
-            got=f"{found}, the target {', '.join(map(str, golds[at]))}",
+            got=f"{outcome}, the target {', '.join(map(str, golds[at]))}",
             file=file,
             row=self.rows[at],
             remedy=f"{remedy}`--metric '{metric.name}>=1'`",
@@ -225,7 +229,11 @@ class ScoredOptions:
             if not lacks.any():
                 # the blank before an option is not counted, where the harness put it there
                 both = sizes.values - np.repeat(self.blanks, plain.lengths), sizes.values
-                return [Ragged(plain.values / own, plain.offsets) for own in both if own.all()]
+                return [
+                    Ragged(plain.values / divisor, plain.offsets)
+                    for divisor in both
+                    if divisor.all()
+                ]
         row = self.rows[int(np.argmax(lacks))]
         raise InputError(
             what,
@@ -334,10 +342,10 @@ def _finite(scores: Ragged) -> Ragged:
     )
 
 
-def _is_asked_alike(given: Sequence[Any], count: int) -> bool:
+def _is_asked_alike(requests: Sequence[Any], count: int) -> bool:
     """Whether the second half of the requests has a prompt as the first has, as far as its first one tells."""
     half = count // 2
-    middle = given[half] if half < len(given) else ()
+    middle = requests[half] if half < len(requests) else ()
     parts = middle.values() if isinstance(middle, dict) else middle
     return half < 2 or bool(next(iter(parts), None))
 
@@ -366,18 +374,18 @@ def _distinct(texts: Sequence[str]) -> Strings:
 def _read(target: Any, count: int) -> _Target:
     """What a target means for so many options."""
     targets = targets_of(target)
-    words = [one.strip() if isinstance(one, str) else str(one) for one in targets]
+    words = [text.strip() if isinstance(text, str) else str(text) for text in targets]
     places = [
         int(word) if word.lstrip("-").isdecimal() and len(word) < 20 else None for word in words
     ]
     letters = [] if None not in places else [word.strip("().").upper() for word in words]
-    by_letter = _gold([ord(one) - ord("A") if len(one) == 1 else None for one in letters], count)
+    by_letter = _gold([ord(text) - ord("A") if len(text) == 1 else None for text in letters], count)
     return _Target(_gold(places, count), by_letter, words, None not in places)
 
 
 def _gold(places: Sequence[int | None], count: int) -> _Gold:
     """Positions of the right options, in order; none where one of them is no option."""
-    right = [place for place in places if place is not None and 0 <= place < count]
+    right = [position for position in places if position is not None and 0 <= position < count]
     return tuple(sorted({*right})) if len(right) == len(places) else ()
 
 
@@ -389,10 +397,11 @@ def targets_of(target: Any) -> list[Any]:
     return list(target) if isinstance(target, list) else [target]
 
 
-def requests_of(given: Iterable[Any]) -> list[list[Any]]:
+def requests_of(requests: Iterable[Any]) -> list[list[Any]]:
     """What a row asked: of each request its parts, such as the prompt and an option."""
     return [
-        list(request.values()) if isinstance(request, dict) else list(request) for request in given
+        list(request.values()) if isinstance(request, dict) else list(request)
+        for request in requests
     ]
 
 
