@@ -122,8 +122,8 @@ def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
             if kind in (None, about["kind"]):
                 return about
             got = f"one of the kind {about['kind']!r}"
-    wanted = "a model saved by oodometer" if kind is None else f"a saved {kind} model"
-    raise InputError(wanted, got=got, remedy="name the folder that save wrote", file=str(path))
+    expected = "a model saved by oodometer" if kind is None else f"a saved {kind} model"
+    raise InputError(expected, got=got, remedy="name the folder that save wrote", file=str(path))
 
 
 def kind_named(name: str, family: type[Any] | None = None) -> type[Any] | None:

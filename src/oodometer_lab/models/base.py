@@ -80,14 +80,14 @@ class Classifier(Artifact):
         Returns the model itself. Raises `InputError` for targets that are not among the classes, for fewer than two
         classes, and for inputs of another modality.
         """
-        given = self._data(data, targets)
+        dataset = self._data(data, targets)
         held_out = (
             None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
         )
-        codes, named = self._codes(given, classes)
+        codes, named = self._codes(dataset, classes)
         beside = None if held_out is None else (held_out, self._codes(held_out, named)[0])
         self.classes = named
-        self._fit(given, codes, beside, checkpoint, progress)
+        self._fit(dataset, codes, beside, checkpoint, progress)
         return self
 
     def _codes(
@@ -385,7 +385,7 @@ class Answers:
         if self.views is not None:
             fields["views"] = named[self.views]
         if self.variance is not None:
-            own = self.variance[np.arange(len(self.variance)), self.distribution.argmax(1)]
+            of_predicted = self.variance[np.arange(len(self.variance)), self.distribution.argmax(1)]
             columns = fields.get("columns", {})
             if "variance" in columns:
                 expected = "no column variance beside that of the answers"
@@ -395,7 +395,7 @@ class Answers:
                     remedy="give it another name, or leave it out",
                     column="variance",
                 )
-            fields["columns"] = {**columns, "variance": own}
+            fields["columns"] = {**columns, "variance": of_predicted}
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]
             fields["names"] = {"model": self.names} if self.names else {}

@@ -78,12 +78,12 @@ def read_vectors(
         raise InputError(
             "a file of word vectors", got=got, remedy="download it or name another", file=str(path)
         )
-    wanted = None if only is None else set(only) | {word.capitalize() for word in only}
+    spellings = None if only is None else set(only) | {word.capitalize() for word in only}
     inner, stream = _open_file(path)
     vectors: dict[str, Array] = {}
     with stream:
         for word, vector in _entries(stream, inner, path):
-            if (wanted is None or word in wanted) and word not in vectors:
+            if (spellings is None or word in spellings) and word not in vectors:
                 vectors[word] = vector
     if not vectors:
         raise InputError(
@@ -93,7 +93,7 @@ def read_vectors(
         (word, vectors.get(word, vectors.get(word.capitalize())))
         for word in (vectors if only is None else only)
     )
-    chosen = {word: own for word, own in named if own is not None}
+    chosen = {word: row for word, row in named if row is not None}
     return WordVectors(tuple(chosen), np.stack(list(chosen.values())).astype(np.float32))
 
 
@@ -102,12 +102,12 @@ def _open_file(path: Path) -> tuple[str, IO[bytes]]:
         return path.stem, cast(IO[bytes], gzip.open(path, "rb"))
     if path.suffix == ".zip":
         archive = zipfile.ZipFile(path)
-        inside = [entry for entry in archive.namelist() if not entry.endswith("/")]
-        if len(inside) != 1:
+        files = [entry for entry in archive.namelist() if not entry.endswith("/")]
+        if len(files) != 1:
             raise InputError(
-                "one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path)
+                "one file in the archive", got=str(len(files)), remedy="unpack it", file=str(path)
             )
-        return inside[0], archive.open(inside[0])
+        return files[0], archive.open(files[0])
     return path.name, path.open("rb")
 
 
@@ -351,11 +351,11 @@ def fit_factors(
     def loss(batch: Array) -> Any:
         swap = torch.from_numpy(batch >= len(x))
         at = torch.from_numpy(batch % len(x))
-        first, other = (
+        first, second = (
             torch.where(swap, column[at], row[at]),
             torch.where(swap, row[at], column[at]),
         )
-        centre, near = u[first], v[other]
+        centre, near = u[first], v[second]
         error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
         return (weights[at] * error.square()).sum()
 

@@ -58,16 +58,16 @@ class Ensemble(Classifier):
         self.classes, self.reads = first.classes, first.reads
         self.by_position = any(model.by_position for model in models)
         self._orders = []  # where each class of the first model stands among those of another
-        for other, name in zip(models, self.names, strict=True):
-            if set(first.classes) != set(other.classes):
-                odd = sorted(map(str, set(first.classes) ^ set(other.classes)))[:3]
+        for member, name in zip(models, self.names, strict=True):
+            if set(first.classes) != set(member.classes):
+                odd = sorted(map(str, set(first.classes) ^ set(member.classes)))[:3]
                 expected = (
                     f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
                 )
                 remedy = "ensembles share their classes; train it on the same, or leave it out"
                 got = f"others: {', '.join(odd)} is known to one alone"
                 raise InputError(expected, got=got, remedy=remedy, file=name)
-            self._orders.append(np.array([other.classes.index(name) for name in first.classes]))
+            self._orders.append(np.array([member.classes.index(name) for name in first.classes]))
 
     def options(self) -> dict[str, Any]:
         """How many there are, and what is judged."""
@@ -95,7 +95,10 @@ class Ensemble(Classifier):
         ranked = answers[0].candidates is not None  # positions among candidates are the same to all
         pairs = zip(answers, self._orders, strict=True)
         members = np.stack(
-            [own.distribution if ranked else own.distribution[:, order] for own, order in pairs]
+            [
+                answer.distribution if ranked else answer.distribution[:, order]
+                for answer, order in pairs
+            ]
         )
         first = replace(answers[0], members=members, names=self.names)
         if not self.average:
@@ -299,10 +302,10 @@ def train_deep_ensemble(
 
     def member(model: Classifier, index: int, folder: Path) -> Member:
         seed, training = seeds[index], repr(getattr(model, "training", None))
-        own = fingerprint(
+        mark = fingerprint(
             {"kind": model.kind, "seed": seed, "options": model.options(), "training": training}
         )
-        return Member(model, own + about, folder / f"seed-{seed}", folder / f"training-{seed}")
+        return Member(model, mark + about, folder / f"seed-{seed}", folder / f"training-{seed}")
 
     def load(member: Member) -> Classifier:
         model = load_model(member.kept)

@@ -176,7 +176,7 @@ def inoculate(
     named = {
         _shares(dose): dose.name for dose in doses if not dose.steps
     }  # the models that others go on from
-    home, total = None if folder is None else Path(folder), len(source) if rows is None else rows
+    root, total = None if folder is None else Path(folder), len(source) if rows is None else rows
     classes, untrained = tuple(sorted(set(source.targets))), make()
     about = {
         "kind": untrained.kind,
@@ -185,13 +185,13 @@ def inoculate(
     }
     bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
 
-    def kept(
+    def stored(
         within: Path, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
     ) -> TorchClassifier:
         """The model of this very training in its place, else a new one, which is kept there."""
-        if home is None:
+        if root is None:
             return train(None)
-        target = home / within
+        target = root / within
         state = target.parent / _STATES / target.name
         if trained_as(target) == name:
             tell(1, 1)
@@ -212,8 +212,8 @@ def inoculate(
         data = mixture(dose)
         name = fingerprint({"options": about, "data": data.fingerprint, "classes": classes})
         fit = lambda state: make().fit(data, classes=classes, checkpoint=state, progress=tell)  # noqa: E731
-        model = kept(target, name, fit, tell)
-        if home is None:
+        model = stored(target, name, fit, tell)
+        if root is None:
             bases.setdefault(_shares(dose), model)
         return model
 
@@ -247,7 +247,7 @@ def inoculate(
                 data, training=once, checkpoint=state, progress=second
             )
 
-        return Inoculated(dose, kept(Path(dose.name), name, go_on, second), total + added, counts)
+        return Inoculated(dose, stored(Path(dose.name), name, go_on, second), total + added, counts)
 
     return [
         inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)
@@ -260,18 +260,18 @@ def _shares(dose: Dose) -> str:
 
 def _counts(shares: Sequence[float], rows: int) -> list[int]:
     """Rows of each share, together their rounded sum: what rounding down leaves goes to the largest rests."""
-    wanted = np.array(shares, dtype=np.float64) * rows
-    counts = np.floor(wanted).astype(np.int64)
-    left = min(round(float(wanted.sum())), rows) - int(counts.sum())
-    counts[np.argsort(counts - wanted, kind="stable")[:left]] += 1
+    exact = np.array(shares, dtype=np.float64) * rows
+    counts = np.floor(exact).astype(np.int64)
+    remaining = min(round(float(exact.sum())), rows) - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:remaining]] += 1
     return [int(count) for count in counts]
 
 
 def _check_shares(shares: Any) -> None:
-    given = list(shares)
-    if any(not 0 <= share <= 1 for share in given) or sum(given) > 1 + 1e-9:
+    values = list(shares)
+    if any(not 0 <= share <= 1 for share in values) or sum(values) > 1 + 1e-9:
         raise UsageError(
-            f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, given))}"
+            f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, values))}"
         )
 
 
@@ -279,9 +279,9 @@ def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
     if rows and not len(data):
         raise InputError(f"rows of {data.name}", got="none", remedy="give a set that has some")
     turns = range(-(-rows // max(len(data), 1)))
-    drawn = [
+    indices = [
         row
         for turn in turns
         for row in np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
     ]
-    return data.take(drawn[:rows])
+    return data.take(indices[:rows])

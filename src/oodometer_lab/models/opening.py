@@ -106,10 +106,10 @@ def _of_transformers(name: str, max_length: int | None, device: str | None) -> C
 
 def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
-    here = os.getcwd()
-    added = here not in sys.path
+    folder = os.getcwd()
+    added = folder not in sys.path
     if added:  # as python -m does: a user's own file lies in the folder of the command
-        sys.path.insert(0, here)
+        sys.path.insert(0, folder)
     try:
         imported = importlib.import_module(module)
     except ImportError as error:
@@ -122,7 +122,7 @@ def _imported(name: str) -> Any:
         ) from error
     finally:
         if added:
-            sys.path.remove(here)
+            sys.path.remove(folder)
     if not hasattr(imported, attribute):
         names = ", ".join(member for member in vars(imported) if not member.startswith("_"))
         got = f"{names[:120] or 'nothing'}"
@@ -131,63 +131,63 @@ def _imported(name: str) -> Any:
 
 
 def _of_object(
-    given: Any,
+    model: Any,
     name: str,
     gives: str | None,
     classes: Sequence[int | str] | None,
     device: str | None,
 ) -> Classifier:
-    if isinstance(given, Classifier):
-        return _renamed(given, classes)
-    if hasattr(given, "predict_proba") and not isinstance(given, type):
+    if isinstance(model, Classifier):
+        return _renamed(model, classes)
+    if hasattr(model, "predict_proba") and not isinstance(model, type):
         from .outside import EstimatorClassifier
 
-        if hasattr(given, "classes_"):
-            _check_order(name, list(given.classes_), classes)
-        return EstimatorClassifier(given, classes=classes, name=name)
+        if hasattr(model, "classes_"):
+            _check_order(name, list(model.classes_), classes)
+        return EstimatorClassifier(model, classes=classes, name=name)
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(given, torch.nn.Module):
+    if torch is not None and isinstance(model, torch.nn.Module):
         from .outside import ModuleClassifier
 
         return ModuleClassifier(
-            given, gives=_checked(gives) or "logits", classes=classes, name=name, device=device
+            model, gives=_checked(gives) or "logits", classes=classes, name=name, device=device
         )
-    if hasattr(given, "predict") and not callable(given):
-        got = f"{type(given).__name__}, which has none"
+    if hasattr(model, "predict") and not callable(model):
+        got = f"{type(model).__name__}, which has none"
         remedy = (
             "wrap it in CalibratedClassifierCV, or give a function that answers with probabilities"
         )
         raise InputError("an estimator with predict_proba", got=got, file=name, remedy=remedy)
-    if not callable(given) or isinstance(given, type):
+    if not callable(model) or isinstance(model, type):
         expected = "a function, a fitted estimator or a torch module"
         raise InputError(
-            expected, got=repr(given)[:80], file=name, remedy="name a function that returns one"
+            expected, got=repr(model)[:80], file=name, remedy="name a function that returns one"
         )
-    if _needs_nothing(given):
-        return _of_object(_made_by(given, name), name, gives, classes, device)
+    if _needs_nothing(model):
+        return _of_object(_made_by(model, name), name, gives, classes, device)
     from .outside import FunctionClassifier
 
     return FunctionClassifier(
-        given, gives=_checked(gives) or "probabilities", classes=classes, name=name
+        model, gives=_checked(gives) or "probabilities", classes=classes, name=name
     )
 
 
 def _made_by(function: Callable[[], Any], name: str) -> Any:
     """What a function without arguments gives; `InputError` where it fails, or gives another such function."""
     try:
-        made = function()
+        model = function()
     except (Exception, SystemExit) as error:  # somebody else's code
         got = f"{type(error).__name__}: {error}"[:160]
         raise InputError(
             "a function that gives a model", got=got, file=name, remedy="mend it"
         ) from error
-    if made is function or (
-        callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")
+    if model is function or (
+        callable(model) and _needs_nothing(model) and not hasattr(model, "predict_proba")
     ):
         raise InputError(
-            "a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch"
+            "a model", got=repr(model)[:80], file=name, remedy="return one that takes a batch"
         )
-    return made
+    return model
 
 
 def _needs_nothing(function: Any) -> bool:
@@ -218,16 +218,19 @@ def _renamed(model: Classifier, classes: Sequence[int | str] | None) -> Classifi
     return model
 
 
-def _check_order(name: str, own: Sequence[Any], classes: Sequence[int | str] | None) -> None:
+def _check_order(
+    name: str, class_names: Sequence[Any], classes: Sequence[int | str] | None
+) -> None:
     if classes is None:
         return
     mine, theirs = (
-        [str(name_of_class).casefold() for name_of_class in some] for some in (own, classes)
+        [str(name_of_class).casefold() for name_of_class in labels]
+        for labels in (class_names, classes)
     )
     if mine != theirs and sorted(mine) == sorted(theirs):
         raise UsageError(
-            f"{name} has its own names of its classes, {', '.join(map(str, own))}, in the order of its outputs; "
-            f"--classes {','.join(map(str, classes))} would exchange them; leave it out"
+            f"{name} has its own names of its classes, {', '.join(map(str, class_names))}, in the order of its "
+            f"outputs; --classes {','.join(map(str, classes))} would exchange them; leave it out"
         )
 
 
@@ -309,18 +312,20 @@ def forgetting() -> Iterator[None]:
 def pieces_of_work(
     pieces: Sequence[Piece],
     engine: Engine | None,
-    here: Callable[[Any, Progress], Any],
+    work: Callable[[Any, Progress], Any],
     task: Any,
     progress: Progress | None,
 ) -> list[Any]:
-    """What each piece gives, in order: kept before, made by ``here(piece, progress)``, or by tasks."""
-    results = {at: known for at, piece in enumerate(pieces) if (known := piece.known()) is not None}
+    """What each piece gives, in order: kept before, made by ``work(piece, progress)``, or by tasks."""
+    results = {
+        at: stored for at, piece in enumerate(pieces) if (stored := piece.known()) is not None
+    }
     rest = [at for at in range(len(pieces)) if at not in results]
     done, total = 0, sum(piece.size for piece in pieces)
 
-    def tell(piece: Piece, some: int = 1, whole: int = 1) -> None:
+    def tell(piece: Piece, part_done: int = 1, part_total: int = 1) -> None:
         if progress is not None:
-            progress(done + piece.size * some // max(whole, 1), total)
+            progress(done + piece.size * part_done // max(part_total, 1), total)
 
     def finished(piece: Piece) -> None:
         nonlocal done
@@ -331,7 +336,7 @@ def pieces_of_work(
         finished(pieces[at])
     if engine is None:
         for at in rest:
-            results[at] = here(pieces[at], partial(tell, pieces[at]))
+            results[at] = work(pieces[at], partial(tell, pieces[at]))
             finished(pieces[at])
         return [results[at] for at in range(len(pieces))]
     answers = run_tasks(engine, task, [pieces[at] for at in rest], on_done=finished)

@@ -56,22 +56,24 @@ class OutsideClassifier(Classifier):
         request = request or Request()
         if request.features or request.dropout:
             raise UsageError(f"{self.name} gives outputs alone; leave features and dropout out")
-        given = self._inputs(inputs)
-        outputs = self._all(given, progress)
-        views = self._views(given, request, lambda inputs: self._all(inputs, None))
+        samples = self._inputs(inputs)
+        outputs = self._all(samples, progress)
+        views = self._views(samples, request, lambda inputs: self._all(inputs, None))
         logits, probabilities = (outputs, None) if self.gives == "logits" else (None, outputs)
         return Answers(self.classes, logits, probabilities, views=views)
 
     def _all(self, inputs: Any, progress: Progress | None) -> Array:
         parts, rows, stop = [], len(inputs), 0
-        most = TABLE_ROWS if isinstance(inputs, Table) else ROWS
-        some = (inputs[start : start + most] for start in range(0, rows, most))
+        limit = TABLE_ROWS if isinstance(inputs, Table) else ROWS
+        batches = (inputs[start : start + limit] for start in range(0, rows, limit))
         if isinstance(inputs, LateImages):
-            some = (check_images(list(late)) for part in some for late in part.parts(HELD // 4))
-        for given in some:
-            start, stop = stop, stop + len(given)
+            batches = (
+                check_images(list(late)) for part in batches for late in part.parts(HELD // 4)
+            )
+        for batch in batches:
+            start, stop = stop, stop + len(batch)
             try:
-                outputs = self._outputs(given)
+                outputs = self._outputs(batch)
             except OodometerError:
                 raise
             except (
@@ -207,12 +209,12 @@ class EstimatorClassifier(OutsideClassifier):
                 f"{called} gives no probabilities (predict_proba); calibrate it or use another"
             )
         try:
-            own = [_class_name(given) for given in estimator.classes_]
+            class_names = [_class_name(label) for label in estimator.classes_]
         except AttributeError:
             raise UsageError(f"{called} is not fitted; give one that is") from None
-        super().__init__(gives="probabilities", classes=classes or own, name=called)
+        super().__init__(gives="probabilities", classes=classes or class_names, name=called)
         self.estimator = estimator
-        self.columns = [str(given) for given in getattr(estimator, "feature_names_in_", ())]
+        self.columns = [str(column) for column in getattr(estimator, "feature_names_in_", ())]
         self.by_position = not self.columns
 
     def _outputs(self, inputs: Any) -> Any:
@@ -332,10 +334,10 @@ class OnnxClassifier(OutsideClassifier):
             raise InputError(
                 "an ONNX file", got=got, remedy="export it again", file=path
             ) from error
-        self.inputs = {given.name: given for given in self.session.get_inputs()}
-        names = [given.name for given in self.session.get_outputs()]
+        self.inputs = {node.name: node for node in self.session.get_inputs()}
+        names = [node.name for node in self.session.get_outputs()]
         self.output = next(
-            (given for given in ("logits", "probabilities") if given in names), names[0]
+            (output for output in ("logits", "probabilities") if output in names), names[0]
         )
         stated: Gives = "probabilities" if self.output == "probabilities" else "logits"
         self.folder = Path(path).parent
@@ -349,7 +351,7 @@ class OnnxClassifier(OutsideClassifier):
             self.reads = ("image",) if axes == 4 else ("table",)
         else:
             got = "inputs " + ", ".join(
-                f"{name} {given.shape}" for name, given in self.inputs.items()
+                f"{name} {node.shape}" for name, node in self.inputs.items()
             )
             expected = "an ONNX classifier over input_ids, images or a table"
             remedy = "export it with one of them, or give a function"
@@ -407,8 +409,8 @@ class OnnxClassifier(OutsideClassifier):
             if (self.folder / "preprocessor_config.json").is_file():
                 if self._processor is None:
                     self._processor = load_pretrained("AutoImageProcessor", str(self.folder))
-                given = self._processor(list(inputs), return_tensors="np")["pixel_values"]
-                return np.asarray(given, dtype=np.float32)
+                processed = self._processor(list(inputs), return_tensors="np")["pixel_values"]
+                return np.asarray(processed, dtype=np.float32)
             last = about.shape[3] == 3
             sides = [
                 side
@@ -418,11 +420,11 @@ class OnnxClassifier(OutsideClassifier):
             pixels = in_one_size(inputs, (sides[0], sides[-1])) if sides else inputs
             array = np.asarray(pixels, dtype=np.float32) / 255
             return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
-        wanted = about.shape[1]
-        if isinstance(wanted, int) and columns.shape[1] != wanted:
+        width = about.shape[1]
+        if isinstance(width, int) and columns.shape[1] != width:
             remedy = "name the columns in their order with --input"
             raise InputError(
-                f"{wanted} columns", got=str(columns.shape[1]), file=self.name, remedy=remedy
+                f"{width} columns", got=str(columns.shape[1]), file=self.name, remedy=remedy
             )
         return columns
 

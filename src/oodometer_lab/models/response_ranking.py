@@ -58,9 +58,9 @@ class Pairs:
 
     def matrix(self, scores: Array) -> Array:
         """A score for each pair as a matrix (sample, most candidates), -inf behind the last of a sample."""
-        most = int(self.candidates.max())
-        out = np.full((len(self.candidates), most), -np.inf, dtype=scores.dtype)
-        out[np.arange(most) < self.candidates[:, None]] = scores
+        width = int(self.candidates.max())
+        out = np.full((len(self.candidates), width), -np.inf, dtype=scores.dtype)
+        out[np.arange(width) < self.candidates[:, None]] = scores
         return out
 
 
@@ -77,7 +77,7 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
             raise InputError(
                 "a Dialogue, turns and candidates", got=got, remedy="make one of each row", row=row
             )
-        for column, least in (("context", 1), ("candidates", 2)):
+        for column, minimum in (("context", 1), ("candidates", 2)):
             texts: Any = getattr(dialogue, column)
             odd = next((text for text in texts if not isinstance(text, str)), None)
             if odd is not None or isinstance(texts, str):
@@ -88,11 +88,11 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
                     row=row,
                     column=column,
                 )
-            if len(texts) < least:
-                expected = "at least one turn" if least == 1 else "at least 2 candidates"
+            if len(texts) < minimum:
+                expected = "at least one turn" if minimum == 1 else "at least 2 candidates"
                 remedy = (
                     "drop the row"
-                    if least == 1
+                    if minimum == 1
                     else "a choice needs two: add the others, or drop the row"
                 )
                 raise InputError(
@@ -128,12 +128,20 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
     tokens; a candidate is cut at its end only where it alone fills more than half of the room.
     """
     # Ids that the tokenizer puts before, between and behind the parts of a pair.
-    first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b"))
-    whole = tokenizer("a", "b")["input_ids"]
-    begin = next(at for at in range(len(whole)) if whole[at : at + len(first)] == first)
+    first, reply_ids = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")
+    )
+    pair_ids = tokenizer("a", "b")["input_ids"]
+    begin = next(at for at in range(len(pair_ids)) if pair_ids[at : at + len(first)] == first)
     behind = begin + len(first)
-    middle = next(at for at in range(behind, len(whole)) if whole[at : at + len(other)] == other)
-    before, between, after = whole[:begin], whole[behind:middle], whole[middle + len(other) :]
+    middle = next(
+        at for at in range(behind, len(pair_ids)) if pair_ids[at : at + len(reply_ids)] == reply_ids
+    )
+    before, between, after = (
+        pair_ids[:begin],
+        pair_ids[behind:middle],
+        pair_ids[middle + len(reply_ids) :],
+    )
     room = max_length - len(before) - len(between) - len(after)
     different = list(
         dict.fromkeys(text for row in dialogues for text in (*row.context, *row.candidates))
@@ -158,13 +166,19 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
         cut = False
         for candidate in dialogue.candidates:
             reply = ids_of[candidate]
-            shown = reply[: max(room // 2, room - len(context))]
-            left = room - len(shown)
-            cut |= len(shown) < len(reply) or left < len(context)
+            cut_reply = reply[: max(room // 2, room - len(context))]
+            context_room = room - len(cut_reply)
+            cut |= len(cut_reply) < len(reply) or context_room < len(context)
             rows.append(
-                [*before, *context[max(0, len(context) - left) :], *between, *shown, *after]
+                [
+                    *before,
+                    *context[max(0, len(context) - context_room) :],
+                    *between,
+                    *cut_reply,
+                    *after,
+                ]
             )
-            second.append(len(shown) + len(after))
+            second.append(len(cut_reply) + len(after))
         truncated += cut
     candidates = np.array([len(dialogue.candidates) for dialogue in dialogues], dtype=np.int64)
     return Pairs(ragged(rows), np.array(second, dtype=np.int64), candidates, truncated)
@@ -377,8 +391,8 @@ class ResponseRanker(TransformerClassifier):
         return (logits, *(values[chosen] for values in answers[1:]))
 
     def _answers(self, encoded: Pairs, fields: dict[str, Any]) -> Answers:
-        most = int(encoded.candidates.max())
-        return Answers(tuple(range(most)), candidates=encoded.candidates, **fields)
+        count = int(encoded.candidates.max())
+        return Answers(tuple(range(count)), candidates=encoded.candidates, **fields)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Any]:
         only_shift(augmentation, "dialogues")
@@ -400,11 +414,11 @@ class ResponseRanker(TransformerClassifier):
 
 def _cross_entropy(scores: Any, candidates: Array, truth: Any) -> Any:
     torch = load_torch()
-    most = int(candidates.max())
-    if (candidates == most).all():
-        matrix = scores.reshape(len(candidates), most)
+    width = int(candidates.max())
+    if (candidates == width).all():
+        matrix = scores.reshape(len(candidates), width)
     else:
-        real = torch.from_numpy(np.arange(most) < candidates[:, None]).to(scores.device)
+        real = torch.from_numpy(np.arange(width) < candidates[:, None]).to(scores.device)
         matrix = torch.full(real.shape, -torch.inf, device=scores.device).masked_scatter(
             real, scores
         )
@@ -527,8 +541,8 @@ class FrozenRanker(TorchClassifier):
             (len(inputs), max(len(dialogue.candidates) for dialogue in inputs)), -1, dtype=np.int64
         )
         for row, dialogue in enumerate(inputs):
-            shown = dialogue.context[: -self.turns - 1 : -1]
-            turns[row, : len(shown)] = [numbers[text] for text in shown]
+            recent = dialogue.context[: -self.turns - 1 : -1]
+            turns[row, : len(recent)] = [numbers[text] for text in recent]
             replies[row, : len(dialogue.candidates)] = [
                 numbers[text] for text in dialogue.candidates
             ]
@@ -610,7 +624,7 @@ class FrozenRanker(TorchClassifier):
             return_tensors="pt",
             return_offsets_mapping=True,
         )
-        whole, target, net = (
+        encoded, target, net = (
             self._encode(self._inputs(data)),
             torch.from_numpy(positions_of(data)),
             self.net.to("cpu"),
@@ -623,23 +637,23 @@ class FrozenRanker(TorchClassifier):
                 for at in range(min(self.turns, len(turns)))
             ]
             places.sort(
-                key=lambda place: len(contexts[place[0]][-1 - place[1]])
+                key=lambda position: len(contexts[position[0]][-1 - position[1]])
             )  # so that less is padded
             texts = [contexts[row][-1 - at] for row, at in places]
             pieces, states, spans = [], [], []
             for first in range(0, len(texts), 16):
-                given = pieces_of(texts[first : first + 16])
-                spans += list(given["offset_mapping"].numpy())
+                tokens = pieces_of(texts[first : first + 16])
+                spans += list(tokens["offset_mapping"].numpy())
                 pieces.append(
-                    encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_()
+                    encoder.get_input_embeddings()(tokens["input_ids"]).detach().requires_grad_()
                 )
-                mask = given["attention_mask"]
+                mask = tokens["attention_mask"]
                 hidden = encoder(inputs_embeds=pieces[-1], attention_mask=mask).last_hidden_state
                 states.append(
                     torch.nn.functional.normalize((hidden * mask[..., None]).sum(1), dim=-1)
                 )
             turns, replies, which = self._tensors(
-                whole, np.arange(start, start + len(contexts)), "cpu"
+                encoded, np.arange(start, start + len(contexts)), "cpu"
             )
             turns = torch.zeros_like(turns).index_put(
                 tuple(torch.tensor(places).T), torch.cat(states)

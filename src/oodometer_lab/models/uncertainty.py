@@ -100,13 +100,13 @@ class TemperatureScaling(OfOneModel):
 
         Raises `InputError` for targets that are no classes of the model, or no positions among the candidates.
         """
-        given = self._data(data, targets)
-        answers = self.model.ask(given, progress=progress)
+        dataset = self._data(data, targets)
+        answers = self.model.ask(dataset, progress=progress)
         logits = answers.logits_of(self.model.kind).astype(np.float64)
         if answers.candidates is None:
-            truth = class_codes(given.targets, len(given), self.classes)[0]
+            truth = class_codes(dataset.targets, len(dataset), self.classes)[0]
         else:
-            truth = positions_of(given)
+            truth = positions_of(dataset)
             # Far below every other score, but finite: 0 x inf has no value.
             lowest = np.min(logits, where=np.isfinite(logits), initial=0.0)
             logits = np.where(np.isfinite(logits), logits, lowest - 1e4)

@@ -56,8 +56,8 @@ def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
         np.empty((len(images), *sides, 3), dtype=np.uint8),
     )
     for row, image in enumerate(images):
-        whole = pillow.fromarray(np.ascontiguousarray(image))
-        out[row] = np.asarray(whole.resize(sides[::-1], pillow.Resampling.BILINEAR))
+        picture = pillow.fromarray(np.ascontiguousarray(image))
+        out[row] = np.asarray(picture.resize(sides[::-1], pillow.Resampling.BILINEAR))
     return out
 
 
@@ -65,13 +65,15 @@ def augmented(images: Any, seed: Sequence[int]) -> Any:
     """Each image mirrored or not, and shifted by up to an eighth of its sides over black, by (seed, view, its
     position). Source: He et al. (2016), the augmentation of CIFAR-10.
     """
-    whole, view, first = seed
+    base_seed, view, first = seed
     if isinstance(images, LateImages):
         return images.changed(
-            lambda image, row: _mirrored(image, np.random.default_rng((whole, view, first + row)))
+            lambda image, row: _mirrored(
+                image, np.random.default_rng((base_seed, view, first + row))
+            )
         )
     out = [
-        _mirrored(image, np.random.default_rng((whole, view, row)))
+        _mirrored(image, np.random.default_rng((base_seed, view, row)))
         for row, image in enumerate(images, first)
     ]
     return np.stack(out) if isinstance(images, np.ndarray) else out
@@ -236,9 +238,9 @@ def _grey(images: Array) -> Array:
     return (wide[..., 0] * 19595 + wide[..., 1] * 38470 + wide[..., 2] * 7471 + (1 << 15)) >> 16
 
 
-def _blended(other: Any, own: Any, factor: Array) -> Array:
-    """Other + factor (own - other), kept in [0, 255] and cut to whole numbers; in float32, as in pillow."""
-    start, end = (np.asarray(image).astype(np.float32) for image in (other, own))
+def _blended(degenerate: Any, original: Any, factor: Array) -> Array:
+    """Degenerate + factor (original - degenerate) in [0, 255], cut to whole numbers; in float32, as in pillow."""
+    start, end = (np.asarray(image).astype(np.float32) for image in (degenerate, original))
     return np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
 
 
@@ -272,14 +274,15 @@ def _moved_pixels(
     a, b, c, d, e, f = (np.reshape(number, (-1, 1, 1)) for number in (a, b, c, d, e, f))
     x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
     across, down = np.broadcast_arrays(a * x + b * y + c, d * x + e * y + f)
-    inside = (across >= 0) & (across < width) & (down >= 0) & (down < height)
+    in_bounds = (across >= 0) & (across < width) & (down >= 0) & (down < height)
     flat, start = (
         images.reshape(-1, images.shape[-1]),
-        np.arange(len(inside))[:, None, None] * (height * width),
+        np.arange(len(in_bounds))[:, None, None] * (height * width),
     )
     if kernel == "nearest":
         out: Array = flat[
-            start + np.where(inside, np.floor(down) * width + np.floor(across), 0).astype(np.int64)
+            start
+            + np.where(in_bounds, np.floor(down) * width + np.floor(across), 0).astype(np.int64)
         ]
     else:
         first, weights = _KERNELS[kernel]
@@ -288,7 +291,7 @@ def _moved_pixels(
             weights(position - 0.5 - corner)
             for position, corner in zip((across, down), corners, strict=True)
         ]
-        total = np.zeros((*inside.shape, images.shape[-1]))
+        total = np.zeros((*in_bounds.shape, images.shape[-1]))
         for (i, below), (j, beside) in product(
             *(enumerate(side, first) for side in reversed(sides))
         ):
@@ -302,7 +305,7 @@ def _moved_pixels(
         out = np.clip(total + 1e-9, 0, 255).astype(
             np.uint8
         )  # cut as in pillow, but for what rounding took
-    out[~inside] = FILL
+    out[~in_bounds] = FILL
     return out
 
 
@@ -312,9 +315,9 @@ _Strength = Callable[[Array, Array], Array]
 _TURN = 512  # images that are changed at once: they and the numbers on the way stay small
 
 
-def _either(most: float, middle: float = 0.0) -> _Strength:
-    """Up to ``most`` to one side or the other of the middle."""
-    return lambda share, side: middle + most * share * side
+def _either(largest: float, middle: float = 0.0) -> _Strength:
+    """Up to ``largest`` to one side or the other of the middle."""
+    return lambda share, side: middle + largest * share * side
 
 
 def _moves(kernel: str) -> dict[str, tuple[_Operation, _Strength]]:
@@ -417,29 +420,29 @@ def randaugment(
             f"expected a spread from 0 on and operations from 1 on, got {spread} and {operations}"
         )
     images = check_images(images)
-    whole, view, first = seed
+    base_seed, view, first = seed
     if isinstance(images, LateImages):
         how = operations, magnitude, spread, policy
         return images.changed(
-            lambda image, row: randaugment(image[None], (whole, view, first + row), *how)[0]
+            lambda image, row: randaugment(image[None], (base_seed, view, first + row), *how)[0]
         )
     slots = list(OPERATIONS.values()) if policy == "increasing" else _OF_TIMM
     # Which operation, a normal number and a uniform one, with the axes (3, operation, sample).
-    drawn = np.empty((3, operations, len(images)))
+    draws = np.empty((3, operations, len(images)))
     for row in range(len(images)):
-        rng = np.random.default_rng((whole, view, first + row))
-        drawn[0, :, row] = rng.integers(len(slots), size=operations)
-        drawn[1, :, row] = rng.standard_normal(operations)
-        drawn[2, :, row] = rng.random(operations)
-    share = np.clip(magnitude + spread * drawn[1], 0, 10) / 10
-    kinds, side = drawn[0].astype(np.int64), np.where(drawn[2] < 0.5, -1.0, 1.0)
+        rng = np.random.default_rng((base_seed, view, first + row))
+        draws[0, :, row] = rng.integers(len(slots), size=operations)
+        draws[1, :, row] = rng.standard_normal(operations)
+        draws[2, :, row] = rng.random(operations)
+    share = np.clip(magnitude + spread * draws[1], 0, 10) / 10
+    kinds, side = draws[0].astype(np.int64), np.where(draws[2] < 0.5, -1.0, 1.0)
     if isinstance(images, np.ndarray):
         return _changed(images, slots, kinds, share, side)
     out: list[Array] = list(images)
     for shape in {image.shape for image in images}:
         rows = [row for row, image in enumerate(images) if image.shape == shape]
-        some = np.stack([images[row] for row in rows])
-        changed = _changed(some, slots, kinds[:, rows], share[:, rows], side[:, rows])
+        group = np.stack([images[row] for row in rows])
+        changed = _changed(group, slots, kinds[:, rows], share[:, rows], side[:, rows])
         for row, image in zip(rows, changed, strict=True):
             out[row] = image
     return out
@@ -457,8 +460,8 @@ def _changed(
         for index, (operation, strength) in enumerate(slots):
             rows = np.flatnonzero(kind == index)
             for start in range(0, len(rows), _TURN):
-                some = rows[start : start + _TURN]
-                out[some] = operation(out[some], strength(shares[some], sides[some]))
+                part = rows[start : start + _TURN]
+                out[part] = operation(out[part], strength(shares[part], sides[part]))
     return out
 
 

@@ -63,20 +63,22 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     others). Single characters are preferred as stand-ins, since they part words where the lost ones do. Raises
     `InputError` where the vocabulary has too few tokens left.
     """
-    given = list(texts)
-    letters = sorted({letter for text in given for letter in set(text)})
+    corpus = list(texts)
+    letters = sorted({letter for text in corpus for letter in set(text)})
     written = [letter for letter in letters if not letter.isspace()]
     survive = _survive(tokenizer, written)
-    lost = [letter for letter, whole in zip(written, survive, strict=True) if not whole]
+    lost = [letter for letter, intact in zip(written, survive, strict=True) if not intact]
     if not lost:
         return {}
-    candidates = _unused_pieces(tokenizer, "\n".join(given))
+    candidates = _unused_pieces(tokenizer, "\n".join(corpus))
     result: dict[str, str] = {}
     for start in range(0, len(candidates), 256):
-        some = candidates[start : start + 256]
-        for piece, survives in zip(some, _survive(tokenizer, some), strict=True):
-            apart = not any(piece in other or other in piece for other in result.values())
-            if survives and apart and len(result) < len(lost):
+        chunk = candidates[start : start + 256]
+        for piece, survives in zip(chunk, _survive(tokenizer, chunk), strict=True):
+            disjoint = not any(
+                piece in stand_in or stand_in in piece for stand_in in result.values()
+            )
+            if survives and disjoint and len(result) < len(lost):
                 result[lost[len(result)]] = piece
         if len(result) == len(lost):
             return result
@@ -138,9 +140,9 @@ def check_spelling(tokenizer: Any, texts: Sequence[str], stand_ins: StandIns | N
         first.setdefault(" ".join(text.split()), row)
     distinct = list(first)
     for start in range(0, len(distinct), 4096):
-        some = distinct[start : start + 4096]
-        back = spelled(tokenizer, [swap.encode(text) for text in some])
-        for text, spelling in zip(some, back, strict=True):
+        chunk = distinct[start : start + 4096]
+        back = spelled(tokenizer, [swap.encode(text) for text in chunk])
+        for text, spelling in zip(chunk, back, strict=True):
             back_again = swap.decode(spelling)
             if back_again != text:  # where the two part, with a little before it
                 pairs = enumerate(zip(text, back_again, strict=False))
@@ -209,12 +211,12 @@ class Codec:
     def learnt(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs to be learnt; of one that is too long, the beginning, without an end token."""
         rows = self._rows(texts)
-        most = self.max_output_length
-        long = sum(len(row) > most for row in rows)
+        limit = self.max_output_length
+        long = sum(len(row) > limit for row in rows)
         self._warn(
-            "outputs", long, len(texts), most, "can be learnt in part only", "max_output_length"
+            "outputs", long, len(texts), limit, "can be learnt in part only", "max_output_length"
         )
-        return ragged([row[:most] for row in rows])
+        return ragged([row[:limit] for row in rows])
 
     def written(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs as they are; `InputError` for one that the model has no places for."""
@@ -235,8 +237,8 @@ class Codec:
         values = ids.values[counts]
         result: list[str] = []
         for start in range(0, len(ends) - 1, CHUNK):
-            some = ends[start : start + CHUNK + 1]
-            rows = [values[a:b].tolist() for a, b in pairwise(some)]
+            bounds = ends[start : start + CHUNK + 1]
+            rows = [values[a:b].tolist() for a, b in pairwise(bounds)]
             plain = self.tokenizer.batch_decode(
                 rows, skip_special_tokens=False, clean_up_tokenization_spaces=False
             )
@@ -250,13 +252,17 @@ class Codec:
             rows += self.tokenizer(plain, **_QUIET)["input_ids"]
         return rows
 
-    def _warn(self, what: str, count: int, rows: int, most: int, effect: str, option: str) -> None:
+    def _warn(self, what: str, count: int, rows: int, limit: int, effect: str, option: str) -> None:
         if count == 0 or what in self._warned:
             return
         self._warned.add(what)
-        remedy = f"raise {option}" if most != self.positions else "the model has places for no more"
-        some = f"{count} of {rows} {what} ({percent(count / rows)})"
-        warnings.warn(f"{some} are longer than {most} tokens and {effect}; {remedy}", stacklevel=4)
+        remedy = (
+            f"raise {option}" if limit != self.positions else "the model has places for no more"
+        )
+        affected = f"{count} of {rows} {what} ({percent(count / rows)})"
+        warnings.warn(
+            f"{affected} are longer than {limit} tokens and {effect}; {remedy}", stacklevel=4
+        )
 
 
 _QUIET: dict[str, Any] = {"return_attention_mask": False, "verbose": False}

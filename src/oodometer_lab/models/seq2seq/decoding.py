@@ -86,24 +86,24 @@ def score(
     values = np.zeros(int(outputs.offsets[-1]), dtype=np.float32)
     vocabulary = int(net.config.get_text_config(decoder=True).vocab_size)
     order = np.lexsort((-lengths[:, 1], -lengths[:, 0]))
-    large, most = token_batches(lengths, order, batch_tokens), max(1, MOST_LOGITS // vocabulary)
-    batches = [batch for some in large for batch in token_batches(lengths[:, 1], some, most)]
+    large, max_rows = token_batches(lengths, order, batch_tokens), max(1, MOST_LOGITS // vocabulary)
+    batches = [batch for group in large for batch in token_batches(lengths[:, 1], group, max_rows)]
 
     with Asking(batches, len(outputs), progress) as asking:
         for batch in asking:
             ids, real = padded(inputs, batch, padding)
-            labels, own = padded(outputs, batch, IGNORED)
-            given, mask, wanted = (
+            labels, is_token = padded(outputs, batch, IGNORED)
+            input_ids, mask, targets = (
                 torch.from_numpy(array).to(device) for array in (ids, real, labels)
             )
-            scores = token_scores(net, wanted, input_ids=given, attention_mask=mask.long())
+            scores = token_scores(net, targets, input_ids=input_ids, attention_mask=mask.long())
             lengths_here = outputs.lengths[
                 batch
             ]  # where the values of these rows are, row after row
             before = np.repeat(
                 outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here
             )
-            values[before + np.arange(int(lengths_here.sum()))] = scores.cpu().numpy()[own]
+            values[before + np.arange(int(lengths_here.sum()))] = scores.cpu().numpy()[is_token]
     return Ragged(values, outputs.offsets)
 
 
@@ -150,7 +150,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
     cache_name = "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
     cache = None
     for step in range(cap):
-        given = net(
+        output = net(
             encoder_outputs=kind(last_hidden_state=hidden),
             attention_mask=mask,
             decoder_input_ids=last,
@@ -158,9 +158,9 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
             return_dict=True,
             **{cache_name: cache},
         )
-        cache = given[cache_name]
+        cache = output[cache_name]
         best, parent, token, value = _continuations(
-            torch, given.logits[:, -1].float(), totals, 2 * beams
+            torch, output.logits[:, -1].float(), totals, 2 * beams
         )
         both = ((ids, token), (values, value))
         grown = [torch.cat([_rows(before, parent), new[..., None]], -1) for before, new in both]
@@ -206,17 +206,17 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
     return all_ids, all_values, real, all_totals, closed.all(-1)
 
 
-def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:
+def _continuations(torch: Any, logits: Any, totals: Any, count: int) -> tuple[Any, Any, Any, Any]:
     rows, width = totals.shape
-    top, token = logits.topk(min(most, logits.shape[-1]))
+    top, token = logits.topk(min(count, logits.shape[-1]))
     value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(
         max=0
     )  # rounding may leave more than 0
     joint = (totals[..., None] + value.reshape(rows, width, -1)).reshape(rows, -1)
-    best, at = joint.topk(min(most, joint.shape[1]))
+    best, at = joint.topk(min(count, joint.shape[1]))
     tokens, logprobs = (each.reshape(rows, -1).gather(1, at) for each in (token, value))
     continuations = (best, at // top.shape[1], tokens, logprobs)
-    short = most - best.shape[1]
+    short = count - best.shape[1]
     if short == 0:
         return continuations
     fills = (
@@ -282,20 +282,30 @@ def decode(
         ) as asking:
             for batch in asking:
                 ids, real = padded(inputs, batch, codec.padding)
-                given, mask = (
+                input_ids, mask = (
                     torch.from_numpy(ids).to(device),
                     torch.from_numpy(real).to(device).long(),
                 )
-                states = net.get_encoder()(input_ids=given, attention_mask=mask, return_dict=True)
+                states = net.get_encoder()(
+                    input_ids=input_ids, attention_mask=mask, return_dict=True
+                )
                 answers = search(net, states, mask, beams=beams, cap=cap)
                 finished = answers[4].cpu().numpy() | (cap == codec.max_output_length)
-                written, values, own, total = (part.cpu().numpy()[finished] for part in answers[:4])
-                some = batch[finished]
-                totals[some], lengths[some] = total, own.sum(-1)
-                parts.append((some, written[own].astype(np.int32), values[own].astype(np.float32)))
+                written, values, is_token, total = (
+                    part.cpu().numpy()[finished] for part in answers[:4]
+                )
+                finished_rows = batch[finished]
+                totals[finished_rows], lengths[finished_rows] = total, is_token.sum(-1)
+                parts.append(
+                    (
+                        finished_rows,
+                        written[is_token].astype(np.int32),
+                        values[is_token].astype(np.float32),
+                    )
+                )
                 again.append(batch[~finished])
-                done += len(some)
-                if progress is not None and len(some):
+                done += len(finished_rows)
+                if progress is not None and len(finished_rows):
                     progress(done, len(inputs))
         waiting = np.concatenate(again)
     offsets = np.concatenate([[0], np.cumsum(lengths.ravel())])
@@ -304,8 +314,8 @@ def decode(
         np.empty(offsets[-1], dtype=np.float32),
     )
     while parts:  # in the order of the samples; the parts are let go on the way
-        some, written, values = parts.pop()
-        rows = (some[:, None] * beams + np.arange(beams)).ravel()
+        finished_rows, written, values = parts.pop()
+        rows = (finished_rows[:, None] * beams + np.arange(beams)).ravel()
         sizes = lengths.ravel()[rows]
         at = np.arange(sizes.sum()) + np.repeat(offsets[rows] - (np.cumsum(sizes) - sizes), sizes)
         all_ids[at], logprobs[at] = written, values

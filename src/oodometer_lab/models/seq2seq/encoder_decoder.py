@@ -80,11 +80,11 @@ def build(config: Any) -> Any:
 def _plain(net: Any) -> Any:
     """The module without the options of decoding that it was published with; start, end and padding tokens stay."""
     library = load_transformers()
-    own, config = net.generation_config, net.config
+    generation, config = net.generation_config, net.config
     names = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
     ids: dict[str, Any] = {}
     for name in names:
-        value = getattr(own, name, None)
+        value = getattr(generation, name, None)
         ids[name] = getattr(config, name, None) if value is None else value
     if ids["decoder_start_token_id"] is None:
         ids["decoder_start_token_id"] = ids["bos_token_id"]
@@ -221,9 +221,10 @@ def exact_match(
                     row=row,
                     column=column,
                 )
-    made = clean or (lambda text: " ".join(text.split()))
+    normalize = clean or (lambda text: " ".join(text.split()))
     return np.array(
-        [made(cell) == made(gold) for cell, gold in zip(outputs, golds, strict=True)], dtype=bool
+        [normalize(cell) == normalize(gold) for cell, gold in zip(outputs, golds, strict=True)],
+        dtype=bool,
     )
 
 
@@ -250,13 +251,13 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def _snapshots(
-    model: EncoderDecoder, home: Path, every: int, most: int | None, name: str
+    model: EncoderDecoder, root: Path, every: int, most: int | None, name: str
 ) -> tuple[Callable[[int], None], Callable[[int], bool]]:
     """What keeps the model after every ``every`` steps, ``most`` times; and whether all before a step exist."""
     if every < 1 or (most is not None and most < 1):
         raise UsageError(f"expected every and most of at least 1, got {every} and {most}")
     training = model.training.fingerprint(name)
-    for folder in snapshot_folders(home) if home.is_dir() else []:
+    for folder in snapshot_folders(root) if root.is_dir() else []:
         if read_description(folder).get("training") != training:
             got, remedy = (
                 "one of another model, other data or another config",
@@ -268,13 +269,13 @@ def _snapshots(
 
     def complete(step: int) -> bool:
         last = (step - 1) // every if most is None else min((step - 1) // every, most)
-        return all((home / f"step-{number * every:06d}").is_dir() for number in range(1, last + 1))
+        return all((root / f"step-{number * every:06d}").is_dir() for number in range(1, last + 1))
 
     def keep(step: int) -> None:
-        target = home / f"step-{step:06d}"
-        wanted = step > 0 and step % every == 0 and (most is None or step // every <= most)
-        if wanted and not target.is_dir():
-            home.mkdir(parents=True, exist_ok=True)
+        target = root / f"step-{step:06d}"
+        is_due = step > 0 and step % every == 0 and (most is None or step // every <= most)
+        if is_due and not target.is_dir():
+            root.mkdir(parents=True, exist_ok=True)
             with whole_folder(target) as part:
                 model._save(part, step=step, training=training)
 
@@ -478,19 +479,19 @@ class EncoderDecoder(Artifact):
         folder = None if checkpoint is None else Path(checkpoint)
         dev_loss = None
         if held_out is not None:
-            held = codec.read(held_out[0]), codec.learnt(held_out[1])
-            name = fingerprint({"name": name, "dev": True}, held[0].values, held[1].values)
+            dev_pair = codec.read(held_out[0]), codec.learnt(held_out[1])
+            name = fingerprint({"name": name, "dev": True}, dev_pair[0].values, dev_pair[1].values)
 
             def dev_loss() -> float:
-                return -float(self._scored(*held, None).values.mean(dtype=np.float64))
+                return -float(self._scored(*dev_pair, None).values.mean(dtype=np.float64))
 
         def loss(batch: Array) -> Any:
             ids, real = padded(read, batch, codec.padding)
             labels, _ = padded(written, batch, IGNORED)
-            given, mask, wanted = (
+            input_ids, mask, label_ids = (
                 torch.from_numpy(array).to(device) for array in (ids, real, labels)
             )
-            return self.net(input_ids=given, attention_mask=mask.long(), labels=wanted).loss
+            return self.net(input_ids=input_ids, attention_mask=mask.long(), labels=label_ids).loss
 
         lengths = np.stack([read.lengths, written.lengths], axis=1)
         hooks = Hooks(progress, on_step=on_step, goes_on=goes_on, stop_after=stop_after)
@@ -511,12 +512,12 @@ class EncoderDecoder(Artifact):
         """The tokenizer; for "auto" the stand-ins that it learnt with, or that the texts call for."""
         if self.source is None:
             return new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns(None)
-        tokenizer, given = load_tokenizer(self.source), self.stand_ins
-        if isinstance(given, str):
-            given = stand_ins_of(self.source)
-            if given is None:
-                given = find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
-        return tokenizer, StandIns(given)
+        tokenizer, mapping = load_tokenizer(self.source), self.stand_ins
+        if isinstance(mapping, str):
+            mapping = stand_ins_of(self.source)
+            if mapping is None:
+                mapping = find_stand_ins(tokenizer, sorted({*outputs, *inputs}))
+        return tokenizer, StandIns(mapping)
 
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
@@ -561,15 +562,25 @@ class EncoderDecoder(Artifact):
             progress=progress,
         )
         must_be_numbers(totals[:, 0])  # every search ends with one answer at least
-        own = self.net.generation_config  # ids of tokens that are no part of a text
-        special = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
-        texts = codec.texts(
-            ids, np.concatenate([np.atleast_1d(some) for some in special if some is not None])
+        generation = self.net.generation_config  # ids of tokens that are no part of a text
+        special = (
+            generation.decoder_start_token_id,
+            generation.bos_token_id,
+            generation.eos_token_id,
+            generation.pad_token_id,
         )
-        there = totals > -np.inf
-        outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(there.sum(1))]
+        texts = codec.texts(
+            ids,
+            np.concatenate(
+                [np.atleast_1d(token_ids) for token_ids in special if token_ids is not None]
+            ),
+        )
+        is_answer = totals > -np.inf
+        outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(is_answer.sum(1))]
         best = logprobs.take(np.arange(len(inputs)) * beams)
-        return Beams(outputs, np.where(there, totals, np.float32(np.nan)), best, codec.truncated)
+        return Beams(
+            outputs, np.where(is_answer, totals, np.float32(np.nan)), best, codec.truncated
+        )
 
     def logprobs(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
@@ -630,10 +641,12 @@ class EncoderDecoder(Artifact):
         if ids is not None:
             further["id"] = objects([str(row_id) for row_id in ids])
         if gold is not None:
-            known = [row for row, cell in enumerate(gold) if cell is not None]
-            given = [str(gold[row]) for row in known]
+            labelled = [row for row, cell in enumerate(gold) if cell is not None]
+            golds = [str(gold[row]) for row in labelled]
             correct = np.full(len(inputs), None, dtype=object)
-            correct[known] = exact_match([answers.best[row] for row in known], given, clean=clean)
+            correct[labelled] = exact_match(
+                [answers.best[row] for row in labelled], golds, clean=clean
+            )
             further["gold"] = objects(list(gold))
         return Predictions.from_arrays(
             columns=further,
@@ -678,9 +691,9 @@ class EncoderDecoder(Artifact):
             self._must_be_fitted()
             assert self.source is not None
             self.net = load_weights_of(self.source)
-            given = (
+            mapping = (
                 self.stand_ins if isinstance(self.stand_ins, Mapping) else stand_ins_of(self.source)
             )
-            self._codec = self._new_codec(load_tokenizer(self.source), StandIns(given))
+            self._codec = self._new_codec(load_tokenizer(self.source), StandIns(mapping))
         self.net.to(device).eval()
         return self._codec, device

@@ -41,16 +41,25 @@ def read_first_token_only(net: Any) -> bool:
 
 def _forward(layer: Any, hidden: Any, mask: Any = None, *rest: Any, **more: Any) -> Any:
     attention = load_torch().nn.functional.scaled_dot_product_attention
-    own = layer.attention.self
-    heads = (len(hidden), -1, own.num_attention_heads, own.attention_head_size)
+    self_attention = layer.attention.self
+    heads = (
+        len(hidden),
+        -1,
+        self_attention.num_attention_heads,
+        self_attention.attention_head_size,
+    )
     first = hidden[:, :1]
     query, key, value = (
-        read(given).view(heads).transpose(1, 2)
-        for read, given in ((own.query, first), (own.key, hidden), (own.value, hidden))
+        read(states).view(heads).transpose(1, 2)
+        for read, states in (
+            (self_attention.query, first),
+            (self_attention.key, hidden),
+            (self_attention.value, hidden),
+        )
     )
     first_mask, rate = (
         None if mask is None else mask[..., :1, :],
-        own.dropout.p if own.training else 0.0,
+        self_attention.dropout.p if self_attention.training else 0.0,
     )
     attended_values = attention(query, key, value, attn_mask=first_mask, dropout_p=rate)
     attended = layer.attention.output(attended_values.transpose(1, 2).reshape(first.shape), first)
@@ -117,8 +126,8 @@ class TransformerClassifier(TextClassifier):
             model.tokenizer.pad_token = model.tokenizer.eos_token
             net.config.pad_token_id = model.tokenizer.pad_token_id
         model.padding = int(model.tokenizer.pad_token_id)
-        most = positions(net.config, model.tokenizer)
-        model.max_length = most if max_length is None else min(max_length, most)
+        limit = positions(net.config, model.tokenizer)
+        model.max_length = limit if max_length is None else min(max_length, limit)
         read_first_token_only(net)
         model.net, model._typed = net, "token_type_ids" in model.tokenizer.model_input_names
         return model
@@ -164,11 +173,11 @@ class TransformerClassifier(TextClassifier):
 
     def _network_inputs(self, net: Any, ids: Any, real: Any) -> dict[str, Any]:
         """What the network reads; the second part of a pair, behind the first separator, has a type of its own."""
-        given = {"input_ids": ids, "attention_mask": real.long()}
+        inputs = {"input_ids": ids, "attention_mask": real.long()}
         if self._typed and getattr(net.config, "type_vocab_size", 0) > 1:
             separators = (ids == self.tokenizer.sep_token_id).long()
-            given["token_type_ids"] = (separators.cumsum(1) - separators).clamp(max=1)
-        return given
+            inputs["token_type_ids"] = (separators.cumsum(1) - separators).clamp(max=1)
+        return inputs
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return net(**self._network_inputs(net, ids, real)).logits
@@ -236,12 +245,14 @@ class Encoder(TransformerClassifier):
 
 def positions(config: Any, tokenizer: Any) -> int:
     """Tokens that a network and its tokenizer can read; 512 where neither says."""
-    own = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if own is not None and config.model_type in ("roberta", "xlm-roberta", "camembert"):
-        own -= 2  # its positions count from 2
+    from_config = getattr(config, "max_position_embeddings", None) or getattr(
+        config, "n_positions", None
+    )
+    if from_config is not None and config.model_type in ("roberta", "xlm-roberta", "camembert"):
+        from_config -= 2  # its positions count from 2
     stated = [
         int(limit)
-        for limit in (own, tokenizer.model_max_length)
+        for limit in (from_config, tokenizer.model_max_length)
         if limit is not None and 0 < limit < 10**9
     ]
     return min(stated, default=512)
@@ -301,16 +312,16 @@ class TokenEncoder(TransformerClassifier):
     def _loss(self, encoded: Ragged, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
         ids, real = self._tensors(encoded, batch, device)
-        odds, own = self._odds(
+        odds, counts = self._odds(
             self.net(**self._network_inputs(self.net, ids, real)).logits, ids, real
         )
-        whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
+        text_loss = torch.nn.functional.cross_entropy(_joined(odds, counts), truth[batch])
         wrong, _ = padded(Ragged(self._known, encoded.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)
-        labelled = own & (faults >= 0)
+        labelled = counts & (faults >= 0)
         right = (faults == 0).to(odds.dtype)
         each = torch.nn.functional.binary_cross_entropy_with_logits(odds, right, reduction="none")
-        return whole + _TOKEN_WEIGHT * (each * labelled).sum() / labelled.sum().clamp(min=1)
+        return text_loss + _TOKEN_WEIGHT * (each * labelled).sum() / labelled.sum().clamp(min=1)
 
     def _prepare(self, encoded: Ragged, truth: Array) -> None:
         if truth.ndim == 2:  # shares of right and wrong say nothing of single tokens
@@ -319,10 +330,10 @@ class TokenEncoder(TransformerClassifier):
             self._known = mistakes(encoded, truth > 0, int(self.tokenizer.sep_token_id))
 
 
-def _joined(odds: Any, own: Any) -> Any:
+def _joined(odds: Any, counts: Any) -> Any:
     """Logits (0, log(P / (1 - P))) of the product over tokens."""
     torch = load_torch()
-    log_p = (torch.nn.functional.logsigmoid(odds) * own).sum(1).clamp(max=-_LEAST)
+    log_p = (torch.nn.functional.logsigmoid(odds) * counts).sum(1).clamp(max=-_LEAST)
     margin = log_p - torch.log(-torch.expm1(log_p))
     return torch.stack([torch.zeros_like(margin), margin], 1)
 

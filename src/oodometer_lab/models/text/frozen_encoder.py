@@ -160,11 +160,11 @@ class FrozenEncoder(Classifier):
                 "a frozen encoder has no dropout: every pass would say the same; leave it out"
             )
         only_shift(request.augmentation, "texts")
-        given = self._inputs(inputs)
-        states = self.states(given, progress=progress)
+        samples = self._inputs(inputs)
+        states = self.states(samples, progress=progress)
         logits = states @ self.weights.T + self.bias
         views = self._views(
-            given, request, lambda texts: self.states(texts) @ self.weights.T + self.bias
+            samples, request, lambda texts: self.states(texts) @ self.weights.T + self.bias
         )
         return Answers(
             self.classes, logits, features=states if request.features else None, views=views

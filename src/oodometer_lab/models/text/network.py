@@ -51,19 +51,19 @@ class AttentionImportance:
         if not words:
             return np.zeros(0)
         # How many of the oldest words a text loses that is longer than the model's limit.
-        whole: Any = self._tokenizer(words, is_split_into_words=True, verbose=False)
-        owners = [owner for owner in whole.word_ids(0) if owner is not None]
+        full: Any = self._tokenizer(words, is_split_into_words=True, verbose=False)
+        owners = [owner for owner in full.word_ids(0) if owner is not None]
         pieces = np.bincount(owners, minlength=len(words))
-        room = self._limit - (len(whole["input_ids"]) - len(owners))
+        room = self._limit - (len(full["input_ids"]) - len(owners))
         first = int((np.cumsum(pieces[::-1])[::-1] > room).sum())
-        given: Any = self._tokenizer(
+        encoding: Any = self._tokenizer(
             words[first:], is_split_into_words=True, return_tensors="pt", verbose=False
         )
         with load_torch().inference_mode():
-            states = self._net(**given.to(self._device), output_attentions=True)
+            states = self._net(**encoding.to(self._device), output_attentions=True)
         from_first = states.attentions[-1][0, :, 0].double().mean(0).cpu().numpy()
         out = np.zeros(len(words))
-        for owner, weight in zip(given.word_ids(0), from_first, strict=True):
+        for owner, weight in zip(encoding.word_ids(0), from_first, strict=True):
             if owner is not None:
                 out[first + owner] += weight
         self._kept[key] = out
@@ -74,10 +74,10 @@ def with_words_dropped(texts: Sequence[Text], seed: Sequence[int]) -> list[Text]
     """Each text with every word left out with probability 0.1, at least one in a text of several words, drawn by
     (seed, view, position of the text). Source: Wei and Zou (2019), random deletion.
     """
-    whole, view, first = seed
+    base_seed, view, first = seed
     out: list[Text] = []
     for row, text in enumerate(texts, first):
-        rng = np.random.default_rng((whole, view, row))
+        rng = np.random.default_rng((base_seed, view, row))
         out.append(
             _dropped(text, rng)
             if isinstance(text, str)
@@ -96,7 +96,7 @@ def _dropped(text: str, rng: np.random.Generator) -> str:
         stay[int(draws.argmin())] = False
     if not stay.any():
         stay[int(draws.argmax())] = True
-    return " ".join(word for word, there in zip(words, stay, strict=True) if there)
+    return " ".join(word for word, keep in zip(words, stay, strict=True) if keep)
 
 
 class TextClassifier(TorchClassifier):
@@ -158,10 +158,13 @@ def counted_ids(
         list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False
     )["input_ids"]
     # Ids that the tokenizer puts before and after a single text.
-    body, whole = tokenizer("a", add_special_tokens=False)["input_ids"], tokenizer("a")["input_ids"]
-    windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
+    body, framed = (
+        tokenizer("a", add_special_tokens=False)["input_ids"],
+        tokenizer("a")["input_ids"],
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(np.array(framed), len(body))
     start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
-    before, after = whole[:start], whole[start + len(body) :]
+    before, after = framed[:start], framed[start + len(body) :]
     shortened = (row[:room] if end else ends(row, room) for row in plain)
     return ragged([[*before, *row, *after] for row in shortened]), sum(
         len(row) > room for row in plain
@@ -194,8 +197,8 @@ def cut_longer_side(
     lengths = [np.array([len(row) for row in rows], dtype=np.int64) for rows in stops]
     rooms = room_of_each(lengths[0], lengths[1], room)
     long = np.flatnonzero(lengths[0] + lengths[1] > room)
-    for side, stop, most in zip(sides, stops, rooms, strict=True):
+    for side, stop, limits in zip(sides, stops, rooms, strict=True):
         for row in long:
-            if most[row] < len(stop[row]):
-                side[row] = side[row][: stop[row][most[row] - 1]] if most[row] else ""
+            if limits[row] < len(stop[row]):
+                side[row] = side[row][: stop[row][limits[row] - 1]] if limits[row] else ""
     return sides[0], sides[1], len(long)

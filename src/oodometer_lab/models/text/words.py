@@ -185,8 +185,8 @@ class Convolution(WordsNetwork):
         for layer, width in zip(net["filters"], self.widths, strict=True):
             answers = torch.relu(layer(vectors))
             at = torch.arange(answers.shape[2], device=ids.device)
-            inside = at <= (lengths - width).clamp(min=0)
-            pooled.append((answers * inside[:, None, :]).amax(2))  # relu: 0 is the least there is
+            valid = at <= (lengths - width).clamp(min=0)
+            pooled.append((answers * valid[:, None, :]).amax(2))  # relu: 0 is the least there is
         return net["linear"](net["dropout"](torch.cat(pooled, 1)))
 
 

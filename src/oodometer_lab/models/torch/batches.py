@@ -37,11 +37,11 @@ def length_batches(
     """
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))
-    whole = lengths if lengths.ndim == 1 else lengths.sum(1)
+    totals = lengths if lengths.ndim == 1 else lengths.sum(1)
     if tokens is not None:
-        size = max(1, int(tokens // max(1.0, float(whole.mean()))))
+        size = max(1, int(tokens // max(1.0, float(totals.mean()))))
     pool = np.arange(len(order)) // (size * POOL)
-    order = order[np.lexsort((whole[order], pool))]
+    order = order[np.lexsort((totals[order], pool))]
     if tokens is None:
         batches = [order[start : start + size] for start in range(0, len(order), size)]
     else:
@@ -56,8 +56,8 @@ def token_batches(lengths: Array, order: Array, tokens: int) -> list[Array]:
     parts = (lengths[:, None] if lengths.ndim == 1 else lengths)[order]
     batches, start = [], 0
     while start < len(order):
-        most = max(1, tokens // max(1, int(parts[start].sum())))
-        widest = np.maximum.accumulate(parts[start : start + most], axis=0).sum(1)
+        max_rows = max(1, tokens // max(1, int(parts[start].sum())))
+        widest = np.maximum.accumulate(parts[start : start + max_rows], axis=0).sum(1)
         padded_tokens = widest * np.arange(1, len(widest) + 1)
         rows = max(1, int(np.searchsorted(padded_tokens, tokens, side="right")))
         batches.append(order[start : start + rows])
@@ -128,24 +128,24 @@ class Asking:
         """Keep tensors or arrays of the batch in hand, the sample axis first; the same number each time."""
         plain: list[Array] = []
         for value in values:
-            own = (
+            array = (
                 value
                 if isinstance(value, np.ndarray) or not value.is_floating_point()
                 else value.float()
             )
-            plain.append(own if isinstance(own, np.ndarray) else own.cpu().numpy())
+            plain.append(array if isinstance(array, np.ndarray) else array.cpu().numpy())
         if not self.found:
             self.found = tuple(
                 np.empty((self._rows, *part.shape[1:]), dtype=part.dtype) for part in plain
             )
-        for whole, part in zip(self.found, plain, strict=True):
-            whole[self._batch] = part
+        for destination, part in zip(self.found, plain, strict=True):
+            destination[self._batch] = part
 
 
 @contextmanager
-def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
-    """Inside, what a network's last linear layer read last, if ``wanted``; `UsageError` where that is no vector."""
-    if not wanted:
+def reading(net: Any, enabled: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
+    """Inside, what a network's last linear layer read last, if ``enabled``; `UsageError` where that is no vector."""
+    if not enabled:
         yield tuple
         return
     layers = [module for module in net.modules() if isinstance(module, load_torch().nn.Linear)]

@@ -154,10 +154,10 @@ class TorchClassifier(Classifier):
         Raises `UsageError` before `fit`, `InputError` for targets that are not among the classes.
         """
         self._must_be_fitted()
-        given = self._data(data, targets)
-        truth = class_codes(given.targets, len(given), self.classes)[0]
+        dataset = self._data(data, targets)
+        truth = class_codes(dataset.targets, len(dataset), self.classes)[0]
         self.training = training or self.training
-        encoded = self._encode(self._inputs(given))
+        encoded = self._encode(self._inputs(dataset))
         self.net = self.net.to(choose_device(self.device))
         # A checkpoint of a training that began elsewhere is not taken for this one's.
         start = [weight.detach().float().cpu().numpy() for weight in weights(self.net).values()]
@@ -219,7 +219,7 @@ class TorchClassifier(Classifier):
         """
         request = request or Request()
         self._must_be_fitted()
-        given, device = self._inputs(inputs), choose_device(self.device)
+        samples, device = self._inputs(inputs), choose_device(self.device)
         self.net.to(device).eval()
         cast = autocast(self.training.precision, device.partition(":")[0])
         plain = int(not request.dropout or request.features)
@@ -229,7 +229,7 @@ class TorchClassifier(Classifier):
         mean = squares = np.zeros(
             0
         )  # of the probabilities with dropout; of their distances from the mean, summed
-        encoded = self._encode(given)
+        encoded = self._encode(samples)
         for turn in range(turns):
             mode, number = reading(self.net, request.features and not turn), turn - plain
             if number >= 0 and request.dropout:
@@ -237,11 +237,13 @@ class TorchClassifier(Classifier):
                 mode = only_dropout(self.net, draw)
             elif number >= 0:
                 seed = (request.seed, number, request.first_row)
-                encoded = self._encode(self._view(given, seed, request.augmentation))
+                encoded = self._encode(self._view(samples, seed, request.augmentation))
 
             def tell(done: int, units: int, turn: int = turn) -> None:
                 if progress is not None:
-                    progress(turn * len(given) + done * len(given) // units, turns * len(given))
+                    progress(
+                        turn * len(samples) + done * len(samples) // units, turns * len(samples)
+                    )
 
             with (
                 mode as features,
@@ -268,8 +270,12 @@ class TorchClassifier(Classifier):
         if views:
             out["views"] = np.stack(views)
         if request.dropout:  # the mean of the passes in place of the logits
-            own = mean.astype(np.float32)
-            out |= {"logits": None, "probabilities": own, "variance": squares / request.dropout}
+            probabilities = mean.astype(np.float32)
+            out |= {
+                "logits": None,
+                "probabilities": probabilities,
+                "variance": squares / request.dropout,
+            }
         return self._answers(encoded, out)
 
     @property

@@ -48,13 +48,13 @@ def seed_draws(seed: int) -> None:
 
 def choose_device(name: str | None) -> str:
     """``name``, or "cuda" where a GPU is there, else "cpu"; `UsageError` for another, or a GPU that is not there."""
-    here = torch().cuda.is_available()
+    has_gpu = torch().cuda.is_available()
     if name is None:
-        return "cuda" if here else "cpu"
+        return "cuda" if has_gpu else "cpu"
     if not _DEVICE.fullmatch(name):
         raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {name!r}")
     number = int(name.partition(":")[2] or 0)
-    if name != "cpu" and (not here or number >= torch().cuda.device_count()):
+    if name != "cpu" and (not has_gpu or number >= torch().cuda.device_count()):
         raise UsageError(f"the device {name} is not there; leave the device out or say cpu")
     return name
 

@@ -142,7 +142,7 @@ class Best:
     def watching(self, progress: Progress | None) -> Progress:
         """The progress to give to a training: it looks first, then tells ``progress``."""
 
-        def told(done: int, total: int) -> None:
+        def look_then_tell(done: int, total: int) -> None:
             if done == 1:  # the training began anew, whatever was left here
                 self.value, self.step, self.weights = math.inf, 0, {}
             if done in look_steps(total):
@@ -150,7 +150,7 @@ class Best:
             if progress is not None:
                 progress(done, total)
 
-        return told
+        return look_then_tell
 
     def look(self, step: int) -> None:
         """Ask the dev set; keep the weights if they are the best so far. An interruption waits until this is done."""
@@ -265,10 +265,12 @@ class TrainingConfig:
         rising = int(self.warmup * total)
         if step < rising:
             return self.learning_rate * ((step + 1) / rising)
-        left = (total - step) / (total - rising)
-        share = {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2, "constant": 1.0}[
-            self.schedule
-        ]
+        remaining = (total - step) / (total - rising)
+        share = {
+            "linear": remaining,
+            "cosine": (1 - math.cos(math.pi * remaining)) / 2,
+            "constant": 1.0,
+        }[self.schedule]
         return self.learning_rate * share
 
     def optimizer_of(self, parameters: list[Any]) -> Any:
@@ -339,10 +341,10 @@ class _State:
 
     def resume(self, last: int, goes_on: Callable[[int], bool] | None) -> None:
         """Go on from the folder where it holds this training, not beyond the last step, and nobody objects."""
-        kept = None if self.folder is None else kept_tensors(self.folder / CHECKPOINT, self.mark)
-        if kept is None:
+        stored = None if self.folder is None else kept_tensors(self.folder / CHECKPOINT, self.mark)
+        if stored is None:
             return
-        tensors, step = kept[0], int(kept[1]["step"])
+        tensors, step = stored[0], int(stored[1]["step"])
         if step > last or not (goes_on is None or goes_on(step)):
             return
         of_net = {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")}

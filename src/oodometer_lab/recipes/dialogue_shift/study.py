@@ -559,8 +559,8 @@ class Bootstrap:
 
     def apart(self, *terms: Term) -> dict[str, Any]:
         """A sum of metrics averaged over models: its value, its error, and the share ``above`` 0 of the basic
-        bootstrap's replicates (2 * seen - resampled): a calibration error is too large in a sample, and by as much again
-        in a sample of it. ``by_model``: of each model, or of each ensemble and the mean of its members.
+        bootstrap's replicates (2 * seen - resampled): a calibration error is too large in a sample, and by as much
+        again in a sample of it. ``by_model``: of each model, or of each ensemble and the mean of its members.
         """
         metrics = [(sign, *self.metric(answers, metric)) for sign, answers, metric in terms]
         resampled = np.sum([sign * each.mean(1) for sign, _, each in metrics], axis=0)
