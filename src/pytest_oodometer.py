@@ -27,17 +27,17 @@ def assert_accuracy(request: pytest.FixtureRequest) -> Callable[..., Any]:
         from oodometer.testing.accuracy import TooLow, assert_accuracy
 
         try:
-            found = assert_accuracy(reference, target, **options)
+            result = assert_accuracy(reference, target, **options)
         except TooLow as low:
             _remember(request, low.found)
             raise
-        _remember(request, found)
-        return found
+        _remember(request, result)
+        return result
 
     return check
 
 
-def _remember(request: pytest.FixtureRequest, found: Any) -> None:
-    head = found.headline
+def _remember(request: pytest.FixtureRequest, result: Any) -> None:
+    head = result.headline
     for name in ("value", "lower", "upper", "trust"):
         request.node.user_properties.append((f"oodometer.accuracy.{name}", getattr(head, name)))

@@ -29,12 +29,12 @@ from .verbs.discriminate.judged import judged_view, trained_view
 def stress(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
     """Curves for each kind of shift."""
     kinds = [dict(curve) for curve in (result.get("models") or [{}])[0].get("curves") or []]
-    drawn = [stress_curves(result, at) for at in range(len(kinds))]
+    figures = [stress_curves(result, at) for at in range(len(kinds))]
     pages = [
-        {**kind, "figures": [item.name for item in some]}
-        for kind, some in zip(kinds, drawn, strict=True)
+        {**kind, "figures": [item.name for item in kind_figures]}
+        for kind, kind_figures in zip(kinds, figures, strict=True)
     ]
-    return [item for some in drawn for item in some], {"stress_kinds": pages}
+    return [item for kind_figures in figures for item in kind_figures], {"stress_kinds": pages}
 
 
 def severity_label(point: Result) -> str:
@@ -46,39 +46,39 @@ def severity_label(point: Result) -> str:
 def stress_curves(result: Result, kind: int) -> list[Figure]:
     """The charts of one kind of shift, by its place: one of accuracy for each model, then Brier and ECE of all."""
     called = names(result)
-    shown = [
+    curves = [
         (called[str(model.get("name"))], model["curves"][kind])
         for model in result.get("models") or []
         if len(model.get("curves") or []) > kind
     ]
     measure = "R@1" if result.get("modality") == "dialogue" else "Accuracy"
-    made = _stress_accuracies(shown, f"stress-{kind}", measure)
+    figures = _stress_accuracies(curves, f"stress-{kind}", measure)
     for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
-        figure = _stress_metric(shown, f"stress-{kind}", metric, title)
-        made += [] if figure is None else [figure]
-    return made
+        figure = _stress_metric(curves, f"stress-{kind}", metric, title)
+        figures += [] if figure is None else [figure]
+    return figures
 
 
 Shown = Sequence[tuple[str, Result]]
 """Names of models, each with its curve under one kind of shift."""
 
 
-def _stress_accuracies(shown: Shown, name: str, measure: str) -> list[Figure]:
+def _stress_accuracies(curves: Shown, name: str, measure: str) -> list[Figure]:
     """Estimate and truth of each model that has any, all over one axis."""
     sides = ((ACCENT, "estimate", "estimate"), (TRUTH, "accuracy", "truth"))
     beside = [
         [(color, _series(curve, of, label, percent)) for color, of, label in sides]
-        for _, curve in shown
+        for _, curve in curves
     ]
     rows = [row for pair in beside for _, side in pair for row in side]
     up = shares([row[end] for row in rows for end in ("lower", "upper")], most=5)
-    made = []
-    for at, ((model, curve), pair) in enumerate(zip(shown, beside, strict=True)):
+    figures = []
+    for at, ((model, curve), pair) in enumerate(zip(curves, beside, strict=True)):
         if any(side for _, side in pair):
-            title = stress_title(model, curve, measure, alone=len(shown) == 1)
+            title = stress_title(model, curve, measure, alone=len(curves) == 1)
             text = _stress_caption(curve.get("points") or [])
-            made.append(_stress_figure(f"{name}-{at}", title, text, pair, curve, up))
-    return made
+            figures.append(_stress_figure(f"{name}-{at}", title, text, pair, curve, up))
+    return figures
 
 
 def _stress_caption(points_: Sequence[Result]) -> str:
@@ -91,20 +91,20 @@ def _stress_caption(points_: Sequence[Result]) -> str:
     return caption("stress", band, "rows", runs=runs)
 
 
-def _stress_metric(shown: Shown, name: str, metric: str, title: str) -> Figure | None:
+def _stress_metric(curves: Shown, name: str, metric: str, title: str) -> Figure | None:
     """A metric of all models that have it."""
-    several = len(shown) > 1
-    tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
+    several = len(curves) > 1
+    tones = [*(ACCENT, REFERENCE, TRUTH)[: len(curves)], *[QUIET] * (len(curves) - 3)]
     lines = [
         (color, rows)
-        for color, (model, curve) in zip(tones, shown, strict=True)
+        for color, (model, curve) in zip(tones, curves, strict=True)
         if (rows := _series(curve, metric, model if several else "", number))
     ]
     if not lines:
         return None
-    most = max(row["upper"] for _, rows in lines for row in rows)
+    highest = max(row["upper"] for _, rows in lines for row in rows)
     last = max(row["x"] for _, rows in lines for row in rows)
-    at_last = severity_label(shown[0][1]["points"][last])
+    at_last = severity_label(curves[0][1]["points"][last])
     values = [
         (rows[-1]["label"], number(rows[-1]["y"])) for _, rows in lines if rows[-1]["x"] == last
     ]
@@ -113,9 +113,9 @@ def _stress_metric(shown: Shown, name: str, metric: str, title: str) -> Figure |
         title += f" at {at_last}: " + ", ".join(f"{model} {value}" for model, value in values[:3])
     elif last and first["x"] == 0:
         title += f": {number(first['y'])} without a shift, {values[0][1]} at {at_last}"
-    scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
+    scale = {"domain": [0, max(highest * 1.05, 0.05)], "nice": True, "zero": True}
     up, text = axis(None, scale=scale, format="~f", tickCount=5), caption("stress", metric)
-    return _stress_figure(f"{name}-{metric}", title, text, lines, shown[0][1], up)
+    return _stress_figure(f"{name}-{metric}", title, text, lines, curves[0][1], up)
 
 
 def _stress_figure(

@@ -77,9 +77,9 @@ class Words:
 
     def place(self, words: Sequence[str], part: int | None = None) -> int | None:
         """The position of the first word (in lower case) that is among these, of one part or of all; None for none."""
-        wanted = {word.lower() for word in words}
+        lowered = {word.lower() for word in words}
         for index, word in enumerate(self.words):
-            if word.lower() in wanted and part in (None, int(self.parts[index])):
+            if word.lower() in lowered and part in (None, int(self.parts[index])):
                 return index
         return None
 
@@ -93,7 +93,7 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
     )
     checked = check_texts(plain)
     pairs = zip(texts, checked, strict=True)
-    examples = [given if isinstance(given, Words) else Words(text) for given, text in pairs]
+    examples = [entry if isinstance(entry, Words) else Words(text) for entry, text in pairs]
     for row, example in enumerate(examples, 1):
         check_unicode({"text": " ".join(example.texts)}, row)
         if not example.words:
@@ -256,12 +256,14 @@ class Asker:
         answers: list[Array] = []
         order: list[int] = []
         for kind in (str, tuple):
-            here = [at for at, text in enumerate(different) if isinstance(text, kind)]
-            if here:
+            positions = [at for at, text in enumerate(different) if isinstance(text, kind)]
+            if positions:
                 answers.append(
-                    self._ask([different[at] for at in here], len(order), len(different), progress)
+                    self._ask(
+                        [different[at] for at in positions], len(order), len(different), progress
+                    )
                 )
-                order += here
+                order += positions
         out = np.empty((len(different), answers[0].shape[1]))
         out[order] = np.concatenate(answers)
         return out[[row_of[text] for text in texts]]
@@ -286,13 +288,13 @@ class Asker:
         return answers
 
 
-def checked_probabilities(given: Any, rows: int) -> Array:
+def checked_probabilities(answers: Any, rows: int) -> Array:
     """What a model answered about ``rows`` texts, as float64, shape (sample, class); `InputError` for anything else."""
     try:
-        array = np.asarray(given, dtype=np.float64)
+        array = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise _no_probabilities(
-            f"{type(given).__name__} ({error})"[:80], "give an array of numbers"
+            f"{type(answers).__name__} ({error})"[:80], "give an array of numbers"
         ) from error
     if array.ndim != 2 or array.shape[0] != rows or array.shape[1] < 2:
         raise _no_probabilities(
@@ -335,17 +337,17 @@ def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | Non
     return [int(target) for target in targets]
 
 
-def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:
+def class_at(targets: list[int] | None, row: int, probabilities: Array) -> int:
     """The class of a text that is explained: the wanted one, else the predicted one; `InputError` where it is not."""
-    if wanted is None:
+    if targets is None:
         return int(probabilities.argmax())
-    if wanted[row] >= len(probabilities):
+    if targets[row] >= len(probabilities):
         expected = f"the position of one of {len(probabilities)} classes"
         remedy = "count from 0 in the order of the model"
         raise InputError(
-            expected, got=str(wanted[row]), remedy=remedy, row=row + 1, column="target"
+            expected, got=str(targets[row]), remedy=remedy, row=row + 1, column="target"
         )
-    return wanted[row]
+    return targets[row]
 
 
 def _no_probabilities(got: str, remedy: str) -> InputError:

@@ -56,12 +56,12 @@ class Absence:
             return cls()
         if absent != _MASK:
             return cls(absent)
-        own = getattr(getattr(model, "tokenizer", None), "mask_token", None)
-        if own is None:
+        mask = getattr(getattr(model, "tokenizer", None), "mask_token", None)
+        if mask is None:
             raise UsageError(
                 "absent='mask' needs a model with a mask of its own; say 'remove' or the mask itself"
             )
-        return cls(str(own))
+        return cls(str(mask))
 
     def texts(self, words: Words, present: Array) -> list[Text]:
         """The example with the features that are present, bool, shape (sample, feature), as a text for each sample."""
@@ -74,7 +74,7 @@ class Absence:
         out: list[Text]
         if words.is_pair:
             rows = zip(*parts, present[:, -1].tolist(), strict=True)
-            out = [(a, b) if apart else f"{a} {b}".strip() for a, b, apart in rows]
+            out = [(a, b) if separate else f"{a} {b}".strip() for a, b, separate in rows]
         else:
             out = list(parts[0])
         for row in np.flatnonzero(present.all(1)):
@@ -88,8 +88,10 @@ class Absence:
         gaps = [text[before:start] for before, (start, _) in zip(stops, spans, strict=True)]
         words = [text[start:stop] for start, stop in spans]
         masks = ["" if self.mask is None else gap + self.mask for gap in gaps]
-        shown = np.array([gap + word for gap, word in zip(gaps, words, strict=True)], dtype=object)
-        pieces = np.where(present, shown, np.array(masks, dtype=object))
+        words_with_gaps = np.array(
+            [gap + word for gap, word in zip(gaps, words, strict=True)], dtype=object
+        )
+        pieces = np.where(present, words_with_gaps, np.array(masks, dtype=object))
         touching = np.array([index > 0 and not gap for index, gap in enumerate(gaps)])
         if touching.any():
             letters = np.array([_LETTER.match(word) is not None for word in words])
@@ -105,8 +107,8 @@ class Absence:
                     np.where(present, letters, starts)[:, 1:]
                     & np.where(present, letters, ends)[:, :-1]
                 )
-            apart = met & touching
-            pieces[apart] = " " + pieces[apart]
+            spaced = met & touching
+            pieces[spaced] = " " + pieces[spaced]
         return ["".join(row).strip() for row in pieces.tolist()]
 
 
@@ -149,11 +151,13 @@ class BlackBox(Attribution):
         targets that are no classes and for answers that are no probabilities.
         """
         examples = as_words(texts)
-        wanted = checked_targets(targets, len(examples))
+        classes = checked_targets(targets, len(examples))
         absence, ask = Absence.of(self.absent, model), Asker(model)
         results: list[WordAttributions] = []
         done, total = 0, sum(self._number(example.features) for example in examples)
-        for group in ([examples[at] for at in some] for some in self.groups_for(model, examples)):
+        for group in (
+            [examples[at] for at in indices] for indices in self.groups_for(model, examples)
+        ):
             # draws depend on the seed and on the text, not on where it stands or beside what
             marks = [int(checksum(*example.texts), 16) for example in group]
             rngs = [np.random.default_rng([self.seed, mark]) for mark in marks]
@@ -164,18 +168,21 @@ class BlackBox(Attribution):
             requests: list[Text] = []
             for example, (present, _) in zip(group, subsets, strict=True):
                 requests += absence.texts(example, present)
-            many = len(requests)
+            count = len(requests)
             answers = ask(
                 requests,
-                None if progress is None else partial(_scaled, progress, done, many, total),
+                None if progress is None else partial(_scaled, progress, done, count, total),
             )
-            done += many
+            done += count
             parts = np.split(answers, np.cumsum([len(present) for present, _ in subsets])[:-1])
             for example, which, probabilities in zip(group, subsets, parts, strict=True):
-                target = class_at(wanted, len(results), probabilities[0])
-                own = probabilities[:, target]
-                values, base, r2 = self._fitted(*which, own)
-                separator, p = float(values[-1]) if example.is_pair else math.nan, float(own[0])
+                target = class_at(classes, len(results), probabilities[0])
+                target_probabilities = probabilities[:, target]
+                values, base, r2 = self._fitted(*which, target_probabilities)
+                separator, p = (
+                    float(values[-1]) if example.is_pair else math.nan,
+                    float(target_probabilities[0]),
+                )
                 results.append(
                     WordAttributions(
                         example, values[: len(example.words)], separator, target, p, base, r2
@@ -210,20 +217,20 @@ class BlackBox(Attribution):
         return out
 
 
-def whole_number(name: str, value: object, least: int) -> None:
+def whole_number(name: str, value: object, lowest: int) -> None:
     """`UsageError` for what is no whole number, or one below the least."""
-    if not is_whole(value, least):
-        raise UsageError(f"expected {name} to be a whole number from {least} on, got {value!r}")
+    if not is_whole(value, lowest):
+        raise UsageError(f"expected {name} to be a whole number from {lowest} on, got {value!r}")
 
 
 def weighted_r2(answers: Array, predicted: Array, weights: Array) -> float:
     """Share of the weighted variance that is explained; nan where the answers do not vary."""
     mean = np.average(answers, weights=weights)
-    whole = float(weights @ (answers - mean) ** 2)
-    if whole <= 1e-20 * float(weights.sum()):
+    variance = float(weights @ (answers - mean) ** 2)
+    if variance <= 1e-20 * float(weights.sum()):
         return math.nan
-    return 1 - float(weights @ (answers - predicted) ** 2) / whole
+    return 1 - float(weights @ (answers - predicted) ** 2) / variance
 
 
-def _scaled(progress: Progress, done: int, rows: int, total: int, part: int, whole: int) -> None:
-    progress(done + rows * part // whole, total)
+def _scaled(progress: Progress, done: int, rows: int, total: int, part: int, of: int) -> None:
+    progress(done + rows * part // of, total)

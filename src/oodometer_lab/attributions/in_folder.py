@@ -366,15 +366,15 @@ class _Work:
         """Explain a part and keep it."""
         about = Explained((), (), _classes(model), self.method.name, self.name)
         new = self.method.explain(model, part.examples, targets=part.targets, progress=progress)
-        many = zip(part.ids, new, strict=True)
+        numbered = zip(part.ids, new, strict=True)
         rows = [
             row_of(one_id, example, about, part.start + at)
-            for at, (one_id, example) in enumerate(many, 1)
+            for at, (one_id, example) in enumerate(numbered, 1)
         ]
-        whole = {"truncated": int(self.method.truncated), "rows": rows}
+        result = {"truncated": int(self.method.truncated), "rows": rows}
         assert part.kept is not None
-        part.kept.keep(part.key, whole)
-        return whole
+        part.kept.keep(part.key, result)
+        return result
 
 
 def explain_in(
@@ -415,7 +415,7 @@ def explain_in(
     how = replace(options or ExplainOptions(), **more)
     name = str(name)
     examples = as_words(texts)
-    wanted = checked_targets(how.targets, len(examples))
+    targets = checked_targets(how.targets, len(examples))
     named = _checked_ids(how.ids, len(examples), name)
     path = model if isinstance(model, str | os.PathLike) else None
     if path is None and how.device is not None:
@@ -430,13 +430,14 @@ def explain_in(
     asked_texts = [[list(example.texts), example.feature] for example in examples]
     job = checksum(
         json.dumps(
-            [method.name, method.options(), name, asked_texts, named, wanted, AT_ONCE], default=said
+            [method.name, method.options(), name, asked_texts, named, targets, AT_ONCE],
+            default=said,
         )
     )
     files = "" if stamp is None else json.dumps(stamp[1:], default=said)
     kept = Kept(Path(folder), question=f"{job} {files}".strip())
     kept.claim("attributions by this method with these options of this model and these texts")
-    parts = list(_parts(examples, named, wanted, kept))
+    parts = list(_parts(examples, named, targets, kept))
     live: Any = None
     if engine is None:
         live = model if path is None else open_classifier(path, device=how.device)

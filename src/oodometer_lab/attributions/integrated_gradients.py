@@ -72,16 +72,16 @@ def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
         return_attention_mask=False,
         verbose=False,
     )
-    given = encode()
+    encoding = encode()
     between = range(0)
     if words.is_pair:
-        cut = len(given["input_ids"]) > model.max_length
+        cut = len(encoding["input_ids"]) > model.max_length
         if cut:
-            given = encode(truncation="longest_first", max_length=model.max_length)
-        parts = given.sequence_ids(0)
+            encoding = encode(truncation="longest_first", max_length=model.max_length)
+        parts = encoding.sequence_ids(0)
         positions, between = list(range(len(parts))), range(around[0], len(parts) - around[1])
     else:  # a text too long loses its middle, or its end, as the encoder has it
-        parts = given.sequence_ids(0)
+        parts = encoding.sequence_ids(0)
         body = [at for at, part in enumerate(parts) if part is not None]
         room = model.max_length - model.tokenizer.num_special_tokens_to_add()
         stays, cut = set(body[:room] if model._ends_cut else ends(body, room)), len(body) > room
@@ -89,13 +89,13 @@ def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
     shares = np.zeros((len(positions), words.features))
     for row, at in enumerate(positions):
         if parts[at] is not None:
-            first, letters = _letters_of(words, parts[at], given["offset_mapping"][at])
+            first, letters = _letters_of(words, parts[at], encoding["offset_mapping"][at])
             if len(letters):
                 shares[row, first : first + len(letters)] = letters / letters.sum()
         elif at in between:  # a special token between the parts belongs to the separator
             shares[row, -1] = 1.0
     return Pieces(
-        np.array([given["input_ids"][at] for at in positions], dtype=np.int64), shares, cut
+        np.array([encoding["input_ids"][at] for at in positions], dtype=np.int64), shares, cut
     )
 
 
@@ -168,14 +168,14 @@ class IntegratedGradients(Attribution):
         model = _encoder(model)
         path = _Path(model, self.steps, self._start(model))
         examples = as_words(texts)
-        wanted = checked_targets(targets, len(examples))
+        classes = checked_targets(targets, len(examples))
         pieces = pieces_of(model, examples)
         results: dict[int, WordAttributions] = {}
         for batch in _batches(model, pieces, self.steps):
-            results |= dict(zip(batch, path.explain(batch, examples, pieces, wanted), strict=True))
+            results |= dict(zip(batch, path.explain(batch, examples, pieces, classes), strict=True))
             if progress is not None:
                 progress(len(results), len(examples))
-        self._truncated = sum(own.cut for own in pieces)
+        self._truncated = sum(piece.cut for piece in pieces)
         return [results[row] for row in range(len(examples))]
 
     def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
@@ -210,7 +210,7 @@ class _Path:
         batch: Sequence[int],
         examples: Sequence[Words],
         pieces: Sequence[Pieces],
-        wanted: list[int] | None,
+        classes: list[int] | None,
     ) -> list[WordAttributions]:
         """Attributions of the examples at some positions, in the order of these."""
         torch = load_torch()
@@ -223,25 +223,27 @@ class _Path:
         for at, row in enumerate(
             batch
         ):  # ids, which of them are real, and which move along the line
-            for array, own in zip(arrays, (pieces[row].ids, True, pieces[row].moves), strict=True):
-                array[at, : len(pieces[row].ids)] = own
+            for array, filling in zip(
+                arrays, (pieces[row].ids, True, pieces[row].moves), strict=True
+            ):
+                array[at, : len(pieces[row].ids)] = filling
         ids, real, moves = (torch.from_numpy(array).to(self._device) for array in arrays)
         with torch.no_grad():
-            there = self._layer(ids)
+            embedded = self._layer(ids)
             away = (
-                torch.zeros_like(there)
+                torch.zeros_like(embedded)
                 if self._start is None
                 else self._layer(torch.full_like(ids, self._start))
             )
-            start = torch.where(moves[..., None], away, there)
+            start = torch.where(moves[..., None], away, embedded)
             answers = [
                 self._probabilities(array, ids, real).double().cpu().numpy()
-                for array in (there, start)
+                for array in (embedded, start)
             ]
         both = [checked_probabilities(array, len(batch)) for array in answers]
-        targets = [class_at(wanted, row, p) for row, p in zip(batch, both[0], strict=True)]
+        targets = [class_at(classes, row, p) for row, p in zip(batch, both[0], strict=True)]
         values = self._integrate.attribute(
-            there,
+            embedded,
             baselines=start,
             target=torch.tensor(targets, device=self._device),
             additional_forward_args=(ids, real),
@@ -256,13 +258,13 @@ class _Path:
         out = []
         for at, (row, target) in enumerate(zip(batch, targets, strict=True)):
             p, base = (float(values[at, target]) for values in both)
-            words, own = examples[row], summed[at, : len(pieces[row].ids)] @ pieces[row].shares
+            words, added = examples[row], summed[at, : len(pieces[row].ids)] @ pieces[row].shares
             separator, lack = (
-                float(own[-1]) if words.is_pair else math.nan,
-                p - base - float(own.sum()),
+                float(added[-1]) if words.is_pair else math.nan,
+                p - base - float(added.sum()),
             )
             out.append(
-                WordAttributions(words, own[: len(words.words)], separator, target, p, base, lack)
+                WordAttributions(words, added[: len(words.words)], separator, target, p, base, lack)
             )
         return out
 
@@ -291,13 +293,13 @@ def _encoder(model: Model) -> Encoder:
 
 def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[int]]:
     """Examples of about one length, the longest first, as many as can be held with all their steps."""
-    lengths, most = (
-        np.array([len(own.ids) for own in pieces]),
+    lengths, budget = (
+        np.array([len(piece.ids) for piece in pieces]),
         tokens_at_once(model.device) // steps,
     )
     batches: list[list[int]] = []
     for row in np.argsort(-lengths, kind="stable").tolist():
-        if batches and len(batches[-1]) < most // lengths[batches[-1][0]]:
+        if batches and len(batches[-1]) < budget // lengths[batches[-1][0]]:
             batches[-1].append(row)
         else:
             batches.append([row])

@@ -62,9 +62,9 @@ class KernelShap(BlackBox):
         return np.concatenate([ends, present]), np.concatenate([[0.0, 0.0], weights])
 
     def _fitted(self, present: Array, weights: Array, answers: Array) -> tuple[Array, float, float]:
-        whole, base = float(answers[0]), float(answers[1])
+        full, base = float(answers[0]), float(answers[1])
         inner, p, weights = present[2:], answers[2:], weights[2:]
-        features, total = inner.shape[1], whole - base
+        features, total = inner.shape[1], full - base
         if not len(inner):
             return np.array([total]), base, math.nan
         # phi = total / n + delta, where delta sums to 0: against it a row counts as what it has above its own mean.
@@ -79,8 +79,8 @@ class KernelShap(BlackBox):
 
 def _budget(samples: int, features: int) -> int:
     """How many subsets are asked: at least those of one feature and of all but one, or values would be guesses."""
-    most: int = 2**features - 2
-    return min(max(samples - samples % 2, 2 * features), most)
+    all_subsets: int = 2**features - 2
+    return min(max(samples - samples % 2, 2 * features), all_subsets)
 
 
 def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -93,11 +93,11 @@ def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tup
     both = np.where(2 * sizes == features, 1, 2)  # the complement of a half is a half
     mass = both * (features - 1) / (sizes * (features - sizes))
     present, weights = [], []
-    left, first = budget, 0
+    remaining, first = budget, 0
     while first < len(sizes):
-        many = int(both[first]) * math.comb(features, int(sizes[first]))
+        count = int(both[first]) * math.comb(features, int(sizes[first]))
         share = mass[first] / mass[first:].sum()
-        if many > left or (first > 0 and many > left * share * (1 + 1e-9)):
+        if count > remaining or (first > 0 and count > remaining * share * (1 + 1e-9)):
             break
         chosen = np.array(list(combinations(range(features), int(sizes[first]))))
         these = np.zeros((len(chosen), features), dtype=bool)
@@ -105,16 +105,16 @@ def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tup
         present.append(
             these if 2 * sizes[first] == features else np.concatenate([these, ~these])
         )  # and complements
-        weights.append(np.full(many, mass[first] / many))
-        left, first = left - many, first + 1
-    pairs = left // 2
+        weights.append(np.full(count, mass[first] / count))
+        remaining, first = remaining - count, first + 1
+    pairs = remaining // 2
     if first < len(sizes) and pairs:
         # Equal steps through the distribution of sizes: each has its share of the draws to within one.
         steps = (np.arange(pairs) + rng.random()) / pairs
         cumulated = np.cumsum(mass[first:]) / mass[first:].sum()
         size = sizes[first + np.minimum(np.searchsorted(cumulated, steps), len(cumulated) - 1)]
         ranks = rng.random((pairs, features)).argsort(axis=1).argsort(axis=1)
-        drawn = ranks < size[:, None]
-        present += [drawn, ~drawn]
+        sampled = ranks < size[:, None]
+        present += [sampled, ~sampled]
         weights.append(np.full(2 * pairs, mass[first:].sum() / (2 * pairs)))
     return np.concatenate(present), np.concatenate(weights)

@@ -18,12 +18,12 @@ _GROUP = group("discriminate", "Judges that tell right outputs of a model from w
 
 
 @command(TrainOptions, written=("json",), to=_GROUP, kept=True)
-def train(given: dict[str, Any], to: Written) -> None:
+def train(options: dict[str, Any], to: Written) -> None:
     """Train judges on outputs that are known to be right or wrong."""
     from ..verbs.discriminate import train_judges
 
     with output.progress_bar("training judges", lines=True, share=True) as progress:
-        result = replace(train_judges(**given, progress=progress), argv=output.command_line())
+        result = replace(train_judges(**options, progress=progress), argv=output.command_line())
     if to.deliver(result.to_dict()):
         output.show(result)
 
@@ -43,14 +43,14 @@ class _Judge(JudgeOptions):
 
 
 @command(_Judge, written=("json", "report"), to=_GROUP, kept=True)
-def predict(given: dict[str, Any], to: Written) -> None:
+def predict(options: dict[str, Any], to: Written) -> None:
     """Let judges vote on outputs: lower and upper accuracy, without labels."""
     from ..verbs.discriminate import judge_outputs
 
-    folders, files = _parted(given.pop("paths"), "existing" in given)
-    if len(files) > 1 and "pseudo_labels" in given:
+    folders, files = _parted(options.pop("paths"), "existing" in options)
+    if len(files) > 1 and "pseudo_labels" in options:
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
-    out = given.pop("out", None)
+    out = options.pop("out", None)
     paths = [out] * len(files)
     if out is not None and len(files) > 1:  # the rows of each file go under its name into a folder
         names = [Path(file).name for file in files]
@@ -64,7 +64,7 @@ def predict(given: dict[str, Any], to: Written) -> None:
     with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
         results = [
             replace(
-                judge_outputs(folders, file, out=path, **given, progress=progress),
+                judge_outputs(folders, file, out=path, **options, progress=progress),
                 argv=output.command_line(),
             )
             for file, path in zip(files, paths, strict=True)
@@ -95,11 +95,11 @@ def predict(given: dict[str, Any], to: Written) -> None:
             output.show(result)
 
 
-def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[str]]:
+def _parted(paths: Sequence[str], is_existing: bool) -> tuple[list[str] | None, list[str]]:
     """The folders of judges, None where the first path is a file of rows; and the files of outputs."""
     from ..verbs.discriminate.folder import holds_judges
 
-    if Path(paths[0]).is_file() or (others and not Path(paths[0]).is_dir()):
+    if Path(paths[0]).is_file() or (is_existing and not Path(paths[0]).is_dir()):
         return None, list(paths)
     folders = 1
     while folders < len(paths) and holds_judges(paths[folders]):

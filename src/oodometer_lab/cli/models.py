@@ -14,16 +14,16 @@ from ..verbs.options import PredictOptions, ShiftOptions, StressOptions
 
 
 @command(PredictOptions, written=("json",), kept=True)
-def predict(given: dict[str, Any], to: Written) -> None:
+def predict(options: dict[str, Any], to: Written) -> None:
     """Ask a model about data, and write a predictions file."""
     from ..verbs.predict import predict as run
 
-    if "out" not in given:
+    if "out" not in options:
         raise UsageError("Missing option '--out'; name the file to write")
     with output.results(), output.progress_bar("predicting", lines=True) as progress:
-        result = run(**given, progress=progress)
-        shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
-    if shown:
+        result = run(**options, progress=progress)
+        delivered = to.deliver({**result.to_dict(), "argv": output.command_line()})
+    if delivered:
         output.show(result)
 
 
@@ -40,23 +40,23 @@ class _Shift(ShiftOptions):
 
 
 @command(_Shift, written=("json",), kept=True)
-def shift(given: dict[str, Any], to: Written) -> None:
+def shift(options: dict[str, Any], to: Written) -> None:
     """Write shifted copies of images, texts or dialogues."""
     from ..verbs.shift import shift as run
 
-    *modality, data = given["data"]
+    *modality, data = options["data"]
     if len(modality) > 1 or not {*modality} <= {"image", "text", "dialogue"}:
         raise UsageError(f"expected one DATA, got {len(modality) + 1}; shift one after another")
-    given |= {"data": data, **({"modality": modality[0]} if modality else {})}
+    options |= {"data": data, **({"modality": modality[0]} if modality else {})}
     with output.results(), output.progress_bar("shifting", lines=True) as progress:
-        result = run(**given, argv=output.command_line(), progress=progress)
-        shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
-    if shown:
+        result = run(**options, argv=output.command_line(), progress=progress)
+        delivered = to.deliver({**result.to_dict(), "argv": output.command_line()})
+    if delivered:
         output.show(result)
 
 
 @command(StressOptions, written=("json",), kept=True)
-def stress(given: dict[str, Any], to: Written) -> None:
+def stress(options: dict[str, Any], to: Written) -> None:
     """Ask models about data whose shift grows."""
     from oodometer.errors import MissingExtraError
     from oodometer.outputs.files import PAGES, check_outputs
@@ -64,16 +64,16 @@ def stress(given: dict[str, Any], to: Written) -> None:
     from ..verbs.stress import stress as run
 
     with output.results(), output.progress_bar("predicting", lines=True) as progress:
-        result = run(**given, argv=output.command_line(), progress=progress)
-        mapping, page = result.to_dict(), str(Path(given["out"]) / "report.html")
+        result = run(**options, argv=output.command_line(), progress=progress)
+        mapping, page = result.to_dict(), str(Path(options["out"]) / "report.html")
         try:
             check_outputs([page], PAGES)
             output.deliver(mapping, report=page)
             report = f"Report: {page}"
         except MissingExtraError as error:  # what draws it is absent
             report = f"No report: {error}"
-        shown = to.deliver(mapping)
-    if shown:
+        delivered = to.deliver(mapping)
+    if delivered:
         output.show(result)
         output.tell(report)
         output.say(f"Predictions, stress.json and stress.csv: {result.out}")

@@ -13,7 +13,7 @@ from ..verbs.options import ReproduceOptions
 
 
 @command(ReproduceOptions, written=("json",), kept=True)
-def reproduce(given: dict[str, Any], to: Written) -> None:
+def reproduce(options: dict[str, Any], to: Written) -> None:
     """Reproduce a paper, and set our numbers beside its own."""
     from ..recipes import reproduce as run
 
@@ -32,7 +32,7 @@ def reproduce(given: dict[str, Any], to: Written) -> None:
                 bar(round(1000 * share), 1000)
             last = what
 
-        result = run(**given, report=report)
+        result = run(**options, report=report)
     if to.deliver(replace(result, argv=output.command_line()).to_dict()):
         output.say(*result.words.splitlines())
         done = [step for step in result.steps if not step.kept]

@@ -154,8 +154,8 @@ class Dataset:
         rows = list(rows)
 
         def taken(values: Any) -> Any:
-            whole = isinstance(values, (np.ndarray, Table, LateImages))
-            return values[rows] if whole else tuple(values[i] for i in rows)
+            is_array = isinstance(values, (np.ndarray, Table, LateImages))
+            return values[rows] if is_array else tuple(values[i] for i in rows)
 
         names = ("inputs", "targets", "types", "ids")
         return replace(

@@ -133,10 +133,10 @@ def exchange(
 def _offered(candidates: Any, place: Mapping[str, Any]) -> tuple[str, ...]:
     """The texts of candidates; `InputError` where these are not two texts or more."""
     texts = [said(text) for text in candidates] if isinstance(candidates, (list, tuple)) else []
-    known = tuple(text for text in texts if text is not None)
-    if len(known) < 2 or len(known) < len(texts):
+    replies = tuple(text for text in texts if text is not None)
+    if len(replies) < 2 or len(replies) < len(texts):
         raise _odd("a list of at least two texts", candidates, "candidates", place)
-    return known
+    return replies
 
 
 def _position(
@@ -145,8 +145,8 @@ def _position(
     """Which candidate is the right one, by its position or by its text; None where the row says neither."""
     value, reply = row.get(label), said(row.get("response"))
     if value is not None:
-        whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
-        position = int(float(value)) if whole else -1
+        is_whole = not isinstance(value, bool) and str(value).removesuffix(".0").isdecimal()
+        position = int(float(value)) if is_whole else -1
         if not 0 <= position < len(offered):
             expected = f"a position from 0 to {len(offered) - 1} of the right candidate"
             raise _odd(expected, value, label, place)
@@ -230,8 +230,8 @@ class Replies:
         """Candidates of the sample of this name, and the place of the true one; the seed and the name settle both."""
         rng = np.random.default_rng([self._seed, zlib.crc32(name.encode())])
         # One more than are needed: the true one may be among them.
-        drawn = rng.choice(len(self._pool), size=self._many, replace=False)
-        offered = [self._pool[i] for i in drawn if self._pool[i] != true][: self._many - 1]
+        indices = rng.choice(len(self._pool), size=self._many, replace=False)
+        offered = [self._pool[i] for i in indices if self._pool[i] != true][: self._many - 1]
         right = int(rng.integers(self._many))
         offered.insert(right, true)
         return tuple(offered), right

@@ -127,10 +127,10 @@ def data_file(name: str, what: str, files: str = "") -> Path:
     return folder / name
 
 
-def check_name(given: Any, names: Sequence[str], what: str = "") -> None:
+def check_name(name: Any, names: Sequence[str], what: str = "") -> None:
     """`UsageError` for what is none of the names that are known."""
-    if given not in names:
-        raise UsageError(f"expected {what}{', '.join(names[:-1])} or {names[-1]}, got {given!r}")
+    if name not in names:
+        raise UsageError(f"expected {what}{', '.join(names[:-1])} or {names[-1]}, got {name!r}")
 
 
 def parse_json(text: str, expected: str, path: Path, got: str | None = None) -> Any:

@@ -118,9 +118,9 @@ def _put(
         if pixels.shape != out.shape[1:]:
             raise ValueError(f"an image of shape {pixels.shape}")
     except ValueError as error:
-        wanted = " x ".join(map(str, out.shape[1:3]))
+        size = " x ".join(map(str, out.shape[1:3]))
         raise damaged(
-            f"an image of {wanted} pixels", str(error), path, row + 1, what="the data"
+            f"an image of {size} pixels", str(error), path, row + 1, what="the data"
         ) from error
     out[row] = pixels
 
@@ -186,10 +186,10 @@ def cifar10(part: str = "train") -> Dataset:
             "offsets that rise up to the number of bytes", "others", path, column="offset"
         )
     images = np.empty((len(offset) - 1, *_SHAPE), dtype=np.uint8)
-    whole = packed.tobytes()
+    content = packed.tobytes()
     # One after the other: of small files most of the work is Python's, and threads only make it slower.
     for row, (start, stop) in enumerate(pairwise(offset.tolist())):
-        _put(images, row, whole[start:stop], path)
+        _put(images, row, content[start:stop], path)
     return image_set("cifar10", images, labels, part, path, _SHAPE)
 
 
@@ -288,8 +288,8 @@ def stl10() -> Dataset:
             raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1),
             ends.astype(np.int64) - 1,
         )
-    whole = image_set("stl10", images, labels, "test", file, _STL10_SHAPE)
-    targets = _TO_CIFAR[list(whole.targets)]
+    full = image_set("stl10", images, labels, "test", file, _STL10_SHAPE)
+    targets = _TO_CIFAR[list(full.targets)]
     rows = np.flatnonzero(targets >= 0)
     if not len(rows):
         raise damaged("images of classes of CIFAR-10", "monkeys alone", file, what="it")
@@ -299,8 +299,8 @@ def stl10() -> Dataset:
         small = image.fromarray(np.ascontiguousarray(images[at]))
         out[row] = np.asarray(small.resize(_SHAPE[:2], image.Resampling.BOX))
     return replace(
-        whole,
+        full,
         inputs=out,
         targets=tuple(targets[rows].tolist()),
-        ids=tuple(whole.ids[i] for i in rows),
+        ids=tuple(full.ids[i] for i in rows),
     )

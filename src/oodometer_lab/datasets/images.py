@@ -64,11 +64,11 @@ class LateImages(Sequence[Any]):
 
 def image_files(folder: Path) -> list[Path]:
     """Image files below a folder, by name, whatever their depth; links are followed, hidden files are left out."""
-    there = folder.is_dir()
-    files = sorted(_below(folder, {os.path.realpath(folder)})) if there else []
+    is_folder = folder.is_dir()
+    files = sorted(_below(folder, {os.path.realpath(folder)})) if is_folder else []
     if not files:
-        got = "none in it" if there else "no such folder"
-        remedy = f"known endings: {', '.join(ENDINGS)}" if there else "check the path"
+        got = "none in it" if is_folder else "no such folder"
+        remedy = f"known endings: {', '.join(ENDINGS)}" if is_folder else "check the path"
         raise InputError("a folder of images", got=got, remedy=remedy, file=str(folder))
     return files
 
@@ -117,8 +117,8 @@ def decode_image(image: Any) -> Array:
     if not isinstance(image, (bytes, str, os.PathLike)):
         raise ValueError(f"{type(image).__name__} is no image")
     try:
-        with library.open(io.BytesIO(image) if isinstance(image, bytes) else image) as whole:
-            return _pixels(whole)
+        with library.open(io.BytesIO(image) if isinstance(image, bytes) else image) as opened:
+            return _pixels(opened)
     except _UnknownRangeError:
         raise
     except library.DecompressionBombError as error:

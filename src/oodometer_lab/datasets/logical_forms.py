@@ -127,16 +127,16 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
             f"expected mcd1, mcd2 or mcd3 and train, dev or test, got {division!r} and {split!r}"
         )
     folder = data_folder()
-    wanted = "test" if split == "test" else "train"
+    part = "test" if split == "test" else "train"
     if folder is not None and (folder / _CFQ / "dataset.json").is_file():
-        source, pairs = _CFQ, _cfq_release(folder / _CFQ, division, wanted)
+        source, pairs = _CFQ, _cfq_release(folder / _CFQ, division, part)
     else:
         source = _CFQ_HUB
         pairs = [
             (i, str(cells["question"]), str(cells["query"]))
-            for i, cells in enumerate(hub_rows(_CFQ_HUB, wanted, division))
+            for i, cells in enumerate(hub_rows(_CFQ_HUB, part, division))
         ]
-    rows = [(text, " ".join(query.split()), division, f"{wanted}/{i}") for i, text, query in pairs]
+    rows = [(text, " ".join(query.split()), division, f"{part}/{i}") for i, text, query in pairs]
     data = Dataset.of_rows("cfq", rows, source)
     if split == "test":
         return data
@@ -145,13 +145,13 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     return data.take(sorted((order[:dev] if split == "dev" else order[dev:]).tolist()))
 
 
-def _cfq_release(release: Path, division: str, wanted: str) -> list[tuple[int, str, str]]:
+def _cfq_release(release: Path, division: str, part: str) -> list[tuple[int, str, str]]:
     """Place, question and query of the rows of a split, from the release."""
     files = release / "dataset.json", release / "splits" / f"{division}.json"
     every, chosen = (parse_json("\n".join(read_lines(file)), "JSON", file) for file in files)
     heads = "questionPatternModEntities", "sparqlPatternModEntities"
     try:
-        rows = [(i, every[i]) for i in chosen[_CFQ_NAMES[wanted]]]
+        rows = [(i, every[i]) for i in chosen[_CFQ_NAMES[part]]]
         return [(i, str(cells[heads[0]]), str(cells[heads[1]])) for i, cells in rows]
     except (LookupError, TypeError) as error:
         raise damaged("the release of CFQ", f"no {error}", release, what="it") from error

@@ -64,8 +64,8 @@ class Examples:
 
         Those before the ``first``, counted from 0, are passed over.
         """
-        for start in range(first * rows, many := present(self.rows), rows):
-            yield self._batch(slice(start, min(start + rows, many)), skip)
+        for start in range(first * rows, total := present(self.rows), rows):
+            yield self._batch(slice(start, min(start + rows, total)), skip)
 
     def _batch(self, part: slice, skip: bool) -> Batch:
         """The examples at some places, of a source that knows how many there are."""
@@ -87,16 +87,16 @@ class Examples:
         )
 
     def _check_found(
-        self, wanted: Sequence[str], columns: Any, what: str, option: str
+        self, requested: Sequence[str], columns: Any, what: str, option: str
     ) -> tuple[str, ...]:
         """The names that are wanted; `InputError` where one is not there: it says which there are."""
-        lacking = next((name for name in wanted if name not in columns), None)
+        lacking = next((name for name in requested if name not in columns), None)
         if lacking is not None:
             got = f"no {lacking!r}; there are {', '.join(list(columns)[:12])}"
             raise InputError(
                 what, got=got, file=self.file, remedy=f"name one of them with {option}"
             )
-        return tuple(wanted)
+        return tuple(requested)
 
     def _check_modality(self, reads: Sequence[Modality], file: str | None) -> None:
         """Raise `InputError` where a model does not read what the data hold."""
@@ -118,7 +118,7 @@ def decoded(
 ) -> tuple[Any, list[int], tuple[tuple[str, str], ...]]:
     """Pixels of images, positions of those that decode, the others with reasons; beyond `HELD` bytes read late."""
     makers: list[Callable[[], Array]] = []
-    sizes, there, skipped, pixels, total = [], [], [], [], 0
+    sizes, decodable, skipped, pixels, total = [], [], [], [], 0
     for row, source in enumerate(images):
         try:
             image = decode_image(source)
@@ -135,7 +135,7 @@ def decoded(
                 ) from error
             skipped.append((names[row], str(error)))
         else:
-            there.append(row)
+            decodable.append(row)
             total += image.nbytes
             sizes.append(image.nbytes)
             if total <= HELD:
@@ -144,9 +144,9 @@ def decoded(
                 partial(np.asarray, image) if total <= HELD else partial(decode_image, source)
             )
     if total > HELD:
-        return LateImages(makers, sizes), there, tuple(skipped)
-    same = pixels and len({own.shape for own in pixels}) == 1
-    return np.stack(pixels) if same else tuple(pixels), there, tuple(skipped)
+        return LateImages(makers, sizes), decodable, tuple(skipped)
+    same = pixels and len({array.shape for array in pixels}) == 1
+    return np.stack(pixels) if same else tuple(pixels), decodable, tuple(skipped)
 
 
 def objects(cells: list[Any]) -> Array:
@@ -161,31 +161,35 @@ class TableExamples(Examples):
 
     def __init__(self, table: RawTable, reads: Sequence[Modality], columns: Columns) -> None:
         self.table, self.name, self.file, self.rows = table, table.name, table.file, table.rows
-        there = table.columns
+        available = table.columns
         usual = {"text": TEXTS, "pair": TEXTS, "image": IMAGES}
         inputs = (
             columns.inputs
-            or tuple(name for kind in reads for name in usual.get(kind, ()) if name in there)[:1]
+            or tuple(name for kind in reads for name in usual.get(kind, ()) if name in available)[
+                :1
+            ]
         )
-        label = columns.label or ("label" if "label" in there and "label" not in inputs else None)
-        self.id = columns.id or ("id" if "id" in there and "id" not in inputs else None)
+        label = columns.label or (
+            "label" if "label" in available and "label" not in inputs else None
+        )
+        self.id = columns.id or ("id" if "id" in available and "id" not in inputs else None)
         self.keep = tuple(
-            dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in there)))
+            dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in available)))
         )
         self.keep = tuple(name for name in self.keep if name not in inputs or name in columns.keep)
         if not inputs and "table" in reads:
-            inputs = tuple(name for name in there if name not in (label, self.id, *self.keep))
+            inputs = tuple(name for name in available if name not in (label, self.id, *self.keep))
         if not inputs:
             remedy = "name it with --input COLUMN (twice for a pair of texts)"
-            got = ", ".join(there[:12])
+            got = ", ".join(available[:12])
             raise InputError(
                 "a column with the inputs of the model", got=got, file=table.file, remedy=remedy
             )
-        self.inputs = self._check_found(inputs, there, "a column of inputs", "--input")
-        self._check_found([label] if label else [], there, "a column of labels", "--label")
+        self.inputs = self._check_found(inputs, available, "a column of inputs", "--input")
+        self._check_found([label] if label else [], available, "a column of labels", "--label")
         self._check_found(
             [name for name in (self.id, *self.keep) if name],
-            there,
+            available,
             "a column",
             "--id or (Python) keep=",
         )
@@ -231,7 +235,7 @@ class TableExamples(Examples):
 
     def _of(self, batch: Any, first: int, skip: bool) -> Batch:
         skipped: tuple[tuple[str, str], ...] = ()
-        there = list(range(batch.num_rows))
+        decodable = list(range(batch.num_rows))
         if self.modality == "table":
             inputs: Any = Table(
                 {name: batch.column(name).to_numpy(zero_copy_only=False) for name in self.inputs}
@@ -241,20 +245,24 @@ class TableExamples(Examples):
             if self.file is not None:
                 base = Path(self.file).parent
                 cells = [base / cell if isinstance(cell, str) else cell for cell in cells]
-            names = [f"row {first + i + 1}" for i in there]
-            inputs, there, skipped = decoded(cells, names, skip, self.file, first)
+            names = [f"row {first + i + 1}" for i in decodable]
+            inputs, decodable, skipped = decoded(cells, names, skip, self.file, first)
         else:
             inputs = self._texts(batch, first)
-        take = len(there) < batch.num_rows
+        take = len(decodable) < batch.num_rows
 
-        def some(name: str) -> list[Any]:
+        def values_of(name: str) -> list[Any]:
             values = batch.column(name).to_pylist()
-            return [values[i] for i in there] if take else values
+            return [values[i] for i in decodable] if take else values
 
-        targets = tuple(some(self.label)) if self.label else ()
-        data = self._data(inputs, targets, tuple(map(str, some(self.id))) if self.id else ())
+        targets = tuple(values_of(self.label)) if self.label else ()
+        data = self._data(inputs, targets, tuple(map(str, values_of(self.id))) if self.id else ())
         return Batch(
-            data, first, {name: objects(some(name)) for name in self.keep}, skipped, batch.num_rows
+            data,
+            first,
+            {name: objects(values_of(name)) for name in self.keep},
+            skipped,
+            batch.num_rows,
         )
 
     def _texts(self, batch: Any, first: int) -> tuple[Any, ...]:
@@ -371,28 +379,28 @@ class StackedExamples(Examples):
             except (
                 Exception
             ) as error:  # numpy raises many classes for damaged files and for pickles
-                there = file.is_file()
-                got = f"{type(error).__name__}: {error}"[:120] if there else "no such file"
+                exists = file.is_file()
+                got = f"{type(error).__name__}: {error}"[:120] if exists else "no such file"
                 remedy = (
                     "write it with np.save, without objects"
-                    if there
+                    if exists
                     else "put it beside the others"
                 )
                 raise InputError(
                     "an NPY file of numbers", got=got, remedy=remedy, file=str(file)
                 ) from error
         *self.images, self.labels = arrays
-        many = len(self.images[0]) if self.images else 0
+        count = len(self.images[0]) if self.images else 0
         expected = "uint8 images (sample, height, width, 3), five severities of as many images in every file"
         for file, array in zip(self.files, arrays, strict=True):
             plain = array.dtype == np.uint8 and array.ndim == 4 and array.shape[-1] == 3
-            good = plain and many > 0 and many % 5 == 0 and len(array) == many
+            good = plain and count > 0 and count % 5 == 0 and len(array) == count
             if file == labels:
-                expected = f"{many:,} labels, or {many // 5:,}, whole numbers or names"
+                expected = f"{count:,} labels, or {count // 5:,}, whole numbers or names"
                 good = (
                     array.dtype.kind in "iuU"
                     and array.ndim == 1
-                    and len(array) in {many, many // 5} - {0}
+                    and len(array) in {count, count // 5} - {0}
                 )
             if not good:
                 got, remedy = (
@@ -400,8 +408,8 @@ class StackedExamples(Examples):
                     "write it so, or put images into an NPZ file",
                 )
                 raise InputError(expected, got=got, remedy=remedy, file=str(file))
-        self.labels = np.tile(self.labels, many // len(self.labels))
-        self.rows = many * len(self.images)
+        self.labels = np.tile(self.labels, count // len(self.labels))
+        self.rows = count * len(self.images)
 
     @property
     def stamp(self) -> Any:
@@ -409,8 +417,8 @@ class StackedExamples(Examples):
         return [[os.path.realpath(file), content_of(file)] for file in self.files]
 
     def _batch(self, part: slice, skip: bool) -> Batch:
-        many, each = len(self.labels), len(self.labels) // 5
-        file, at = np.divmod(np.arange(part.start, part.stop), many)
+        count, each = len(self.labels), len(self.labels) // 5
+        file, at = np.divmod(np.arange(part.start, part.stop), count)
         columns = {"kind": objects([self.files[i].stem for i in file]), "severity": at // each + 1}
         ids = [
             f"{kind}/{level}/{row}"
@@ -443,29 +451,29 @@ class DialogueExamples(Examples):
 
     def __init__(self, table: RawTable, columns: Columns, drawing: Drawing | None = None) -> None:
         self.table, self.name, self.file, self.modality = table, table.name, table.file, "dialogue"
-        there = table.columns
-        usual = columns.inputs or tuple(name for name in TURNS if name in there)[:1]
+        available = table.columns
+        usual = columns.inputs or tuple(name for name in TURNS if name in available)[:1]
         if not usual:
             expected = f"a column with the turns, such as {TURNS[0]}, or with a context"
             raise InputError(
                 expected,
-                got=", ".join(there[:12]),
+                got=", ".join(available[:12]),
                 file=table.file,
                 remedy="name it with --input COLUMN",
             )
-        self.turns = self._check_found(usual, there, "a column of turns", "--input")[0]
+        self.turns = self._check_found(usual, available, "a column of turns", "--input")[0]
         named = [column for column in (columns.label, columns.id, *columns.keep) if column]
-        self._check_found(named, there, "a column", "--label, --id or (Python) keep=")
+        self._check_found(named, available, "a column", "--label, --id or (Python) keep=")
         self.label, self.id = columns.label, columns.id
         self.keep = tuple(
             dict.fromkeys(
-                (*columns.keep, *(column for column in ("time", "group") if column in there))
+                (*columns.keep, *(column for column in ("time", "group") if column in available))
             )
         )
         every = dict.fromkeys((self.turns, *_BESIDE, *named, *self.keep))
-        self._columns = tuple(column for column in every if column in there)
+        self._columns = tuple(column for column in every if column in available)
         self._drawing = drawing or Drawing()
-        self.rows = table.rows if "response" in there or "candidates" in there else None
+        self.rows = table.rows if "response" in available or "candidates" in available else None
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Contexts of the table, at most ``rows`` at once."""
@@ -589,11 +597,11 @@ class FolderExamples(Examples):
     def _batch(self, part: slice, skip: bool) -> Batch:
         files = [label.relative_to(self.folder) for label in self.files[part]]
         names = [file.as_posix() for file in files]
-        pixels, there, skipped = decoded(self.files[part], names, skip, None, part.start)
-        homes = [files[i].parent.as_posix() for i in there]
+        pixels, decodable, skipped = decoded(self.files[part], names, skip, None, part.start)
+        homes = [files[i].parent.as_posix() for i in decodable]
         labels = tuple(None if label == "." else label for label in homes) if self._labelled else ()
-        data = self._data(pixels, labels, tuple(names[i] for i in there))
-        cells = [files[i].parts for i in there if self._shifted]
+        data = self._data(pixels, labels, tuple(names[i] for i in decodable))
+        cells = [files[i].parts for i in decodable if self._shifted]
         numbers = np.array([int(parts[1]) for parts in cells])
         shifted = (
             {"kind": objects([parts[0] for parts in cells]), "severity": numbers} if cells else {}

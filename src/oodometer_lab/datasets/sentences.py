@@ -43,16 +43,16 @@ def sst2(split: str) -> Dataset:
     ``SetFit/sst2``, whose test rows carry labels. Source: Socher et al. (2013).
     """
     check_name(split, ("train", "dev", "test"))
-    folder, wanted = data_folder(), f"stsa.binary.{split}"
+    folder, part = data_folder(), f"stsa.binary.{split}"
     if folder is None:
         return _hub("sst2", "SetFit/sst2", {"dev": "validation"}.get(split, split))
     path, rows = folder / "sst_mr_cr_etc.tsv.xz", list[tuple[str, int, str]]()
     for row, line in enumerate(read_lines(path), 1):
         parts = line.split("\t", 2)
-        if parts[0] != wanted:
+        if parts[0] != part:
             continue
         try:
-            rows.append((parts[2], _label(parts[1]), f"{wanted}/{len(rows)}"))
+            rows.append((parts[2], _label(parts[1]), f"{part}/{len(rows)}"))
         except (ValueError, IndexError) as error:
             raise damaged(
                 "file, label 0 or 1 and text by tabs", repr(line[:40]), path, row
@@ -136,16 +136,16 @@ def binary_entailment(split: str) -> Dataset:
     """
     check_name(split, ("train", "test"), "the split ")
 
-    def wanted(name: str, part: str) -> bool:
+    def belongs(name: str, part: str) -> bool:
         return name in ("sick", "rte") and part.endswith("test") == (split == "test")
 
-    return _read(f"SICK + RTE, binary, {split}", wanted, _ENTAILS)
+    return _read(f"SICK + RTE, binary, {split}", belongs, _ENTAILS)
 
 
-def _read(name: str, wanted: Callable[[str, str], bool], labels: dict[str, int]) -> Dataset:
+def _read(name: str, belongs: Callable[[str, str], bool], labels: dict[str, int]) -> Dataset:
     path, out = data_file(_PAIRS, name), []
     for number, row in read_objects(path, "set", "split", "a", "b", "label"):
-        if not wanted(str(row["set"]), str(row["split"])):
+        if not belongs(str(row["set"]), str(row["split"])):
             continue
         label = labels.get(str(row["label"]))
         if label is None or not (isinstance(row["a"], str) and isinstance(row["b"], str)):
@@ -298,10 +298,10 @@ def msgs(name: str, part: str) -> MsgsSet:
         raise UsageError(f"expected a part among {', '.join(MSGS_PARTS)}, got {part!r}")
     path = data_file(_MSGS, "MSGS")
     rows = _msgs_rows(path, content_of(path))
-    wanted = [row for row in rows if (row["set"], row["role"]) == (name, MSGS_PARTS[part])]
-    if not wanted:
+    selected = [row for row in rows if (row["set"], row["role"]) == (name, MSGS_PARTS[part])]
+    if not selected:
         raise damaged(f"rows of {name}, {part}", "none", path)
-    short = [row for row in wanted if len(row["sentence"].split()) <= LONGEST]
+    short = [row for row in selected if len(row["sentence"].split()) <= LONGEST]
     features = tuple(_feature_words(name, short, rows))
     unmarked = sum(
         row["L"] == 1 and feature is None for row, feature in zip(short, features, strict=True)
@@ -311,7 +311,7 @@ def msgs(name: str, part: str) -> MsgsSet:
     ids = tuple(f"{name}-{row['paradigm']}-{row['L']}{row['S']}" for row in short)
     data = Dataset(f"MSGS {name}, {part}", texts, labels, types, ids, path.name)
     return MsgsSet(
-        data, tuple(row["S"] for row in short), features, unmarked, len(wanted) - len(short)
+        data, tuple(row["S"] for row in short), features, unmarked, len(selected) - len(short)
     )
 
 
@@ -339,8 +339,10 @@ def _feature_words(
     for row in short:
         starts: list[int | None] = []
         if row["L"] and name == "MORPH":
-            other = without.get((row["role"], row["paradigm"]))
-            starts = [None if other is None else _first_difference(row["sentence"], other)]
+            counterpart = without.get((row["role"], row["paradigm"]))
+            starts = [
+                None if counterpart is None else _first_difference(row["sentence"], counterpart)
+            ]
         elif row["L"] and name == "VERB":
             starts = [match.start(1) for match in _MAIN_VERB.finditer(row["sentence"])]
         elif row["L"]:
@@ -351,16 +353,16 @@ def _feature_words(
         yield starts[0] if len(starts) == 1 else None
 
 
-def _first_difference(sentence: str, other: str) -> int | None:
+def _first_difference(sentence: str, counterpart: str) -> int | None:
     """Where a sentence leaves another one, in characters, if it comes back to it after one or two words."""
     mine = [(match.group(), match.start()) for match in _WORD.finditer(sentence)]
-    left, theirs = [word for word, _ in mine], other.split()
+    words, theirs = [word for word, _ in mine], counterpart.split()
     start = 0
-    while start < min(len(left), len(theirs)) and left[start] == theirs[start]:
+    while start < min(len(words), len(theirs)) and words[start] == theirs[start]:
         start += 1
     end = 0
-    while end < min(len(left), len(theirs)) - start and left[-1 - end] == theirs[-1 - end]:
+    while end < min(len(words), len(theirs)) - start and words[-1 - end] == theirs[-1 - end]:
         end += 1
-    if start == len(left) or not 1 <= len(left) - start - end <= 2:
+    if start == len(words) or not 1 <= len(words) - start - end <= 2:
         return None
     return mine[start][1]

@@ -268,8 +268,8 @@ def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
     every = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".mrg")
     files = [path for path in every if part in (name.lower() for name in path.parts)]
     if split != "brown":
-        wanted = {f"{section:02d}" for section in _PENN_SECTIONS[split]}
-        files = [path for path in files if path.parent.name in wanted]
+        sections = {f"{section:02d}" for section in _PENN_SECTIONS[split]}
+        files = [path for path in files if path.parent.name in sections]
     if not files:
         remedy = f"put the release into OODOMETER_DATA as {_PENN}"
         raise InputError(f"files .mrg of {part}", got="none", remedy=remedy, file=str(folder))

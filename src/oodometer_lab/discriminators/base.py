@@ -224,8 +224,8 @@ def fit_temperature(margins: Array, correct: Array, *, trained: float) -> float:
     if right.all() or not right.any():
         return 1.0
     ratio = np.asarray(margins, dtype=np.float64) - logit(trained)
-    prior, many = logit(right.mean()), int(right.sum())
-    sure = np.where(right, (many + 1) / (many + 2), 1 / (len(right) - many + 2))
+    prior, positives = logit(right.mean()), int(right.sum())
+    sure = np.where(right, (positives + 1) / (positives + 2), 1 / (len(right) - positives + 2))
 
     def loss(log_t: float) -> float:
         log_odds = ratio * np.exp(-log_t) + prior

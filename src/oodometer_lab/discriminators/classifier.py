@@ -27,7 +27,7 @@ class EncoderDiscriminator(TrainedDiscriminator):
 
     def __init__(
         self,
-        made: dict[str, Any],
+        options: dict[str, Any],
         training: TrainingConfig | None,
         device: str | None,
         *,
@@ -36,14 +36,14 @@ class EncoderDiscriminator(TrainedDiscriminator):
     ) -> None:
         super().__init__(share=share)
         self._made, self.training, self.device, self._outside = (
-            made,
+            options,
             training,
             device,
             model is not None,
         )
         self.model: Classifier = model if model is not None else self._encoder()
         self.training = getattr(self.model, "training", None)
-        self.max_length = int(getattr(self.model, "max_length", None) or made["max_length"])
+        self.max_length = int(getattr(self.model, "max_length", None) or options["max_length"])
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
@@ -130,29 +130,29 @@ class ClassifierDiscriminator(EncoderDiscriminator):
         training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        given = sum(argument is not None for argument in (source, config, model))
-        if given != 1:
+        count = sum(argument is not None for argument in (source, config, model))
+        if count != 1:
             raise UsageError(
-                f"expected one of source, config and model, got {given}; config=SMALL needs no download"
+                f"expected one of source, config and model, got {count}; config=SMALL needs no download"
             )
-        made: dict[str, Any] = {
+        options: dict[str, Any] = {
             "source": source,
             "config": None if config is None else dict(config),
             "head": head,
         }
-        made |= {"vocab_size": vocab_size, "max_length": max_length}
-        super().__init__(made, training, device, model=model, share=share)
+        options |= {"vocab_size": vocab_size, "max_length": max_length}
+        super().__init__(options, training, device, model=model, share=share)
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor; of a ``model`` its kind and its own arguments."""
         model = None
         if self._outside:
-            own = (
+            model_options = (
                 self.model.options()
                 if isinstance(self.model, TextClassifier | FrozenEncoder)
                 else {}
             )
-            model = {"kind": self.model.kind, **own}
+            model = {"kind": self.model.kind, **model_options}
         encoder = {name: self._made[name] for name in ("source", "config", "head")}
         options = super().options()
         training = options.pop("training")
@@ -251,12 +251,12 @@ class RegressionDiscriminator(EncoderDiscriminator):
         training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        made: dict[str, Any] = {
+        options: dict[str, Any] = {
             "source": source,
             "config": None if config is None else dict(config),
         }
         super().__init__(
-            made | {"vocab_size": vocab_size, "max_length": max_length}, training, device
+            options | {"vocab_size": vocab_size, "max_length": max_length}, training, device
         )
 
     def _targets(self, correct: Sequence[Any], rows: int, *, dev: bool) -> Array:

@@ -78,7 +78,7 @@ class Examples:
         stay = np.sort(rng.permutation(mine)[: len(mine) - len(come)])
         stays = np.concatenate([np.flatnonzero(self.correct), stay])
         both = ((self.inputs, other.inputs), (self.outputs, other.outputs))
-        texts = [[*(own[i] for i in stays), *(more[i] for i in come)] for own, more in both]
+        texts = [[*(column[i] for i in stays), *(more[i] for i in come)] for column, more in both]
         correct = np.concatenate([self.correct[stays], other.correct[come]])
         origin = np.concatenate([self.origin[stays], other.origin[come]])
         return Examples(texts[0], texts[1], correct, origin, {**self.counts, "mixed": len(come)})
@@ -88,9 +88,7 @@ class Examples:
         right = int(self.correct.sum())
         names, sizes = np.unique(self.origin.astype(str), return_counts=True)
         wrong = {
-            given
-            for given, good in zip(self.inputs, self.correct.tolist(), strict=True)
-            if not good
+            text for text, good in zip(self.inputs, self.correct.tolist(), strict=True) if not good
         }
         out: dict[str, Any] = {"pairs": len(self), "correct": right, "incorrect": len(self) - right}
         out |= {
@@ -111,14 +109,14 @@ class Examples:
         lines = [
             f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"
         ]
-        for asked in s.get("checkpoints", ()):
+        for row in s.get("checkpoints", ()):
             lines.append(
-                f"{asked['name']}: right on {100 * asked['accuracy']:.1f} % of {asked['rows']:,} inputs; "
-                f"{asked['wrong']:,} wrong beams, {asked['kept']:,} kept"
+                f"{row['name']}: right on {100 * row['accuracy']:.1f} % of {row['rows']:,} inputs; "
+                f"{row['wrong']:,} wrong beams, {row['kept']:,} kept"
             )
-        left = {"empty": "empty outputs", "duplicates": "pairs that were there already"}
-        left["beyond_balance"] = "mistakes beyond the balance"
-        out = [f"{s[name]:,} {what}" for name, what in left.items() if s.get(name)]
+        reasons = {"empty": "empty outputs", "duplicates": "pairs that were there already"}
+        reasons["beyond_balance"] = "mistakes beyond the balance"
+        out = [f"{s[name]:,} {what}" for name, what in reasons.items() if s.get(name)]
         return "\n".join(lines + ([f"left out: {', '.join(out)}"] if out else []))
 
     def record(self) -> Predictions:
@@ -297,15 +295,15 @@ def collect(
     engine = _engine(chosen, how)
     rows = [_asked_rows(part, index, how) for index, part in enumerate(parts)]
     questions = [
-        _question(model, tuple(inputs[row] for row in asked), how.beams, checkpoint)
-        for model, asked in zip(chosen, rows, strict=True)
+        _question(model, tuple(inputs[row] for row in selected), how.beams, checkpoint)
+        for model, selected in zip(chosen, rows, strict=True)
     ]
     beams = pieces_of_work(
         questions, engine, lambda question, tell: question.asked(tell), _Task(), progress
     )
     mistakes = _Mistakes(inputs, right, how, folds is not None)
-    for model, asked, outputs in zip(chosen, rows, beams, strict=True):
-        mistakes.add(model, asked, outputs)
+    for model, selected, outputs in zip(chosen, rows, beams, strict=True):
+        mistakes.add(model, selected, outputs)
     checkpoints = mistakes.checkpoints
     if not mistakes.pairs:
         share = percent(checkpoints[0]["accuracy"])
@@ -319,19 +317,21 @@ def collect(
         _distinct(pairs, inputs, clean) for pairs in (gold_pairs, mistakes.pairs)
     )
     duplicates = len(golds) + len(mistakes.pairs) - len(positives) - len(negatives)
-    drawn = mistakes.draw(negatives, len(positives))
-    examples = [*positives, *drawn]
-    places = np.array([place for _, _, place in examples])
+    balanced = mistakes.draw(negatives, len(positives))
+    examples = [*positives, *balanced]
+    places = np.array([position for _, _, position in examples])
     counts = {
         "checkpoints": [
-            asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)
+            entry | {"kept": int((places == at).sum())} for at, entry in enumerate(checkpoints)
         ],
         "empty": mistakes.empty,
         "duplicates": duplicates,
-        "beyond_balance": len(negatives) - len(drawn),
+        "beyond_balance": len(negatives) - len(balanced),
     }
     texts = [inputs[row] for row, _, _ in examples], [output for _, output, _ in examples]
-    origin = objects([GOLD if place < 0 else checkpoints[place]["name"] for place in places])
+    origin = objects(
+        [GOLD if position < 0 else checkpoints[position]["name"] for position in places]
+    )
     return Examples(*texts, np.arange(len(examples)) < len(positives), origin, counts)
 
 
@@ -344,11 +344,11 @@ def _right_outputs(
 ) -> dict[str, set[str]]:
     """Every cleaned gold output of an input; `InputError` for an empty one."""
     right: dict[str, set[str]] = {}
-    for row, (given, gold) in enumerate(zip(inputs, golds, strict=True), 1):
+    for row, (text, gold) in enumerate(zip(inputs, golds, strict=True), 1):
         if not clean(gold).strip():
             got, remedy = "an empty one", "drop the row"
             raise InputError("a gold output", got=got, remedy=remedy, row=row, column="gold")
-        right.setdefault(given, set()).add(clean(gold))
+        right.setdefault(text, set()).add(clean(gold))
     return right
 
 
@@ -460,16 +460,16 @@ class _Mistakes:
 
     def draw(self, pairs: Sequence[_Pair], positives: int) -> list[_Pair]:
         """So many mistakes as the balance allows, in their order; of cross-fitted models best outputs first."""
-        how, most = self._how, len(pairs)
+        how, limit = self._how, len(pairs)
         if how.balance is not None:
-            most = min(most, max(1, int(how.balance * positives)))
+            limit = min(limit, max(1, int(how.balance * positives)))
         order = np.random.default_rng([how.seed, 2]).permutation(len(pairs))
         if self._crossed:
             is_lower = [pairs[i] in self._lower for i in order]
-            drawn = order[np.argsort(is_lower, kind="stable")][:most]
+            indices = order[np.argsort(is_lower, kind="stable")][:limit]
         else:
-            drawn = np.sort(order[:most])
-        return [pairs[i] for i in drawn]
+            indices = np.sort(order[:limit])
+        return [pairs[i] for i in indices]
 
 
 def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:

@@ -273,12 +273,12 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
     from scipy.stats import binom
 
     below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)
-    least = (1 - level) / 2
-    few = int(
-        np.searchsorted(below, least, "right")
-    )  # the most k with P(Binomial <= k - 1) <= least
-    many = min(
-        int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -least, "left")), rows + 1
+    tail = (1 - level) / 2
+    strict_count = int(
+        np.searchsorted(below, tail, "right")
+    )  # the most k with P(Binomial <= k - 1) <= tail
+    lenient_count = min(
+        int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -tail, "left")), rows + 1
     )
 
     def threshold(falling: Array, count: int, side: int) -> float:
@@ -296,7 +296,7 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
         return max(float((falling[count - 1] + falling[count]) / 2), _LEAST)
 
     values, strict, lenient = (
-        np.array([threshold(own, count, side) for own in -np.sort(-p, axis=1)])
-        for count, side in ((right, 0), (few, -1), (many, 1))
+        np.array([threshold(ordered, count, side) for ordered in -np.sort(-p, axis=1)])
+        for count, side in ((right, 0), (strict_count, -1), (lenient_count, 1))
     )
     return AcceptanceThresholds(values, strict, lenient, rows, right, level)

@@ -64,8 +64,8 @@ class PretrainedDiscriminator(Discriminator):
             texts = [
                 self.template.replace("{input}", "\0")
                 .replace("{output}", output)
-                .replace("\0", given)
-                for given, output in zip(inputs, outputs, strict=True)
+                .replace("\0", text)
+                for text, output in zip(inputs, outputs, strict=True)
             ]
         out = model.logits(texts, progress=progress)
         self._count_truncated(model.truncated, len(inputs), model.max_length)
@@ -102,16 +102,16 @@ class PretrainedDiscriminator(Discriminator):
             labels = {int(number): str(name) for number, name in model.net.config.id2label.items()}
             columns: set[int] = set()
             for label in self.correct if len(labels) > 1 else ():
-                own = {
+                matching = {
                     at
                     for at, name in labels.items()
                     if label == at or str(label).lower() == name.lower()
                 }
-                if not own:
+                if not matching:
                     expected = f"a label of the classifier that means Correct, of {', '.join(labels.values())}"
                     remedy = "name one of them with correct="
                     raise InputError(expected, got=repr(label), remedy=remedy, file=self.source)
-                columns |= own
+                columns |= matching
             self.model, self._columns = model, sorted(columns)
         return self.model
 
@@ -141,8 +141,8 @@ class RuleDiscriminator(Discriminator):
 
     def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
         out = np.empty(len(inputs), dtype=np.float32)
-        for row, (given, output) in enumerate(zip(inputs, outputs, strict=True)):
-            answer = self.function(given, output)
+        for row, (text, output) in enumerate(zip(inputs, outputs, strict=True)):
+            answer = self.function(text, output)
             try:
                 value = float("nan") if isinstance(answer, str) else float(answer)
             except (TypeError, ValueError):

@@ -52,22 +52,27 @@ def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:
     blocks = np.arange(len(first.rows)) * _FOLDS // len(first.rows)
     in_turn = np.arange(len(second.rows)) % _FOLDS
     for trait in ("words", "runs", "pairs"):
-        known = [first.known(trait, blocks != fold) for fold in range(_FOLDS)]
+        seen_by_fold = [first.known(trait, blocks != fold) for fold in range(_FOLDS)]
         traits[trait] = [
-            first.new_shares(trait, known, blocks),
-            second.new_shares(trait, known, in_turn),
+            first.new_shares(trait, seen_by_fold, blocks),
+            second.new_shares(trait, seen_by_fold, in_turn),
         ]
     p_values = []
-    for trait, (here, there) in traits.items():
+    for trait, (first_values, second_values) in traits.items():
         either = trait in ("length", "ratio")
         p_values.append(
             float(
-                ks_2samp(here, there, "two-sided" if either else "greater", method="asymp").pvalue
+                ks_2samp(
+                    first_values,
+                    second_values,
+                    "two-sided" if either else "greater",
+                    method="asymp",
+                ).pvalue
             )
         )
     means = (
-        {"labelled": float(here.mean()), "others": float(there.mean())}
-        for here, there in traits.values()
+        {"labelled": float(first_values.mean()), "others": float(second_values.mean())}
+        for first_values, second_values in traits.values()
     )
     rows = zip(traits, means, holm(p_values), strict=True)
     return [{"trait": trait, **mean, "p_value": p} for trait, mean, p in rows]
@@ -86,16 +91,16 @@ class _Side:
         """Of at most 1,000 rows."""
         lengths, rows = [], []
         for row in np.unique(np.linspace(0, len(texts[0]) - 1, _MOST_ROWS).astype(int)).tolist():
-            given, written = (_WORD.findall(part[row]) for part in texts)
-            lengths.append((len(written), len(written) / max(len(given), 1)))
-            few_given, few_written = (
-                list(dict.fromkeys(words))[:_MOST_WORDS] for words in (given, written)
+            input_words, written = (_WORD.findall(part[row]) for part in texts)
+            lengths.append((len(written), len(written) / max(len(input_words), 1)))
+            few_inputs, few_written = (
+                list(dict.fromkeys(words))[:_MOST_WORDS] for words in (input_words, written)
             )
             rows.append(
                 {
                     "words": set(written),
                     "runs": set(zip(written, written[1:], written[2:], strict=False)),
-                    "pairs": set(product(few_given, few_written)),
+                    "pairs": set(product(few_inputs, few_written)),
                 }
             )
         return cls(np.array(lengths), rows)
@@ -104,11 +109,11 @@ class _Side:
         """All that occurs in some of the rows."""
         return set().union(*(self.rows[row][trait] for row in np.flatnonzero(chosen)))
 
-    def new_shares(self, trait: str, known: Sequence[set[Any]], folds: Array) -> Array:
+    def new_shares(self, trait: str, by_fold: Sequence[set[Any]], folds: Array) -> Array:
         """The share of each row that is not known to its fold."""
         return np.array(
             [
-                len(row[trait] - known[fold]) / max(len(row[trait]), 1)
+                len(row[trait] - by_fold[fold]) / max(len(row[trait]), 1)
                 for row, fold in zip(self.rows, folds, strict=True)
             ]
         )

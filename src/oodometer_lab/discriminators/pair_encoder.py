@@ -45,9 +45,9 @@ def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
             ),  # marks where a word starts
         ]
     )
-    least = len(MARKS) + len(pre_tokenizers.ByteLevel.alphabet())
+    smallest = len(MARKS) + len(pre_tokenizers.ByteLevel.alphabet())
     return with_marks(
-        train_byte_pieces(texts, max(size, least), MARKS, before, min_frequency=2), max_length
+        train_byte_pieces(texts, max(size, smallest), MARKS, before, min_frequency=2), max_length
     )
 
 
@@ -159,19 +159,21 @@ def pretrain(
     Traceback (most recent call last):
     oodometer.errors.InputError: row 1: column output: expected a text, got None; leave the row out or give the text
     """
-    given, texts = check_pairs(inputs, outputs)
+    input_texts, texts = check_pairs(inputs, outputs)
     how = replace(options or PretrainingOptions(), **more)
     path, device = Path(folder), choose_device(how.device)
-    tokenizer = learn_pair_pieces([*given, *texts], how.vocab_size, how.max_length)
-    sequences, cut = counted_ids(tokenizer, list(zip(given, texts, strict=True)), how.max_length)
+    tokenizer = learn_pair_pieces([*input_texts, *texts], how.vocab_size, how.max_length)
+    sequences, cut = counted_ids(
+        tokenizer, list(zip(input_texts, texts, strict=True)), how.max_length
+    )
     settings = {**sizes_of(config), "vocab_size": how.vocab_size, "max_length": how.max_length}
     name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
-    whole = how.training.fingerprint(name)
-    if trained_as(path) == whole:
+    training_name = how.training.fingerprint(name)
+    if trained_as(path) == training_name:
         return path
     if cut:
         warnings.warn(
-            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {how.max_length} tokens and "
+            f"{cut} of {len(texts)} pairs ({percent(cut / len(texts))}) are longer than {how.max_length} tokens and "
             "lose the end of their longer side; raise `max_length`",
             stacklevel=2,
         )
@@ -206,7 +208,7 @@ def pretrain(
         base.save_pretrained(part)
         tokenizer.save_pretrained(part)
 
-    keep(path, whole, write)
+    keep(path, training_name, write)
     return path
 
 
@@ -234,8 +236,10 @@ class _Gaps:
         chosen = chosen & mask & ~torch.isin(true, self.special)
         fate = torch.rand(true.shape, device=device)
         seen = torch.where(chosen & (fate < HIDDEN), tokenizer.mask_token_id, true)
-        other = torch.randint(len(self.special), len(tokenizer), true.shape, device=device)
-        seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
+        random_ids = torch.randint(len(self.special), len(tokenizer), true.shape, device=device)
+        seen = torch.where(
+            chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), random_ids, seen
+        )
         types = {"token_type_ids": (what > 0).long()} if self.typed else {}
         states = self.net["base"](
             input_ids=seen, attention_mask=mask.long(), **types

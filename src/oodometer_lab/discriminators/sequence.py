@@ -80,9 +80,9 @@ class GenerativeDiscriminator(TrainedDiscriminator):
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
-        own = self.model.options()
-        own.pop("max_output_length")
-        return {**own, "share": self.share, "training": asdict(self.model.training)}
+        arguments = self.model.options()
+        arguments.pop("max_output_length")
+        return {**arguments, "share": self.share, "training": asdict(self.model.training)}
 
     def _train(
         self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None
@@ -91,10 +91,10 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         if self.model.source is not None:
             tokenizer = load_tokenizer(self.model.source)
         else:  # one that counts as that of the training does
-            whole = [
-                f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)
+            joined = [
+                f"{text}{BETWEEN}{output}" for text, output in zip(inputs, outputs, strict=True)
             ]
-            tokenizer = new_tokens(whole, CLASSES, self.model.tokens, self.model.vocab_size)
+            tokenizer = new_tokens(joined, CLASSES, self.model.tokens, self.model.vocab_size)
         texts, cut = self._texts(inputs, outputs, tokenizer)
         answers = [CLASSES[int(verdict)] for verdict in correct]
         best = None
@@ -131,7 +131,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         room = self.model.max_length - len(tokenizer(BETWEEN)["input_ids"]) - 1
         inputs, outputs, cut = cut_longer_side(tokenizer, inputs, outputs, room)
         return [
-            f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)
+            f"{text}{BETWEEN}{output}" for text, output in zip(inputs, outputs, strict=True)
         ], cut
 
     def _logits(self, texts: list[str], progress: Progress | None) -> Array:
@@ -143,16 +143,16 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         labels, _ = padded(written, np.arange(len(CLASSES)), IGNORED)
         answers = torch.from_numpy(labels).to(device)
         order = np.argsort(-read.lengths, kind="stable")
-        most = (
+        budget = (
             self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
         )
-        batches = token_batches(read.lengths + answers.numel(), order, most)
+        batches = token_batches(read.lengths + answers.numel(), order, budget)
         with Asking(batches, len(texts), progress) as asking:
             for batch in asking:
                 ids, real = padded(read, batch, codec.padding)
                 mask = torch.from_numpy(real).to(device).long()
-                given = torch.from_numpy(ids).to(device)
-                states = net.get_encoder()(input_ids=given, attention_mask=mask, return_dict=True)
+                tokens = torch.from_numpy(ids).to(device)
+                states = net.get_encoder()(input_ids=tokens, attention_mask=mask, return_dict=True)
                 states.last_hidden_state = states.last_hidden_state.repeat_interleave(
                     len(CLASSES), 0
                 )

@@ -101,9 +101,9 @@ def ask_all(
     total = len(models) * sum(sizes)
     done = sum(rows for at, rows in enumerate(sizes * len(models)) if kept.was_there(at))
 
-    def tell(rows: int = 0, some: int = 0, whole: int = 1) -> None:
+    def tell(rows: int = 0, part_done: int = 0, part_total: int = 1) -> None:
         if progress is not None:
-            progress(min(done + rows * some // max(whole, 1), total), total)
+            progress(min(done + rows * part_done // max(part_total, 1), total), total)
 
     if done:
         tell()
@@ -151,13 +151,13 @@ class _KeptPieces:
 
 def _asked(model: Classifier, part: Dataset, progress: Progress) -> dict[str, Any]:
     """What a model answers to a part, as a folder keeps it."""
-    given = model.ask(part, progress=progress)
+    answers = model.ask(part, progress=progress)
     logits, probabilities = (
         None if values is None else np.asarray(values)
-        for values in (given.logits, given.probabilities)
+        for values in (answers.logits, answers.probabilities)
     )
     return {
-        "classes": tuple(given.classes),
+        "classes": tuple(answers.classes),
         "truncated": model.truncated,
         "logits": logits,
         "probabilities": probabilities,
@@ -404,21 +404,21 @@ def _examples(
     return tuple(out)
 
 
-def _factors(asked: Sequence[str], pairs: bool) -> tuple[str, ...]:
+def _factors(requested: Sequence[str], pairs: bool) -> tuple[str, ...]:
     """Names of the factors to work out: those that were asked for, else all that fit the texts."""
 
     def compares_texts(name: str) -> bool:
         return "pair" in find("factor", name).needs
 
-    if not asked:
+    if not requested:
         return tuple(name for name in names("factor") if pairs or not compares_texts(name))
-    wrong = next((name for name in asked if compares_texts(name) and not pairs), None)
+    wrong = next((name for name in requested if compares_texts(name) and not pairs), None)
     if wrong is not None:
         remedy = "leave it out, or name both columns of a pair with --input"
         raise UsageError(
             f"the factor {wrong} compares the two texts of a pair, and these are single texts; {remedy}"
         )
-    return tuple(asked)
+    return tuple(requested)
 
 
 def _settings(options: Any) -> dict[str, int]:
@@ -447,14 +447,14 @@ def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:
     if value is None:
         return []
     step = _NUDGE * (float(np.abs(attributions.values).max()) or 1.0)
-    least = step / (
+    threshold = step / (
         100 * max(1, len(attributions.values))
     )  # a mean of n words moves by a share of 1 / n
     out = []
     for index in range(len(attributions.values)):
         moved = attributions.values.copy()
         moved[index] += step
-        other = factor.value(replace(attributions, values=moved))
-        if other is None or abs(other - value) > least:
+        moved_value = factor.value(replace(attributions, values=moved))
+        if moved_value is None or abs(moved_value - value) > threshold:
             out.append(index)
     return out

@@ -73,8 +73,8 @@ def shifting_view(result: Mapping[str, Any]) -> View:
     copies, skipped = result["copies"], result.get("skipped") or ()
     lines = [f"{result['rows']:,} {_WHAT[result['command']]} of {result['data']}"]
     lines += [
-        f"{counted(many, 'row')} without one: {why}"
-        for why, many in (result.get("refused") or {}).items()
+        f"{counted(count, 'row')} without one: {why}"
+        for why, count in (result.get("refused") or {}).items()
     ]
     for copy in copies:
         name, rows = f"{copy['kind']}, severity {copy['severity']}", ""
@@ -87,10 +87,11 @@ def shifting_view(result: Mapping[str, Any]) -> View:
             rows = f"{copy['rows']:,}{touched}: "
         lines.append(f"{name}: {rows}{copy['out']}")
         lines += [
-            f"{name}: {many:,} left out: {why}" for why, many in (copy.get("dropped") or {}).items()
+            f"{name}: {count:,} left out: {why}"
+            for why, count in (copy.get("dropped") or {}).items()
         ]
     if skipped:
         named = "; ".join(f"{item['name']}: {item['why']}" for item in skipped[:3])
         lines.append(f"{len(skipped)} could not be read and were left out ({named})")
-    many = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
-    return View("Shifted", many, sentences=tuple(lines), notes=tuple(result["notes"]))
+    headline = "1 copy" if len(copies) == 1 else f"{len(copies)} copies"
+    return View("Shifted", headline, sentences=tuple(lines), notes=tuple(result["notes"]))

@@ -264,10 +264,10 @@ def _rows_shifted(result: Mapping[str, Any]) -> str:
 def _assumptions(guessed: Sequence[_Condition]) -> list[str]:
     """What the intervals of the estimates assume."""
     estimates = [item.point["estimate"] for item in guessed]
-    made = dict.fromkeys((item["kind"], item.get("assumes")) for item in estimates)
+    kinds = dict.fromkeys((item["kind"], item.get("assumes")) for item in estimates)
     return [
         f"Intervals of estimates are {kind} and assume: {assumes}"
-        for kind, assumes in made
+        for kind, assumes in kinds
         if assumes
     ]
 
@@ -289,14 +289,14 @@ def fall_of(
         before, after = (
             interval_of((part.get("metrics") or {}).get("accuracy")) for part in (then, now)
         )
-        many, rows = now.get("rows") or 0, then.get("rows") or 0
-        if before is not None and after is not None and many and rows:
-            pooled = (before.value * rows + after.value * many) / (rows + many)
-            spread = (pooled * (1 - pooled) * (1 / rows + 1 / many)) ** 0.5
+        count, rows = now.get("rows") or 0, then.get("rows") or 0
+        if before is not None and after is not None and count and rows:
+            pooled = (before.value * rows + after.value * count) / (rows + count)
+            spread = (pooled * (1 - pooled) * (1 / rows + 1 / count)) ** 0.5
             sure = (
                 before.value - after.value > NormalDist().inv_cdf(1 - (1 - level) / looks) * spread
             )
-            return before.value, after.value, many, sure
+            return before.value, after.value, count, sure
     return None
 
 
@@ -309,21 +309,21 @@ def _true_falls(shifted: Sequence[_Condition], measure: str, level: float) -> li
         for item in shifted
         if (fall := fall_of(item.point, item.first, level, len(shifted)))
     ]
-    known = [item.point for item in shifted if item.point.get("error") is not None]
+    labelled = [item.point for item in shifted if item.point.get("error") is not None]
     lines = []
     if falls:
-        (before, truth, many, sure), where = max(
+        (before, truth, count, sure), where = max(
             falls, key=lambda fall: (fall[0][3], fall[0][0] - fall[0][1])
         )
-        text = f"{where}, {measure} {percent(truth)} after {percent(before)} without a shift, on {many:,} rows"
+        text = f"{where}, {measure} {percent(truth)} after {percent(before)} without a shift, on {count:,} rows"
         start = "Deepest true fall: " if sure else "No true fall is more than chance; the lowest: "
         lines.append(start + text)
-    if known:
-        heads = [(point["estimate"], point["metrics"]["accuracy"]["value"]) for point in known]
-        inside = sum(e["lower"] <= truth <= e["upper"] for e, truth in heads)
-        off = points(fmean(abs(point["error"]) for point in known))
-        text = f"Estimates were off by {off} on average; their intervals held the truth at {inside} of "
-        lines.append(f"{text}{len(known)} severities")
+    if labelled:
+        heads = [(point["estimate"], point["metrics"]["accuracy"]["value"]) for point in labelled]
+        covered = sum(e["lower"] <= truth <= e["upper"] for e, truth in heads)
+        off = points(fmean(abs(point["error"]) for point in labelled))
+        text = f"Estimates were off by {off} on average; their intervals held the truth at {covered} of "
+        lines.append(f"{text}{len(labelled)} severities")
     return lines
 
 
@@ -331,9 +331,11 @@ def _left_out(conditions: Sequence[_Condition]) -> Iterator[str]:
     """Rows that could not be shifted, those of the first model alone since all have the same; inputs that were cut."""
     for name, kind, item, *_ in conditions:
         where = "without a shift" if item["severity"] is None else f"{kind} {item['severity']}"
-        left = "; ".join(f"{many:,} ({why})" for why, many in (item.get("dropped") or {}).items())
-        if left and name == conditions[0].model:
-            yield f"Rows left out of {where}: {left}"
+        reasons = "; ".join(
+            f"{count:,} ({why})" for why, count in (item.get("dropped") or {}).items()
+        )
+        if reasons and name == conditions[0].model:
+            yield f"Rows left out of {where}: {reasons}"
         if item.get("truncated"):
             yield f"{name} reads less than some inputs hold, {where}: {item['truncated']:,} were cut"
 

@@ -59,8 +59,12 @@ def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
     """
     kind: type[Shift] = find("shift", name)
     if not issubclass(kind, TextShift):
-        there = [other for other in names("shift") if issubclass(find("shift", other), TextShift)]
-        raise UsageError(f"{name} shifts no texts; those that do are {', '.join(there)}")
+        available = [
+            kind_name
+            for kind_name in names("shift")
+            if issubclass(find("shift", kind_name), TextShift)
+        ]
+        raise UsageError(f"{name} shifts no texts; those that do are {', '.join(available)}")
     if kind.for_dialogues and not dialogues:
         raise UsageError(
             f"{name} shifts dialogues, and these are single texts; choose another kind"

@@ -18,11 +18,11 @@ from oodometer.options import check_seed
 from ..datasets import Dataset
 
 
-def check_number(name: str, value: Any, most: float = math.inf) -> float:
-    """A share, or another number from 0 on, as a float; `UsageError` for what is not in [0, ``most``] or not finite."""
+def check_number(name: str, value: Any, highest: float = math.inf) -> float:
+    """A share, or another number from 0 on, as a float; `UsageError` outside [0, ``highest``] or not finite."""
     real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not real or not 0 <= value <= most or not value < math.inf:
-        expected = "from 0 on" if most == math.inf else f"in [0, {most}]"
+    if not real or not 0 <= value <= highest or not value < math.inf:
+        expected = "from 0 on" if highest == math.inf else f"in [0, {highest}]"
         raise UsageError(f"expected {name} to be a number {expected}, got {value!r}")
     return float(value)
 
@@ -57,9 +57,9 @@ def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
     return codes.astype(np.int64), tuple(classes.tolist())
 
 
-def positions(wanted: Sequence[Any], classes: Sequence[Any]) -> list[int]:
+def positions(selected: Sequence[Any], classes: Sequence[Any]) -> list[int]:
     """Where each of some classes stands among all; `UsageError` for one that is not there, with those near by name."""
-    for name in wanted:
+    for name in selected:
         if name not in classes:
             near = near_names(str(name), map(str, classes), 2)
             hint = (
@@ -68,7 +68,7 @@ def positions(wanted: Sequence[Any], classes: Sequence[Any]) -> list[int]:
                 else f"known: {', '.join(map(str, classes[:20]))}"
             )
             raise UsageError(f"unknown class {name!r}; {hint}")
-    return [classes.index(name) for name in wanted]
+    return [classes.index(name) for name in selected]
 
 
 def pixels(data: Dataset) -> Array:
@@ -130,7 +130,7 @@ def dominoes(
     rng = np.random.default_rng(check_seed(seed))
     classes = len(simple_names)
     if randomized:
-        shown = rng.integers(classes, size=len(partner))
+        upper_classes = rng.integers(classes, size=len(partner))
     elif classes < 2 and correlation < 1:
         remedy = "with a single class the correlation can only be 1"
         raise InputError(
@@ -138,12 +138,14 @@ def dominoes(
         )
     else:
         paired = rng.random(len(partner)) < correlation
-        others = rng.integers(max(classes - 1, 1), size=len(partner))
-        shown = np.where(paired, partner, others + (others >= partner))
-    # An image of each class that is shown: rows sorted by class, of which each class has a run.
+        other_classes = rng.integers(max(classes - 1, 1), size=len(partner))
+        upper_classes = np.where(paired, partner, other_classes + (other_classes >= partner))
+    # An image of each upper class: rows sorted by class, of which each class has a run.
     counts = np.bincount(simple_codes, minlength=len(simple_names))
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    chosen = np.argsort(simple_codes, kind="stable")[first[shown] + rng.integers(counts[shown])]
+    chosen = np.argsort(simple_codes, kind="stable")[
+        first[upper_classes] + rng.integers(counts[upper_classes])
+    ]
     return replace(
         complex,
         name=f"{simple.name} above {complex.name}",
@@ -164,9 +166,9 @@ def _of_one_size(*halves: Array) -> list[Array]:
     for images in halves:
         more = [height - images.shape[1], width - images.shape[2]]
         around = [(side // 2, side - side // 2) for side in more]
-        whole = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
-        grey = whole.shape[-1] < max(channels)
-        padded.append(np.repeat(whole, max(channels), axis=-1) if grey else whole)
+        canvas = np.pad(images, [(0, 0), *around, (0, 0)]) if any(more) else images
+        grey = canvas.shape[-1] < max(channels)
+        padded.append(np.repeat(canvas, max(channels), axis=-1) if grey else canvas)
     return padded
 
 
@@ -223,10 +225,12 @@ def flip_labels(data: Dataset, rate: float, seed: int = 0) -> Flipped:
         )
     rng = np.random.default_rng(check_seed(seed))
     rows = np.sort(rng.choice(len(codes), round(rate * len(codes)), replace=False))
-    others = rng.integers(len(classes) - 1, size=len(rows))
+    new_codes = rng.integers(len(classes) - 1, size=len(rows))
     targets = list(data.targets)
-    for row, other in zip(rows.tolist(), (others + (others >= codes[rows])).tolist(), strict=True):
-        targets[row] = classes[other]
+    for row, code in zip(
+        rows.tolist(), (new_codes + (new_codes >= codes[rows])).tolist(), strict=True
+    ):
+        targets[row] = classes[code]
     return Flipped(replace(data, targets=tuple(targets)), rows)
 
 
@@ -263,10 +267,10 @@ def measurement_noise(
         if blur:
             floats = gaussian_filter(floats, (0, blur, blur, 0), mode="nearest", truncate=4.0)
         for row, image in enumerate(floats if noise else (), start):
-            drawn = np.random.default_rng((seed, row)).standard_normal(
+            deviates = np.random.default_rng((seed, row)).standard_normal(
                 image.shape, dtype=np.float32
             )
-            image += np.float32(255 * noise) * drawn
+            image += np.float32(255 * noise) * deviates
         out[part] = np.clip(np.rint(floats), 0, 255).astype(np.uint8)
     return replace(data, inputs=out.reshape(data.inputs.shape))
 
@@ -292,10 +296,10 @@ def under_sample(
     """
     share = check_number("share", share, 1)
     codes, names = coded(data)
-    wanted = positions([classes] if isinstance(classes, (int, str)) else list(classes), names)
+    selected = positions([classes] if isinstance(classes, (int, str)) else list(classes), names)
     rng = np.random.default_rng(check_seed(seed))
     keep = np.ones(len(codes), dtype=bool)
-    for code in sorted(set(wanted)):  # the order in which they are named changes nothing
+    for code in sorted(set(selected)):  # the order in which they are named changes nothing
         rows = np.flatnonzero(codes == code)
         keep[rng.choice(rows, round(share * len(rows)), replace=False)] = False
     if not keep.any():

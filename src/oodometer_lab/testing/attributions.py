@@ -54,9 +54,9 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
         assert 0 <= item.probability <= 1, "the probability of the target is one"
     assert math.isnan(result[0].separator), "a single text has no separator"
 
-    def near(some: Any, others: Any, rule: str) -> None:
+    def near(first: Any, second: Any, rule: str) -> None:
         """The same but for the rounding of a network that is asked in other batches."""
-        for two in zip(some, others, strict=True):
+        for two in zip(first, second, strict=True):
             mine, yours = ([*item.values, *_numbers(item)[1:5]] for item in two)
             assert np.allclose(mine, yours, rtol=0, atol=1e-5, equal_nan=True), rule
 
@@ -71,10 +71,10 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
         method.explain(probe, _TEXTS, targets=predicted),
         "the predicted class is explained by default",
     )
-    others = method.explain(probe, _TEXTS, targets=[int(entry == 0) for entry in predicted])
-    for entry, other in zip(result, others, strict=True):
-        assert other.target != entry.target, "targets are explained"
-        assert entry.probability > other.probability, "the predicted class is the most probable one"
+    flipped = method.explain(probe, _TEXTS, targets=[int(entry == 0) for entry in predicted])
+    for entry, flip in zip(result, flipped, strict=True):
+        assert flip.target != entry.target, "targets are explained"
+        assert entry.probability > flip.probability, "the predicted class is the most probable one"
     _check_groups(method, probe, result)
     _check_refusals(method, probe)
 
@@ -86,10 +86,10 @@ def _check_groups(method: Attribution, probe: Model, result: list[WordAttributio
         "each text is in one group"
     )
     for group in groups:
-        for at, apart in zip(
+        for at, single in zip(
             group, method.explain(probe, [_TEXTS[entry] for entry in group]), strict=True
         ):
-            both = zip(_numbers(apart), _numbers(result[at]), strict=True)
+            both = zip(_numbers(single), _numbers(result[at]), strict=True)
             same = all(np.array_equal(*pair, equal_nan=True) for pair in both)
             assert same, "a group that is explained apart has the same values, to the last bit"
 
@@ -144,16 +144,16 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
     before = images.copy()
     moved = False
     for severity in shift.severities:
-        whole = shift.apply(images, severity, seed=3, first_row=5)
-        assert whole.dtype == np.uint8, "uint8 images"
-        assert whole.shape == images.shape, "images of the same shape"
+        shifted = shift.apply(images, severity, seed=3, first_row=5)
+        assert shifted.dtype == np.uint8, "uint8 images"
+        assert shifted.shape == images.shape, "images of the same shape"
         assert np.array_equal(images, before), "the images that were given stay as they are"
         again = shift.apply(images, severity, seed=3, first_row=5)
-        assert np.array_equal(whole, again), "the same seed, the same pixels"
+        assert np.array_equal(shifted, again), "the same seed, the same pixels"
         for row in range(len(images)):
             alone = shift.apply(images[row : row + 1], severity, seed=3, first_row=5 + row)[0]
-            assert np.array_equal(alone, whole[row]), "an image does not depend on its batch"
-        moved = moved or not np.array_equal(whole, images)
+            assert np.array_equal(alone, shifted[row]), "an image does not depend on its batch"
+        moved = moved or not np.array_equal(shifted, images)
     assert moved, "some severity changes the images"
     grey, several = images[..., 0], [images[0], images[1, :16, :9]]
     assert np.array_equal(shift.apply(grey, 1), shift.apply(grey[..., None], 1)[..., 0]), (

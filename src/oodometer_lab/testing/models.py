@@ -31,12 +31,12 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
     """
     model, ranks = make(), data.modality == "dialogue"
     refuses(lambda: model.ask(data), "an untrained model refuses to be asked", UsageError)
-    other = Dataset(
+    foreign = Dataset(
         "other", np.zeros((len(data), 8, 8, 3), dtype=np.uint8), data.targets, modality="image"
     )
     if data.modality == "image":
-        other = Dataset("other", ("a b c",) * len(data), data.targets)
-    refuses(lambda: make().fit(other), "inputs of another modality are refused", InputError)
+        foreign = Dataset("other", ("a b c",) * len(data), data.targets)
+    refuses(lambda: make().fit(foreign), "inputs of another modality are refused", InputError)
     assert model.fit(data) is model, "fit returns the model itself"
     assert ranks or model.classes == tuple(sorted(set(data.targets))), (
         "classes are sorted where none are given"
@@ -60,8 +60,8 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with suppress(KeyboardInterrupt):
             make().fit(data, checkpoint=folder, progress=interrupt)
-        whole = make().fit(data, checkpoint=folder).logits(data)
-    assert np.allclose(whole, logits, atol=CLOSE), (
+        resumed = make().fit(data, checkpoint=folder).logits(data)
+    assert np.allclose(resumed, logits, atol=CLOSE), (
         "an interrupted training goes on to the same weights"
     )
 
@@ -122,10 +122,10 @@ def _check_more(model: Classifier, data: Dataset) -> None:
             assert (spread >= 0).all(), "no variance is below 0"
     try:
         late = model.ask(data.take(range(2, rows)), Request(views=1, first_row=2)).views
-        whole = model.ask(data, Request(views=1)).views
+        full = model.ask(data, Request(views=1)).views
     except UsageError:
         return
-    assert (present(late)[0] == present(whole)[0, 2:]).mean() > 0.9, (
+    assert (present(late)[0] == present(full)[0, 2:]).mean() > 0.9, (
         "views do not depend on how rows are batched"
     )
 

@@ -33,7 +33,7 @@ class Factor(ABC):
     citation: ClassVar[str] = "singhal2022"
 
     @abstractmethod
-    def value(self, found: WordAttributions) -> float | None:
+    def value(self, attributions: WordAttributions) -> float | None:
         """The factor of one example; None where the words that it looks at do not occur."""
 
 
@@ -143,17 +143,19 @@ def factor_table(
     chosen = names("factor") if factors is None else list(factors)
     if not chosen:
         raise UsageError("expected at least one factor, got none; `oodometer methods` lists them")
-    some = [create("factor", factor) if isinstance(factor, str) else factor for factor in chosen]
-    made: list[Factor] = [factor() if isinstance(factor, type) else factor for factor in some]
-    values = np.empty((len(made), len(examples)))
-    for i, factor in enumerate(made):
+    created = [create("factor", factor) if isinstance(factor, str) else factor for factor in chosen]
+    instances: list[Factor] = [
+        factor() if isinstance(factor, type) else factor for factor in created
+    ]
+    values = np.empty((len(instances), len(examples)))
+    for i, factor in enumerate(instances):
         for j, example in enumerate(examples):
             value = factor.value(example)
             if value is not None and not np.isfinite(value):
                 got = f"the factor {factor.name} gave {value!r} for example {j + 1}"
                 raise UsageError(f"{got}, expected a finite number")
             values[i, j] = np.nan if value is None else value
-    return FactorTable(tuple(factor.name for factor in made), values)
+    return FactorTable(tuple(factor.name for factor in instances), values)
 
 
 def factor_values(

@@ -48,8 +48,8 @@ def _aligned(words: tuple[str, ...], split: int) -> Alignment:
         word: min(len(left_a[word]), len(left_b[word])) for word in left_a.keys() & left_b.keys()
     }
     swapped_a, swapped_b = (
-        tuple(sorted(at for word, k in count.items() for at in left[word][:k]))
-        for left in (left_a, left_b)
+        tuple(sorted(at for word, k in count.items() for at in unmatched[word][:k]))
+        for unmatched in (left_a, left_b)
     )
     return Alignment(shared, swapped_a, swapped_b)
 

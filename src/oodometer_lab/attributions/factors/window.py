@@ -34,8 +34,8 @@ class WindowFactor(Factor):
         if middle is None:
             return None
         start, stop = max(middle - self.reach, 0), middle + self.reach + 1
-        inside = words.parts[start:stop] == words.parts[middle]
-        return -float(attributions.values[start:stop][inside].sum())
+        same_part = words.parts[start:stop] == words.parts[middle]
+        return -float(attributions.values[start:stop][same_part].sum())
 
 
 # Past forms that differ from the base form. "Read" and "put" do not, so that a text does not show them.

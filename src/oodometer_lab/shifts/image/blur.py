@@ -85,15 +85,15 @@ def _copied(pixels: Array, farthest: int, bits: Array) -> Array:
     down = ((bits >> 8) * (2 * farthest) >> 8).astype(np.int32)
     right = ((bits & 255) * (2 * farthest) >> 8).astype(np.int32)
     away = (down - farthest) * width + (right - farthest)
-    inside = np.zeros((height, width), dtype=np.int32)
-    inside[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = (
+    interior = np.zeros((height, width), dtype=np.int32)
+    interior[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = (
         1  # others stay
     )
-    own = np.arange(count * height * width, dtype=np.int32)
-    first = own + (away * inside).reshape(-1)
+    index = np.arange(count * height * width, dtype=np.int32)
+    first = index + (away * interior).reshape(-1)
     source, later = (
         first.copy(),
-        np.flatnonzero(first > own),
+        np.flatnonzero(first > index),
     )  # the loop has changed what these read
     while len(later):
         before, source[later] = source[later], first[source[later]]

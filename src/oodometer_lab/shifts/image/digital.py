@@ -80,8 +80,8 @@ class ElasticTransform(ImageShift):
         x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
         back = _affine(height, width, draws.uniform(-skew, skew, 3, 2))
         from_x, from_y = (np.moveaxis(back[:, i], 1, 0)[:, :, None, None] for i in (0, 1))
-        there = [part[0] * x + part[1] * y + part[2] for part in (from_y, from_x)]
-        out = _looked_up(pixels.astype(np.float32), *there, edge_twice=False)
+        coordinates = [part[0] * x + part[1] * y + part[2] for part in (from_y, from_x)]
+        out = _looked_up(pixels.astype(np.float32), *coordinates, edge_twice=False)
         if not strength:
             return out
         field = draws.uniform(-1.0, 1.0, 2, height, width).reshape(2 * count, height, width, 1)
@@ -97,9 +97,11 @@ def _affine(height: int, width: int, moved: Array) -> Array:
     points = np.array([[reach, reach], [reach, -reach], [-reach, -reach]]) + np.array(
         [width // 2, height // 2]
     )
-    there = np.concatenate([points + moved.astype(np.float64), np.ones((len(moved), 3, 1))], axis=2)
+    moved_points = np.concatenate(
+        [points + moved.astype(np.float64), np.ones((len(moved), 3, 1))], axis=2
+    )
     solution: Array = np.linalg.solve(
-        there, np.broadcast_to(points.astype(np.float64), (len(moved), 3, 2))
+        moved_points, np.broadcast_to(points.astype(np.float64), (len(moved), 3, 2))
     )
     return solution.transpose(0, 2, 1).astype(np.float32)
 
@@ -120,8 +122,10 @@ def _looked_up(images: Array, y: Array, x: Array, *, edge_twice: bool) -> Array:
         sides = []
         for row in rows:
             row += first
-            left = flat.take(row + columns[0], axis=0)
-            sides.append(left + (flat.take(row + columns[1], axis=0) - left) * share_x)
+            left_pixels = flat.take(row + columns[0], axis=0)
+            sides.append(
+                left_pixels + (flat.take(row + columns[1], axis=0) - left_pixels) * share_x
+            )
         out[:, part] = sides[0] + (sides[1] - sides[0]) * share_y
     return out
 
@@ -159,9 +163,11 @@ class Pixelate(ImageShift):
         height, width, channels = pixels.shape[1:]
         fewer = (max(1, int(width * constant)), max(1, int(height * constant)))
         out = np.empty_like(pixels)
-        for row, one in enumerate(pixels):
-            whole = image.fromarray(one[..., 0] if channels == 1 else np.ascontiguousarray(one))
-            small = whole.resize(fewer, box)
+        for row, sample in enumerate(pixels):
+            picture = image.fromarray(
+                sample[..., 0] if channels == 1 else np.ascontiguousarray(sample)
+            )
+            small = picture.resize(fewer, box)
             out[row] = np.asarray(small.resize((width, height), box)).reshape(
                 height, width, channels
             )
@@ -187,10 +193,12 @@ class JpegCompression(ImageShift):
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
         image = pillow_image("jpeg_compression")
         out = np.empty_like(pixels)
-        for row, one in enumerate(pixels):
+        for row, sample in enumerate(pixels):
             file = io.BytesIO()
-            whole = image.fromarray(one[..., 0] if one.shape[2] == 1 else np.ascontiguousarray(one))
-            whole.save(file, "JPEG", quality=constant)
+            picture = image.fromarray(
+                sample[..., 0] if sample.shape[2] == 1 else np.ascontiguousarray(sample)
+            )
+            picture.save(file, "JPEG", quality=constant)
             with image.open(file) as read:
-                out[row] = np.asarray(read).reshape(one.shape)
+                out[row] = np.asarray(read).reshape(sample.shape)
         return out

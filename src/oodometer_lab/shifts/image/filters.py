@@ -124,8 +124,8 @@ def zoom_taps(side: int, factor: float) -> tuple[Array, Array, Array]:
 def zoomed(images: Array, factor: float, rows: slice = slice(None)) -> Array:
     """The middle of images enlarged to their size, bilinear; float32. Of these rows alone."""
     out = images
-    for axis, wanted in ((1, rows), (2, slice(None))):
-        low, high, share = (taps[wanted] for taps in zoom_taps(images.shape[axis], factor))
+    for axis, selection in ((1, rows), (2, slice(None))):
+        low, high, share = (taps[selection] for taps in zoom_taps(images.shape[axis], factor))
         share = share.reshape([-1 if i == axis else 1 for i in range(images.ndim)])
         below = out.take(low, axis=axis).astype(np.float32, copy=False)
         out = below + (out.take(high, axis=axis) - below) * share

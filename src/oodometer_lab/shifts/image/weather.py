@@ -243,8 +243,8 @@ class Brightness(ImageShift):
 @lru_cache(maxsize=10)
 def _raised(constant: float) -> Array:
     """New value of a channel, uint8, at (256 times the largest of the pixel's channels) + (its own)."""
-    largest, own = np.arange(256)[:, None], np.arange(256)[None, :]
+    largest, channel = np.arange(256)[:, None], np.arange(256)[None, :]
     raised = np.minimum(largest + 255 * constant, 255)
-    out = np.where(largest > 0, own * (raised / np.maximum(largest, 1)), raised)
+    out = np.where(largest > 0, channel * (raised / np.maximum(largest, 1)), raised)
     table: Array = np.minimum(out + 1e-9, 255).astype(np.uint8).reshape(-1)
     return table

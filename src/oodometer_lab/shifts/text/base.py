@@ -108,32 +108,34 @@ class WordShift(TextShift):
         self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator
     ) -> ShiftedText | Dropped:
         words = [words_of(turn) for turn in turns]
-        positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
-        wanted = int(severity * len(positions))
-        if not wanted:
+        positions = [
+            (turn, at) for turn, turn_words in enumerate(words) for at in range(len(turn_words))
+        ]
+        count = int(severity * len(positions))
+        if not count:
             return Dropped("too short to change")
         order = rng.permutation(len(positions))
-        return self._exchange(turns, words, [positions[i] for i in order], wanted, rng)
+        return self._exchange(turns, words, [positions[i] for i in order], count, rng)
 
     def _exchange(
         self,
         turns: tuple[str, ...],
         words: Sequence[Sequence[Word]],
         positions: Sequence[tuple[int, int]],
-        wanted: int | Literal["all"],
+        count: int | Literal["all"],
         rng: np.random.Generator,
     ) -> ShiftedText | Dropped:
-        """Exchange the first ``wanted`` of these places that have something to be exchanged by."""
+        """Exchange the first ``count`` of these places that have something to be exchanged by."""
         new: list[dict[Word, str]] = [{} for _ in turns]
         done = 0
         for turn, at in positions:
-            if done == wanted:
+            if done == count:
                 break
             by = self._new(words[turn], at, rng)
             if by is not None:
                 new[turn][words[turn][at]] = by
                 done += 1
-        if done < (1 if wanted == "all" else wanted):
+        if done < (1 if count == "all" else count):
             return Dropped("too few words that can be exchanged")
         shifted = tuple(
             exchanged(turn, changes) if changes else turn

@@ -76,25 +76,25 @@ class SynonymShift(WordShift):
             distance = needed(
                 "rapidfuzz.distance", "a shift by synonyms", extra="text"
             ).Levenshtein.distance
-            left: list[str] = []
+            candidates: list[str] = []
             if small.isalpha() and small not in self._barred:
                 if (
                     not self.training or self._synonyms is None
                 ):  # where both are lacking, the texts are asked for
                     self._synonyms = find_wordnet()
-                given = self._synonyms
-                others = (
-                    given.synonyms(small, part, inflect=self._inflect)
-                    if isinstance(given, WordNet)
-                    else given(small)
+                source = self._synonyms
+                synonyms = (
+                    source.synonyms(small, part, inflect=self._inflect)
+                    if isinstance(source, WordNet)
+                    else source(small)
                 )
-                left = sorted(
+                candidates = sorted(
                     o
-                    for o in others
+                    for o in synonyms
                     if o.isalpha() and o.lower() not in self._barred and self._fits(o)
                 )
             self._synonym_of[small, part] = max(
-                left, key=lambda other: distance(small, other.lower()), default=None
+                candidates, key=lambda candidate: distance(small, candidate.lower()), default=None
             )
         return self._synonym_of[small, part]
 
@@ -170,7 +170,9 @@ class ImportantWords(SynonymShift):
                 f"{self.name} needs the importance of words; give importance=, a model or a function"
             )
         words = [words_of(turn) for turn in turns]
-        positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
+        positions = [
+            (turn, at) for turn, turn_words in enumerate(words) for at in range(len(turn_words))
+        ]
         weights = np.asarray(self._importance(turns), dtype=np.float64)
         if weights.shape != (len(positions),) or not np.isfinite(weights).all():
             expected = f"an importance for each of {len(positions)} words and punctuation marks"

@@ -134,12 +134,12 @@ class WordNet:
 
     def bases(self, word: str, part: str) -> tuple[str, ...]:
         """Base forms of a word as a part of speech ("noun", "verb", "adj", "adv") that the database knows."""
-        other = self._irregular[part].get(word) or [
+        forms = self._irregular[part].get(word) or [
             word[: -len(end)] + new
             for end, new in _ENDINGS[part]
             if word.endswith(end) and len(word) > len(end)
         ]
-        return tuple(dict.fromkeys(base for base in (word, *other) if base in self._index[part]))
+        return tuple(dict.fromkeys(base for base in (word, *forms) if base in self._index[part]))
 
     def synonyms(
         self, word: str, part: str | None = None, *, inflect: bool = False
@@ -169,7 +169,7 @@ class WordNet:
                             for n in names
                             if n.lower() != base
                         )
-        return tuple(sorted(other for other in out if other and other.lower() not in same))
+        return tuple(sorted(synonym for synonym in out if synonym and synonym.lower() not in same))
 
     def inflected(self, base: str, part: str, like: str) -> str | None:
         """A base form in the form of another word: plural, third person, -ing, past, comparative or superlative.
@@ -231,7 +231,7 @@ class WordNet:
         """
         out: list[str | None] = []
         for before, word in pairwise(["", *map(str.lower, words)]):
-            likely = next((parts for some, parts in _BEFORE if f" {before} " in some), PARTS)
+            likely = next((parts for befores, parts in _BEFORE if f" {before} " in befores), PARTS)
             seen = {
                 part: sum(1 + self._counts[base, part] for base in self.bases(word, part))
                 for part in PARTS

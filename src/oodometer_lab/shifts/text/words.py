@@ -111,8 +111,8 @@ class Vocabulary:
         """The words of these texts."""
         written = Counter(chain.from_iterable(map(plain_words, texts)))
         counts: Counter[str] = Counter()
-        for word, many in written.items():
-            counts[word.lower()] += many
+        for word, count in written.items():
+            counts[word.lower()] += count
         return cls(counts)
 
     def __len__(self) -> int:
