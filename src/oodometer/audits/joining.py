@@ -116,8 +116,8 @@ def check_places(labels: Source, target: Source) -> bool:
         pairs += (shared := [pair for pair in _shared(labels, target) if pair not in pairs])
         verdicts += [_compared(labels, theirs, target, ours) for theirs, ours in shared]
     if True not in verdicts:
-        others = [pair for pair in _of_other_names(labels, target) if pair not in pairs]
-        verdicts += [_compared(labels, theirs, target, ours) for theirs, ours in others]
+        renamed = [pair for pair in _of_other_names(labels, target) if pair not in pairs]
+        verdicts += [_compared(labels, theirs, target, ours) for theirs, ours in renamed]
     if True in verdicts:
         return True
     errors = [error for error in verdicts if isinstance(error, InputError)]
@@ -161,8 +161,8 @@ def _check_index(labels: Source, target: Source) -> None:
         return
     if _numbers(cells) is not None and target.index is None:
         return
-    known, _ = (None, False) if target.index is None else _texts(target, target.index)
-    if known is not None and cells.equals(known):
+    target_index, _ = (None, False) if target.index is None else _texts(target, target.index)
+    if target_index is not None and cells.equals(target_index):
         return
     in_memory = (
         "give the target this index, too, or labels.to_numpy() if they are in the target's order"
@@ -190,14 +190,16 @@ def _named_as_id(column: str) -> bool:
 
 def _distinct(source: Source) -> Json:
     """Columns whose cells are ids, no two alike, as Arrow arrays of strings."""
-    own = [name for name in source.own_columns if usual_field(name) in (None, *_TELLING)]
-    own += [name for name in (*_TELLING, INDEX) if source.holds(name) and name not in own]
-    if not own:
+    candidates = [name for name in source.own_columns if usual_field(name) in (None, *_TELLING)]
+    candidates += [
+        name for name in (*_TELLING, INDEX) if source.holds(name) and name not in candidates
+    ]
+    if not candidates:
         return {}
-    head = next(iter(source.raw(own)), None)  # enough to leave out all but a few
+    head = next(iter(source.raw(candidates)), None)  # enough to leave out all but a few
     columns = [
         name
-        for i, name in enumerate(own)
+        for i, name in enumerate(candidates)
         if head is not None and _all_differ(plain(head.column(i)))
     ]
     read = {name: _texts(source, name) for name in columns}
@@ -213,22 +215,22 @@ def _all_differ(cells: Any) -> bool:
     return len(cells.unique()) == len(cells)
 
 
-def _same_ids(given: Any, known: Any, named: bool) -> bool:
+def _same_ids(ids: Any, other_ids: Any, named: bool) -> bool:
     """Whether ids of one column are all in another, and not by chance, as numbers that count rows would be; those are
     believed where both columns are ``named`` as ids are.
     """
     import pyarrow.compute as pc
 
-    few, many = sorted((given, known), key=len)
-    if len(few) < _FEWEST_IDS or not pc.all(pc.is_in(few, value_set=many)).as_py():
+    shorter, longer = sorted((ids, other_ids), key=len)
+    if len(shorter) < _FEWEST_IDS or not pc.all(pc.is_in(shorter, value_set=longer)).as_py():
         return False
-    numbers = _numbers(many)
+    numbers = _numbers(longer)
     if named or numbers is None:
         return True
     low, high = int(numbers.min()), int(numbers.max())
-    if len(few) < len(many):
-        return len(few) >= _FEWEST_NUMBERS and high - low + 1 >= 2 * len(many)
-    return low not in (0, 1) or high - low + 1 > len(many)
+    if len(shorter) < len(longer):
+        return len(shorter) >= _FEWEST_NUMBERS and high - low + 1 >= 2 * len(longer)
+    return low not in (0, 1) or high - low + 1 > len(longer)
 
 
 def _numbers(cells: Any) -> Array | None:
@@ -246,43 +248,53 @@ def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     predictions = {
         theirs for theirs in labels.columns if usual_field(theirs) not in (None, *_TELLING)
     }
-    here = {name.strip().casefold(): name for name in target.own_columns}
+    target_names = {name.strip().casefold(): name for name in target.own_columns}
     out = [(name, name) for name in _TELLING if labels.holds(name) and target.holds(name)]
-    own = {name: name.strip().casefold() for name in labels.own_columns if name not in predictions}
-    return out + [(name, here[low]) for name, low in own.items() if low in here]
+    label_names = {
+        name: name.strip().casefold() for name in labels.own_columns if name not in predictions
+    }
+    return out + [
+        (name, target_names[low]) for name, low in label_names.items() if low in target_names
+    ]
 
 
 def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | InputError | None:
     """Whether two columns say that the rows are the same: True, the error where they say no, None where nothing."""
     import pyarrow.compute as pc
 
-    (given, ids), (known, others) = _texts(labels, theirs), _texts(target, ours)
-    if given is None or known is None:
+    (label_cells, ids), (target_cells, target_ids) = _texts(labels, theirs), _texts(target, ours)
+    if label_cells is None or target_cells is None:
         return None
-    rows, index = min(len(given), len(known)), INDEX in (theirs, ours)
-    apart = _differ(given[:rows], known[:rows])
-    single = _is_single(given) and _is_single(known)
-    counted = _counts(given), _counts(known)
-    if not len(apart) and len(given) == len(known):
+    rows, index = min(len(label_cells), len(target_cells)), INDEX in (theirs, ours)
+    differing = _differ(label_cells[:rows], target_cells[:rows])
+    single = _is_single(label_cells) and _is_single(target_cells)
+    counted = _counts(label_cells), _counts(target_cells)
+    if not len(differing) and len(label_cells) == len(target_cells):
         return True if single and not (index and all(counted)) else None
-    inside = bool(pc.all(pc.is_in(given, value_set=known)).as_py())
-    inside |= len(given) > len(known) and bool(pc.all(pc.is_in(known, value_set=given)).as_py())
+    is_subset = bool(pc.all(pc.is_in(label_cells, value_set=target_cells)).as_py())
+    is_subset |= len(label_cells) > len(target_cells) and bool(
+        pc.all(pc.is_in(target_cells, value_set=label_cells)).as_py()
+    )
     if theirs.strip().casefold() != ours.strip().casefold():
-        if not (single and inside) or (index and counted[0]):  # another column altogether
+        if not (single and is_subset) or (index and counted[0]):  # another column altogether
             return None
-    elif index and any(counted) and not inside:  # one of them only counts its rows
+    elif index and any(counted) and not is_subset:  # one of them only counts its rows
         return None
-    most = inside or int(pc.sum(pc.is_in(given, value_set=known)).as_py() or 0) >= len(given) / 2
-    is_key = single and ids and others and most
-    if not len(apart) and (not is_key or (index and counted[0])):
+    mostly_in = (
+        is_subset
+        or int(pc.sum(pc.is_in(label_cells, value_set=target_cells)).as_py() or 0)
+        >= len(label_cells) / 2
+    )
+    is_key = single and ids and target_ids and mostly_in
+    if not len(differing) and (not is_key or (index and counted[0])):
         return None  # numbers of rows differ, which others speak of
-    row = int(apart[0]) if len(apart) else rows
+    row = int(differing[0]) if len(differing) else rows
     where = (
         f"as in column {ours} of {target.name} (without --key the rows are taken in their order)"
     )
     remedy = _key_to_name(theirs, ours, is_key, any(counted))
-    expected = f"{_shown_cell(known, row)}, {where}"
-    return _fault(expected, _shown_cell(given, row), row, theirs, labels, remedy)
+    expected = f"{_shown_cell(target_cells, row)}, {where}"
+    return _fault(expected, _shown_cell(label_cells, row), row, theirs, labels, remedy)
 
 
 def _is_single(cells: Any) -> bool:
@@ -319,28 +331,28 @@ def _texts(source: Source, column: str) -> tuple[Any, bool]:
     return pa.concat_arrays(parts), False
 
 
-def _differ(given: Any, others: Any) -> Array:
+def _differ(label_cells: Any, target_cells: Any) -> Array:
     """Rows in which two columns of strings differ, where both are known: as numbers or times if all cells are some."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    both = pc.and_(given.is_valid(), others.is_valid())
+    both = pc.and_(label_cells.is_valid(), target_cells.is_valid())
     row: Array = np.flatnonzero(both.to_numpy(zero_copy_only=False))
-    one, other = given.filter(both), others.filter(both)
-    differ = pc.not_equal(one, other)
+    first, second = label_cells.filter(both), target_cells.filter(both)
+    differ = pc.not_equal(first, second)
     if not pc.any(differ).as_py():
         return row[:0]
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
-            a, b = (column.cast(kind).to_numpy(zero_copy_only=False) for column in (one, other))
+            a, b = (column.cast(kind).to_numpy(zero_copy_only=False) for column in (first, second))
         except pa.ArrowInvalid:
             continue
         if kind != pa.float64():
             return np.asarray(row[a != b])
         exact = bool(np.all(np.floor(a) == a) and np.all(np.floor(b) == b))
         return np.asarray(row[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)])
-    one, other = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (one, other))
-    return np.asarray(row[pc.not_equal(one, other).to_numpy(zero_copy_only=False)])
+    first, second = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (first, second))
+    return np.asarray(row[pc.not_equal(first, second).to_numpy(zero_copy_only=False)])
 
 
 def _counts(cells: Any) -> bool:
@@ -631,29 +643,27 @@ def _count(target: Source) -> int:
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
     """Rows by their numbers, where each id is the one there but for how a spreadsheet writes it; None where not."""
-    given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
+    label_ids, ids_of_target = labels.keys(key.labels), target.keys(key.target)
     if not np.isin(number, np.arange(len(ids_of_target))).all():
         return None
     rows = number.astype(np.int64)
-    pairs = zip(ids_of_target.take(rows).to_pylist(), given.to_pylist(), strict=True)
-    other = next((at for at, pair in enumerate(pairs) if not same_cell(*pair)), None)
-    if other is None:
+    pairs = zip(ids_of_target.take(rows).to_pylist(), label_ids.to_pylist(), strict=True)
+    mismatch = next((at for at, pair in enumerate(pairs) if not same_cell(*pair)), None)
+    if mismatch is None:
         return rows
-    if given[other].as_py() in ids_of_target.to_pylist():
+    if label_ids[mismatch].as_py() in ids_of_target.to_pylist():
         return None
-    expected = (
-        f"{ids_of_target[rows[other]].as_py()!r}, the {key.target} of target row {rows[other]}"
-    )
+    expected = f"{ids_of_target[rows[mismatch]].as_py()!r}, the {key.target} of target row {rows[mismatch]}"
     remedy = f"write it so, or drop the column {key.labels}: `row` tells which row is meant"
-    raise _fault(expected, repr(given[other].as_py()), other, key.labels, labels, remedy)
+    raise _fault(expected, repr(label_ids[mismatch].as_py()), mismatch, key.labels, labels, remedy)
 
 
 def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     """The target row of each label by its id, -1 where there is none; with ``every`` that is an `InputError`."""
     import pyarrow.compute as pc
 
-    given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
-    for source, ids, name in ((labels, given, key.labels), (target, ids_of_target, key.target)):
+    label_ids, ids_of_target = labels.keys(key.labels), target.keys(key.target)
+    for source, ids, name in ((labels, label_ids, key.labels), (target, ids_of_target, key.target)):
         if ids.null_count:
             at = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
             remedy = "give every row one, or drop the column"
@@ -667,31 +677,31 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
             got = f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}"
             remedy = "drop one of the rows, or join by another column with --key"
             raise _fault(f"each {name} once", got, at, name, source, remedy)
-    found = pc.index_in(given, value_set=ids_of_target)
-    if found.null_count:  # 7 beside nulls is written as 7.0
-        whole = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(ids_of_target))
-        found = min(found, whole, key=lambda index: index.null_count)
-    matched = len(given) - found.null_count
-    if found.null_count and (
-        every or matched < max(1, _LEAST_FOUND * min(len(given), len(ids_of_target)))
+    index_in_target = pc.index_in(label_ids, value_set=ids_of_target)
+    if index_in_target.null_count:  # 7 beside nulls is written as 7.0
+        by_number = pc.index_in(_whole_numbers(label_ids), value_set=_whole_numbers(ids_of_target))
+        index_in_target = min(index_in_target, by_number, key=lambda index: index.null_count)
+    matched = len(label_ids) - index_in_target.null_count
+    if index_in_target.null_count and (
+        every or matched < max(1, _LEAST_FOUND * min(len(label_ids), len(ids_of_target)))
     ):
-        at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
+        at = int(np.argmax(index_in_target.is_null().to_numpy(zero_copy_only=False)))
         share = (
             ""
             if every
-            else f", and {matched or 'none'} of {len(given):,} labels are of rows of the target"
+            else f", and {matched or 'none'} of {len(label_ids):,} labels are of rows of the target"
         )
         remedy = "write ids alike in both files, or join by another column with --key"
         remedy = "drop what the target does not hold, or write ids alike" if every else remedy
         raise _fault(
             f"{_a(key.target)} of the target",
-            f"{given[at].as_py()!r}{share}",
+            f"{label_ids[at].as_py()!r}{share}",
             at,
             key.labels,
             labels,
             remedy,
         )
-    return np.asarray(found.fill_null(-1).to_numpy().astype(np.int64))
+    return np.asarray(index_in_target.fill_null(-1).to_numpy().astype(np.int64))
 
 
 def _whole_numbers(ids: Any) -> Any:

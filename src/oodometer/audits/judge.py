@@ -36,12 +36,14 @@ def hypergeometric(
     """
     from scipy.stats import hypergeom
 
-    tail, least, most = (1 - level) / 2, successes, population - (trials - successes)
+    tail, fewest, largest = (1 - level) / 2, successes, population - (trials - successes)
     above = partial(hypergeom.sf, successes - 1, population)
     below = partial(hypergeom.cdf, successes, population)
-    lower = least + bisect_left(range(least, most), True, key=lambda m: above(m, trials) > tail)
-    beyond = least + bisect_left(
-        range(least, most + 1), True, key=lambda m: below(m, trials) <= tail
+    lower = fewest + bisect_left(
+        range(fewest, largest), True, key=lambda m: above(m, trials) > tail
+    )
+    beyond = fewest + bisect_left(
+        range(fewest, largest + 1), True, key=lambda m: below(m, trials) <= tail
     )
     return lower / population, max(beyond - 1, lower) / population
 
@@ -89,12 +91,12 @@ def exact_p_value(
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:
     """The number of random labels for which Clopper and Pearson's interval at ``value`` is so wide, up to ``most``."""
-    few, many = 0.0, float(most)
+    lower, upper = 0.0, float(most)
     for _ in range(80):
-        middle = (few + many) / 2
+        middle = (lower + upper) / 2
         low, high = clopper_pearson(middle * value, middle, level)
-        few, many = (middle, many) if high - low > width else (few, middle)
-    return many
+        lower, upper = (middle, upper) if high - low > width else (lower, middle)
+    return upper
 
 
 _MOST_ROUNDS = (
@@ -137,9 +139,12 @@ class Judgement:
     def conditional(self, assumes: str) -> Judgement:
         """The same intervals, whose promise holds under an assumption alone."""
         change = partial(replace, kind="conditional", assumes=assumes)
-        own, alone = change(self.estimate), change(self.label_only)
+        estimate_if_holds, alone = change(self.estimate), change(self.label_only)
         return replace(
-            self, estimate=own, label_only=alone, intervals=tuple(map(change, self.intervals))
+            self,
+            estimate=estimate_if_holds,
+            label_only=alone,
+            intervals=tuple(map(change, self.intervals)),
         )
 
 
@@ -155,21 +160,21 @@ def judge(
     rows = len(score)
     hits = int(sampled.correct.sum())
     gaps = len(sampled.gaps)
-    inside, made = rows - gaps, dict[str, Estimate]()
+    rows_without_gaps, by_method = rows - gaps, dict[str, Estimate]()
 
     def add(
         name: str, three: tuple[float, float, float], assumes: str, key: str, kind: Kind = "exact"
     ) -> None:
-        made[name] = of_labels(name, three, level, kind, assumes, key, labels)
+        by_method[name] = of_labels(name, three, level, kind, assumes, key, labels)
 
     if sampled.weighted:
         for name, lean in (("betting", 0.0), ("ppi-betting", slope)):
             add(name, sampled.bet(score, lean, level), _KNOWN, "waudbysmith2024")
-        label_only, chosen = made["betting"], made["ppi-betting"]
+        label_only, chosen = by_method["betting"], by_method["ppi-betting"]
     else:
         alone = {"clopper-pearson": clopper_pearson(hits, labels, level)}
-        if inside <= SMALL_TARGET * labels:
-            alone["hypergeometric"] = hypergeometric(hits, labels, inside, level)
+        if rows_without_gaps <= SMALL_TARGET * labels:
+            alone["hypergeometric"] = hypergeometric(hits, labels, rows_without_gaps, level)
         for name, ends in alone.items():
             add(name, sampled.of_all(score, (hits / labels, *ends)), _RANDOM, "clopper1934")
         if slope > 0 and labels <= _MOST_ROUNDS:
@@ -180,12 +185,12 @@ def judge(
                 score, ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
             )
             add("ppi++", three, f"{_RANDOM}, {ENOUGH}", "angelopoulos2023", "asymptotic")
-        label_only = made["clopper-pearson"]
-        chosen = made.get("hypergeometric", label_only)
+        label_only = by_method["clopper-pearson"]
+        chosen = by_method.get("hypergeometric", label_only)
         if labels > _MOST_ROUNDS:
-            chosen = made.get("ppi++", chosen)
+            chosen = by_method.get("ppi++", chosen)
         elif confidence_pays(score, slope, labels, level, seed):
-            chosen = made["ppi-betting"]
+            chosen = by_method["ppi-betting"]
     warnings = []
     if gaps:
         warnings.append(
@@ -196,7 +201,7 @@ def judge(
     worth = effective_labels(chosen.value, chosen.upper - chosen.lower, level, rows)
     if not sampled.weighted and chosen.method == "clopper-pearson" and not gaps:
         worth = float(labels)
-    return Judgement(chosen, label_only, tuple(made.values()), worth, tuple(warnings))
+    return Judgement(chosen, label_only, tuple(by_method.values()), worth, tuple(warnings))
 
 
 def refutes(
@@ -205,8 +210,11 @@ def refutes(
     """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows."""
     rows, gaps = len(score), len(sampled.gaps)
     if gaps:
-        inside = rows - gaps
-        lower, upper = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)
+        rows_without_gaps = rows - gaps
+        lower, upper = (
+            max((lower * rows - gaps) / rows_without_gaps, 0.0),
+            min(upper * rows / rows_without_gaps, 1.0),
+        )
     upper = max(upper, lower)
     if not sampled.weighted:
         return exact_p_value(int(sampled.correct.sum()), len(sampled), rows - gaps, lower, upper)
@@ -238,8 +246,8 @@ def ppi_plus_plus(
         float(np.var(rest, ddof=1)) if labels > 1 else 0.25
     ) / labels + lean**2 * spread / rows
     half = normal_quantile(level) * math.sqrt(variance)
-    inside = min(max(value, 0.0), 1.0)
-    return inside, min(max(value - half, 0.0), inside), max(min(value + half, 1.0), inside)
+    clipped = min(max(value, 0.0), 1.0)
+    return clipped, min(max(value - half, 0.0), clipped), max(min(value + half, 1.0), clipped)
 
 
 def imagined_audits(
@@ -251,8 +259,8 @@ def imagined_audits(
     draws: tuple[int, np.random.Generator],
 ) -> tuple[Game, Array]:
     """Games of so many imagined audits, and their hits: row i of the pool is right with this chance."""
-    many, rng = draws
-    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(many, len(pool)))
+    audits, rng = draws
+    keys = np.log(sizes(pool, share)) + rng.gumbel(size=(audits, len(pool)))
     row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
     row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
     correct = (rng.random(row.shape) < chance[row]).astype(np.float64)
@@ -316,10 +324,10 @@ class Believed:
 
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
-        made = {} if self.interval is None else self.interval.to_dict()
+        interval_fields = {} if self.interval is None else self.interval.to_dict()
         fell = None if self.fell is None else self.fell.to_dict()
         return {
-            **made,
+            **interval_fields,
             "assumes": self.assumes,
             "effective_labels": self.effective_labels,
             "why": self.why,
@@ -354,8 +362,8 @@ def heavy_tailed(cdf: Array) -> Array:
     """
     change = np.arange(-_CELLS, _CELLS + 1) / _CELLS
     unseen = 1 / (1 + np.square(change / np.where(change < 0, FALL, RISE)))
-    below, inside, above = np.convolve(np.diff(cdf), unseen).reshape(3, _CELLS)
-    total = np.concatenate([[0.0], np.cumsum(below[::-1] + inside + above[::-1])])
+    below, within, above = np.convolve(np.diff(cdf), unseen).reshape(3, _CELLS)
+    total = np.concatenate([[0.0], np.cumsum(below[::-1] + within + above[::-1])])
     out: Array = total / total[-1]
     return out
 
@@ -364,11 +372,15 @@ def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float,
     """Hits and labels as a likelihood may count them, and the target's rows where they are few: even draws as they are,
     suggested ones with weights w = 1/(chance x rows left), as m = sum(w)^2/sum(w^2). Source: Kish (1965) for m.
     """
-    inside = len(score) - len(sampled.gaps)
+    rows_without_gaps = len(score) - len(sampled.gaps)
     if not sampled.weighted:
-        small = inside <= SMALL_TARGET * len(sampled)
-        return float(sampled.correct.sum()), float(len(sampled)), inside if small else None
-    weight = 1 / (sampled.chances(score) * (inside - np.arange(len(sampled))))
+        small = rows_without_gaps <= SMALL_TARGET * len(sampled)
+        return (
+            float(sampled.correct.sum()),
+            float(len(sampled)),
+            rows_without_gaps if small else None,
+        )
+    weight = 1 / (sampled.chances(score) * (rows_without_gaps - np.arange(len(sampled))))
     labels = float(weight.sum() ** 2 / np.square(weight).sum())
     return labels * float(weight @ sampled.correct / weight.sum()), labels, None
 

@@ -60,29 +60,30 @@ class Judged:
 
     def part(self, rows: Array) -> Judged:
         """The same of some rows, a mask."""
-        at, inside = np.cumsum(rows) - 1, rows[self.row]
+        at, is_selected = np.cumsum(rows) - 1, rows[self.row]
         return replace(
             self,
             verdicts=self.verdicts[:, rows],
-            row=at[self.row[inside]],
-            truth=self.truth[inside],
+            row=at[self.row[is_selected]],
+            truth=self.truth[is_selected],
         )
 
     @cached_property
     def selected(self) -> str | None:
         """Why the labelled rows can hardly be a random sample of the verdicts (p < 0.1 %), or None."""
-        mean, many = self.scores.mean(axis=0), len(self.row)
-        others = self.rows - many
-        if many < LEAST_TESTED or not others or mean.var() == 0:
+        mean, labels = self.scores.mean(axis=0), len(self.row)
+        unlabelled = self.rows - labels
+        if labels < LEAST_TESTED or not unlabelled or mean.var() == 0:
             return None
-        here = float(mean[self.row].mean())
-        z = (here - float(mean.mean())) / math.sqrt(
-            float(mean.var(ddof=1)) * (1 / many - 1 / self.rows)
+        labelled_rate = float(mean[self.row].mean())
+        z = (labelled_rate - float(mean.mean())) / math.sqrt(
+            float(mean.var(ddof=1)) * (1 / labels - 1 / self.rows)
         )
         p = math.erfc(abs(z) / math.sqrt(2))
-        there = (float(mean.sum()) - here * many) / others
+        unlabelled_rate = (float(mean.sum()) - labelled_rate * labels) / unlabelled
         what = "the judge passes" if len(self.names) == 1 else "the judges pass"
-        text = f"{what} {100 * here:.0f} % of them and {100 * there:.0f} % of the other rows (p = {p:.1g})"
+        text = f"{what} {100 * labelled_rate:.0f} % of them and {100 * unlabelled_rate:.0f} % of the other rows"
+        text += f" (p = {p:.1g})"
         return text if p < _SELECTED else None
 
     def below_chance(self, j: int) -> float:
@@ -124,10 +125,10 @@ class Judged:
         if self.selected or (len(self.names) == 1 and len(first) <= 3):
             return np.asarray(pattern)
         groups = [[int(p)] for p in np.argsort(fitted[first], kind="stable")]
-        most = max(2, len(self.row) // _LABELS_A_CELL)
+        limit = max(2, len(self.row) // _LABELS_A_CELL)
         while len(groups) > 1:
             few = [labels[group].sum() < _LEAST_LABELS for group in groups]
-            if len(groups) <= most and not any(few):
+            if len(groups) <= limit and not any(few):
                 break
             size = np.array([sizes[group].sum() for group in groups], dtype=float)
             mean = np.array([sizes[group] @ fitted[first][group] for group in groups]) / size
@@ -178,10 +179,10 @@ def combined(
     value = float(share @ mean)
     down = share * (mean - centre + half)
     up = share * (centre + half - mean)
-    known = float(labels @ mean / sizes.sum())
+    known_right = float(labels @ mean / sizes.sum())
     unknown = 1 - float(labels.sum() / sizes.sum())
     lower, upper = value - math.sqrt(float(down @ down)), value + math.sqrt(float(up @ up))
-    return value, min(max(lower, known), value), max(min(upper, known + unknown), value)
+    return value, min(max(lower, known_right), value), max(min(upper, known_right + unknown), value)
 
 
 def _unseen_spread(truth: Array) -> float:
@@ -212,12 +213,14 @@ class Counts:
         mean = np.where(
             labels > 0, np.bincount(at, judged.truth, len(sizes)) / np.maximum(labels, 1), 0.5
         )
-        rest, whole = judged.truth - mean[at], float(labels @ (mean * (1 - mean)))
+        rest, within_cells = judged.truth - mean[at], float(labels @ (mean * (1 - mean)))
         freedom = len(at) - len(sizes)
         wide = (student_quantile(level, freedom) / normal_quantile(level)) ** 2
         unseen = _unseen_spread(judged.truth)
         spread = wide * (float(rest @ rest) + unseen)
-        ratio = min(1.0, spread / (whole + unseen)) if whole > 0 and freedom > 0 else 1.0
+        ratio = (
+            min(1.0, spread / (within_cells + unseen)) if within_cells > 0 and freedom > 0 else 1.0
+        )
         if (
             (judges := len(judged.names)) > 1 < len(sizes)
             and not judged.selected
@@ -241,13 +244,13 @@ class Counts:
         share = self.sizes / self.sizes.sum()
         mean = (self.labels * self.mean + 0.5) / (self.labels + 1)
 
-        def short(many: int) -> bool:
-            _, lower, upper = combined(self.sizes, many * share, mean, level, self.ratio)
+        def short(count: int) -> bool:
+            _, lower, upper = combined(self.sizes, count * share, mean, level, self.ratio)
             return upper - lower <= width
 
         rows = int(self.sizes.sum())
-        many = bisect_left(range(1, rows + 1), True, key=short) + 1
-        return many if many <= rows else None
+        count = bisect_left(range(1, rows + 1), True, key=short) + 1
+        return count if count <= rows else None
 
 
 def corrections(
@@ -258,19 +261,19 @@ def corrections(
     or depend on each other, only what allows for that is there.
     """
     row, truth, labels, rows = judged.row, judged.truth, len(judged.row), judged.rows
-    made, left = list[Estimate](), list[str]()
+    estimates, not_given = list[Estimate](), list[str]()
 
     def add(
         name: str, three: tuple[float, float, float], kind: Kind, assumes: str, key: str
     ) -> None:
-        made.append(of_labels(name, three, level, kind, assumes, key, labels))
+        estimates.append(of_labels(name, three, level, kind, assumes, key, labels))
 
     hits = float(truth.sum())
-    drawn = "the labelled rows were drawn at random"
+    at_random = "the labelled rows were drawn at random"
     selected = judged.selected
     if labels == rows:
         add("count", (hits / rows,) * 3, "exact", "every row has a label", "clopper1934")
-        return made, left
+        return estimates, not_given
     judges = "the judge says" if len(judged.names) == 1 else "the judges say"
     within = f"of the rows on which {judges} the same, those with labels were drawn at random"
     if len(counts.sizes) > 1:
@@ -282,32 +285,32 @@ def corrections(
             "zou2008",
         )
     if selected:
-        return made, [
+        return estimates, [
             f"labels alone, ppi and error rates: the labelled rows are no random sample: {selected}"
         ]
     if clustered or not np.isin(truth, (0, 1)).all():
-        add("labels-alone", alone.interval(level), "asymptotic", drawn, "newcombe1998")
+        add("labels-alone", alone.interval(level), "asymptotic", at_random, "newcombe1998")
     else:
         exact = (hits / labels, *exact_interval(int(hits), labels, rows, level))
-        add("labels-alone", exact, "exact", drawn, "clopper1934")
+        add("labels-alone", exact, "exact", at_random, "clopper1934")
     if clustered:
-        return made, ["ppi and error rates: they take rows as independent"]
+        return estimates, ["ppi and error rates: they take rows as independent"]
     mean_score = judged.scores.mean(axis=0)
     if labels <= _MOST_ROUNDS:
         bet = SampledRows.evenly(row, truth, seed).bet(mean_score, _SLOPE, level)
-        add("ppi-betting", bet, "exact", drawn, "waudbysmith2024")
+        add("ppi-betting", bet, "exact", at_random, "waudbysmith2024")
     if labels >= LEAST_TESTED:
         best = mean_score if len(judged.names) == 1 else judged.crossfitted(seed)
         three = ppi_plus_plus(truth, best[row], float(best.mean()), rows, level)
-        add("ppi++", three, "asymptotic", f"{drawn}, {ENOUGH}", "angelopoulos2023")
+        add("ppi++", three, "asymptotic", f"{at_random}, {ENOUGH}", "angelopoulos2023")
     carried = (
         "the judges err on all rows as often as on labelled ones, on good and on bad rows apart"
     )
     if not judged.binary or not 0 < hits < labels:
-        left.append(
+        not_given.append(
             "error rates: they need judges and people that say yes or no, and labels of both kinds"
         )
-        return made, left
+        return estimates, not_given
     if len(judged.names) == 1:
         add("rogan-gladen", rogan_gladen(judged, level), "asymptotic", carried, "lee2025")
     votes = judged.scores > 0.5
@@ -323,7 +326,7 @@ def corrections(
             carried,
             "rogan1978",
         )
-    return made, left
+    return estimates, not_given
 
 
 def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
@@ -400,8 +403,8 @@ def rates_of(
     rng, out = np.random.default_rng([seed, 0x4A99]), []
     for name, verdict, score in zip(judged.names, judged.verdicts, judged.scores, strict=True):
         rates = JudgeRates(name, float(np.nanmean(verdict)), int(np.isnan(verdict).sum()))
-        here, labels = score[judged.row], float(weight.sum())
-        passed, good = here > 0.5, truth > 0.5
+        labelled_scores, labels = score[judged.row], float(weight.sum())
+        passed, good = labelled_scores > 0.5, truth > 0.5
         if not len(truth) or (selected and not counts.labels.all()):
             pass
         elif judged.binary:
@@ -412,7 +415,7 @@ def rates_of(
                 "both_fail": ~passed & ~good,
             }
             table = np.array([float(weight @ cells) for cells in four.values()])
-            drawn = quantiles(
+            kappa_ends = quantiles(
                 _kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2]
             )
             rates = replace(
@@ -420,11 +423,11 @@ def rates_of(
                 sensitivity=share(passed, good),
                 specificity=share(~passed, ~good),
                 agreement=share(passed == good, good | ~good),
-                kappa=around(float(_kappa(table)), *drawn),
+                kappa=around(float(_kappa(table)), *kappa_ends),
                 counts={key: int(cells.sum()) for key, cells in four.items()},
             )
-        elif labels > 4 and here.var() > 0 and truth.var() > 0:
-            both = np.cov(here, truth, aweights=weight)
+        elif labels > 4 and labelled_scores.var() > 0 and truth.var() > 0:
+            both = np.cov(labelled_scores, truth, aweights=weight)
             value = min(max(float(both[0, 1] / math.sqrt(both[0, 0] * both[1, 1])), -1.0), 1.0)
             middle = math.atanh(value * (1 - 1e-12))
             half = normal_quantile(level) / math.sqrt(labels - 3)
@@ -471,26 +474,28 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
     out: list[Bias] = []
     for name, values in columns.items():
         numbers = values.dtype.kind == "f"
-        known = (
+        is_known = (
             np.isfinite(values) if numbers else np.array([value is not None for value in values])
         )
-        some = values[known] if numbers else values[known].astype(str)
-        levels, at, times = np.unique(some, return_inverse=True, return_counts=True)
+        known_values = values[is_known] if numbers else values[is_known].astype(str)
+        levels, at, times = np.unique(known_values, return_inverse=True, return_counts=True)
         often = np.flatnonzero(times >= _LEAST_LABELS)
-        if len(levels) < 2 or len(some) < 2 * LEAST_TESTED or not (numbers or len(often)):
+        if len(levels) < 2 or len(known_values) < 2 * LEAST_TESTED or not (numbers or len(often)):
             continue
         if numbers:
             design = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
-            middle = float(np.median(some))
+            middle = float(np.median(known_values))
             splits = {
-                f"above {middle:.6g}": some > middle if (some > middle).any() else some >= middle
+                f"above {middle:.6g}": known_values > middle
+                if (known_values > middle).any()
+                else known_values >= middle
             }
         else:
             design = (at[:, None] == often).astype(float)
             splits = {str(levels[i]): at == i for i in often}
-        h = strata[known]
+        h = strata[is_known]
         for judge, score in zip(judged.names, judged.scores, strict=True):
-            v = score[judged.row][known]
+            v = score[judged.row][is_known]
             total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
             for stratum in (h == s for s in np.unique(h) if (h == s).sum() > 1):
                 x = design[stratum] - design[stratum].mean(axis=0)
@@ -507,8 +512,8 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
             where = max(gaps, key=lambda where: abs(gaps[where]))
             out.append(Bias(judge, name, where, gaps[where], p, 1.0))
     corrected = holm([bias.p_value for bias in out])
-    found = [replace(bias, corrected=p) for bias, p in zip(out, corrected, strict=True)]
-    return tuple(sorted(found, key=lambda bias: bias.p_value))
+    corrected_biases = [replace(bias, corrected=p) for bias, p in zip(out, corrected, strict=True)]
+    return tuple(sorted(corrected_biases, key=lambda bias: bias.p_value))
 
 
 def _gap(v: Array, split: Array, strata: Array) -> float:
@@ -531,12 +536,12 @@ def changes(old: Judged, new: Judged) -> tuple[Bias, ...]:
         [run.scores[[run.names.index(name) for name in both]][:, run.row] for run in (old, new)]
     )
     truth = np.concatenate([old.truth, new.truth])
-    whole = Judged(scores, np.arange(len(truth)), truth, tuple(both))
+    both_runs = Judged(scores, np.arange(len(truth)), truth, tuple(both))
     which = np.repeat(["old", "new"], [len(old.row), len(new.row)])
     looks: list[Bias] = []
     for column, good in (("sensitivity", True), ("false alarms", False)):
         kind = (truth > 0.5) == good
-        looks += biases(whole.part(kind), {column: (which[kind] == "new").astype(float)})
+        looks += biases(both_runs.part(kind), {column: (which[kind] == "new").astype(float)})
     corrected = holm([look.p_value for look in looks])
     return tuple(
         replace(look, where="the new run", corrected=p)

@@ -90,10 +90,10 @@ class JudgeAudit(Audit):
 
     def worth(self, interval: Estimate) -> float | None:
         """What the labels are worth by the interval that is believed, in labels read alone."""
-        own = self.estimate is not None and interval.method == self.estimate.method
+        is_believed = self.estimate is not None and interval.method == self.estimate.method
         return (
             self.effective_labels
-            if own
+            if is_believed
             else float(self.labels)
             if interval.method == "labels-alone"
             else None
@@ -178,9 +178,9 @@ class _Scale:
 def judges_view(result: Plain) -> View:
     """What an audit of judges says, from the mapping that JSON holds: the rate, the judges, their bias, more labels."""
     scale, rate = _Scale.of(result), interval_of(result.get("rate"))
-    drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
-    next_rows = f"{counted(len(drawn), 'row')} to label next, spread over what the judges say"
-    notes = (next_rows,) if drawn else ()
+    suggested, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
+    next_rows = f"{counted(len(suggested), 'row')} to label next, spread over what the judges say"
+    notes = (next_rows,) if suggested else ()
     if rate is None:
         title, says = "Corrected rate: no labels yet", _unlabelled(result)
         return View(title, "none", sentences=(says,), notes=notes, warnings=warnings)
@@ -246,8 +246,8 @@ def _judges_say(result: Plain, scale: _Scale, rate: Interval) -> list[str]:
     decided = rate.lower > 0 or rate.upper < 0
     says = f"{models[rate.value > 0]} is better" if decided else "Undecided"
     bare = listed([scale.text(scale.at(judge["accepted"])) for judge in judges])
-    made = f"{counted(result['labels'], 'labelled row')} of {result['target']['rows']:,}"
-    return [f"{says}, from {made}; by the verdicts as they are {bare}"]
+    basis = f"{counted(result['labels'], 'labelled row')} of {result['target']['rows']:,}"
+    return [f"{says}, from {basis}; by the verdicts as they are {bare}"]
 
 
 def _labels_alone(result: Plain, scale: _Scale) -> list[str]:
@@ -274,11 +274,11 @@ def _labels_for_usual_width(result: Plain, scale: _Scale) -> list[str]:
     lines = []
     for line in _widths(result):
         if math.isclose(line["width"], scale.usual_width):
-            many, alone = (
+            with_judges, alone = (
                 f"{line[name]:,}" if line[name] else "all" for name in ("labels", "alone")
             )
             start = f"For an interval {scale.width_text} wide"
-            lines.append(f"{start}: {many} labels ({alone} without judges)")
+            lines.append(f"{start}: {with_judges} labels ({alone} without judges)")
     return lines
 
 
@@ -352,21 +352,23 @@ def _standing(judge: Plain, result: Plain, scale: _Scale) -> list[str]:
 
 def _biases(looks: Sequence[Plain], since: str = "") -> list[str]:
     """What the judges are biased by, or how they changed ``since`` an earlier run, as far as it stands."""
-    many = counted(len(looks), "look")
+    look_count = counted(len(looks), "look")
     columns = list(dict.fromkeys(look["column"] for look in looks))
     stands = [look for look in looks if look["corrected"] < _STANDS]
     if not stands:
-        least = min((look["corrected"] for look in looks), default=1.0)
+        smallest = min((look["corrected"] for look in looks), default=1.0)
         what = (
             f"No change of the judges since {since}"
             if since
             else f"No bias by {listed(columns[:4])}"
         )
-        return [f"{what} shows ({many}, smallest corrected p = {least:.2g})"] if looks else []
+        return (
+            [f"{what} shows ({look_count}, smallest corrected p = {smallest:.2g})"] if looks else []
+        )
     out = []
     for look in stands[:_MOST_NAMED]:
         more = f"{points(look['difference'])} {'more' if look['difference'] > 0 else 'less'}"
-        sure = f"(p = {p_text(look['corrected'])}, corrected for {many})".replace("= <", "<")
+        sure = f"(p = {p_text(look['corrected'])}, corrected for {look_count})".replace("= <", "<")
         if since:
             which = "good" if look["column"] == "sensitivity" else "bad"
             text = (

@@ -61,18 +61,23 @@ def unlike(
     if n >= _LEAST_LABELS and m and cells.shape[1] > 1:
         from scipy.special import chdtrc
 
-        wanted = np.outer([n, m], cells.sum(axis=0)) / (n + m)
-        if wanted.min() >= 1:
-            p = float(chdtrc(cells.shape[1] - 1, float(((cells - wanted) ** 2 / wanted).sum())))
+        expected_cells = np.outer([n, m], cells.sum(axis=0)) / (n + m)
+        if expected_cells.min() >= 1:
+            p = float(
+                chdtrc(
+                    cells.shape[1] - 1,
+                    float(((cells - expected_cells) ** 2 / expected_cells).sum()),
+                )
+            )
             why = f"other classes are predicted for them than for the other rows (chi-squared test, {_SHOWN})"
             reasons.append((p, Picked("prediction", why)))
     if labels is not None and labels.sum() >= _LEAST_LABELS and np.count_nonzero(labels) == 1:
         only, all_rows = int(np.argmax(labels)), float(predicted.sum())
         so = float(predicted[:, only].sum())
-        said = f"all of them are of one class, as is predicted for {100 * so / max(all_rows, 1):.0f} % of all rows"
+        reason = f"all of them are of one class, as is predicted for {100 * so / max(all_rows, 1):.0f} % of all rows"
         if m:
             share = (so + 1) / (all_rows + 2)
-            reasons.append((share ** float(labels.sum()), Picked("label", said)))
+            reasons.append((share ** float(labels.sum()), Picked("label", reason)))
         elif (
             seen is not None
             and labels.sum() == n
@@ -84,7 +89,7 @@ def unlike(
             wrong = (seen[0, only] - seen[1, only] + 1) / (seen[0, only] + 2)
             p = float(bdtrc(int(all_rows - so) - 1, int(all_rows), wrong)) if so < all_rows else 1.0
             usual = f"and for {100 * (1 - wrong):.0f} % of such reference rows: others may not be known yet"
-            reasons.append((p, Picked("label", f"{said}, {usual} (binomial test, {_SHOWN})")))
+            reasons.append((p, Picked("label", f"{reason}, {usual} (binomial test, {_SHOWN})")))
     p, picked = min(reasons, default=(1.0, None))
     return picked if p < LEVEL / 3 else None
 
@@ -94,22 +99,22 @@ _SHOWN = "p < 0.001"
 
 def uneven(parts: Sequence[tuple[int, int]]) -> str | None:
     """Why labels can hardly be a random sample of a target in parts, from (labelled rows, rows) of each; or None."""
-    known, rows = np.array(parts, dtype=np.float64).reshape(-1, 2).T
-    n, m = known.sum(), (rows - known).sum()
+    labelled, rows = np.array(parts, dtype=np.float64).reshape(-1, 2).T
+    n, m = labelled.sum(), (rows - labelled).sum()
     if len(parts) < 2 or n < _LEAST_LABELS or not m:
         return None
     from scipy.special import chdtrc
 
     share = n / (n + m)
     few = rows * min(share, 1 - share) < _LEAST
-    known, rows = (np.append(some[~few], some[few].sum()) for some in (known, rows))
-    known, rows = known[rows > 0], rows[rows > 0]
+    labelled, rows = (np.append(counts[~few], counts[few].sum()) for counts in (labelled, rows))
+    labelled, rows = labelled[rows > 0], rows[rows > 0]
     if len(rows) < 2:
         return None
     p = float(
         chdtrc(
             len(rows) - 1,
-            float((np.square(known - rows * share) / (rows * share * (1 - share))).sum()),
+            float((np.square(labelled - rows * share) / (rows * share * (1 - share))).sum()),
         )
     )
     return (
@@ -141,7 +146,9 @@ def said_of_labels(reference: Predictions) -> Array | None:
         return None
     label = reference.label[reference.label >= 0]
     right = reference.label[(reference.label >= 0) & (reference.predicted == reference.label)]
-    return np.stack([np.bincount(some, minlength=reference.num_classes) for some in (label, right)])
+    return np.stack(
+        [np.bincount(classes, minlength=reference.num_classes) for classes in (label, right)]
+    )
 
 
 def of_state(state: Any, seen: Array | None = None) -> Picked | None:
@@ -232,11 +239,15 @@ def read_labels(
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
     """All labels as one sequence of draws: a row counts once, even draws in random order, passed ones are gaps."""
     seen: dict[tuple[str, int], int] = {}
-    made: list[SampledRows] = []
+    draws_of_parts: list[SampledRows] = []
     for part in parts:
         _refuse_contradictions(part, seen)
-        before = np.concatenate([draws.row for draws in made]) if made else np.zeros(0)
-        made.append(_new_draws(part, before, seed))
+        before = (
+            np.concatenate([draws.row for draws in draws_of_parts])
+            if draws_of_parts
+            else np.zeros(0)
+        )
+        draws_of_parts.append(_new_draws(part, before, seed))
     if not seen:
         raise InputError(
             "at least one known label",
@@ -244,12 +255,15 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
             file=parts[0].name if parts else None,
             remedy="fill in `label` (or `correct`)",
         )
-    drawn = SampledRows(
-        *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
+    sampled = SampledRows(
+        *(
+            np.concatenate([getattr(d, f) for d in draws_of_parts])
+            for f in SampledRows.__dataclass_fields__
+        )
     )
-    drawn = replace(drawn, gaps=np.setdiff1d(drawn.gaps, drawn.row))
-    _check_chances(drawn, score, parts[-1].name)
-    return drawn
+    sampled = replace(sampled, gaps=np.setdiff1d(sampled.gaps, sampled.row))
+    _check_chances(sampled, score, parts[-1].name)
+    return sampled
 
 
 def _refuse_contradictions(part: LabelledRows, seen: dict[tuple[str, int], int]) -> None:
@@ -289,12 +303,12 @@ def _new_draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:
     )
 
 
-def _check_chances(drawn: SampledRows, score: Array, file: str) -> None:
+def _check_chances(sampled: SampledRows, score: Array, file: str) -> None:
     """Raise `InputError` where the chances that a file tells are not those that these scores give."""
-    written = np.isfinite(drawn.probability)
-    if not written.any() or len(drawn.gaps):  # with gaps the chances are worked out without them
+    written = np.isfinite(sampled.probability)
+    if not written.any() or len(sampled.gaps):  # with gaps the chances are worked out without them
         return
-    off = np.abs(drawn.chances(score) / drawn.probability - 1)[written].max()
+    off = np.abs(sampled.chances(score) / sampled.probability - 1)[written].max()
     if off > _TOLERANCE:
         remedy = "give the files in the order in which they were labelled, with the reference and target that "
         raise InputError(

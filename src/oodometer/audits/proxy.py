@@ -44,17 +44,21 @@ class Correctness:
             return cls(None, np.array([verdicts.mean()]), 0.0)
         cell = confidence_bins(reference, score)
         half = content_folds(reference, seed) % 2
-        other = np.empty(len(reference))
+        crossfitted = np.empty(len(reference))
         for fold in (0, 1):
             test = half == fold
             if test.all() or not test.any():
                 return cls(score, _map(cell, verdicts, seed).rate[0], 0.0)
-            other[test] = _map(cell[~test], verdicts[~test], seed).rate[0][cell[test]]
-        spread = float(other.var())
-        covariance = float(np.mean((other - other.mean()) * verdicts))
+            crossfitted[test] = _map(cell[~test], verdicts[~test], seed).rate[0][cell[test]]
+        spread = float(crossfitted.var())
+        covariance = float(np.mean((crossfitted - crossfitted.mean()) * verdicts))
         slope = min(max(covariance / spread if spread > 0 else 0.0, 0.0), 1.0)
-        whole = float(verdicts.mean() * (1 - verdicts.mean()))
-        explained = (2 * slope * covariance - slope**2 * spread) / whole if whole > 0 else 0.0
+        total_variance = float(verdicts.mean() * (1 - verdicts.mean()))
+        explained = (
+            (2 * slope * covariance - slope**2 * spread) / total_variance
+            if total_variance > 0
+            else 0.0
+        )
         return cls(score, _map(cell, verdicts, seed).rate[0], slope, explained)
 
     def __call__(self, batch: Predictions) -> Array:
@@ -128,8 +132,8 @@ class VoteRate:
 
 def _rising(table: Array) -> Array:
     """Isotonic rate of right rows by number of votes; each step weighs at least its imagined row."""
-    starts, many, hits = pool_adjacent(table.sum(axis=1), table[:, 1])
-    out: Array = np.repeat(hits / many, np.diff(starts, append=len(table)))
+    starts, weights, hits = pool_adjacent(table.sum(axis=1), table[:, 1])
+    out: Array = np.repeat(hits / weights, np.diff(starts, append=len(table)))
     return np.clip(out, 0.0, 1.0)
 
 

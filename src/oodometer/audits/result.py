@@ -57,13 +57,15 @@ def noticeable(
         return exact_p_value(hits, labels, rows, lower, upper) < 1 - level
 
     # hits up to which, and from which on, the claim is refuted
-    most = bisect_left(hits, True, key=lambda k: not (k < labels * lower and refuted(k))) - 1
-    least = bisect_left(hits, True, key=lambda k: k > labels * upper and refuted(k))
+    highest_low = bisect_left(hits, True, key=lambda k: not (k < labels * lower and refuted(k))) - 1
+    lowest_high = bisect_left(hits, True, key=lambda k: k > labels * upper and refuted(k))
     below = above = None
-    if most >= 0:
-        below = _root(0.0, lower, lambda p: float(bdtr(most, labels, p)) < power)
-    if least <= labels:
-        above = 1 - _root(0.0, 1 - upper, lambda q: float(bdtrc(least - 1, labels, 1 - q)) < power)
+    if highest_low >= 0:
+        below = _root(0.0, lower, lambda p: float(bdtr(highest_low, labels, p)) < power)
+    if lowest_high <= labels:
+        above = 1 - _root(
+            0.0, 1 - upper, lambda q: float(bdtrc(lowest_high - 1, labels, 1 - q)) < power
+        )
     return Noticeable(below, above, power)
 
 
@@ -104,9 +106,13 @@ def strata(
     more = np.zeros(0, dtype=np.int64) if suggested is None else suggested
     out = []
     for s in np.unique(stratum).tolist():
-        f, here = score[stratum == s], stratum[row] == s
+        f, in_stratum = score[stratum == s], stratum[row] == s
         ends = (float(f.min()), float(f.mean()), float(f.max()))
-        counts = (int(here.sum()), int(correct[here].sum()), int((stratum[more] == s).sum()))
+        counts = (
+            int(in_stratum.sum()),
+            int(correct[in_stratum].sum()),
+            int((stratum[more] == s).sum()),
+        )
         out.append(Stratum(s, len(f), *ends, *counts))
     return tuple(out)
 
@@ -180,22 +186,25 @@ class Audit(Shown):
     @property
     def needed_labels(self) -> int | None:
         """About how many more random labels decide every question; None where all are decided."""
-        return max((one.needed for one in self.decisions if one.needed is not None), default=None)
+        return max(
+            (decision.needed for decision in self.decisions if decision.needed is not None),
+            default=None,
+        )
 
     def frames(self) -> dict[str, Maker]:
         """Intervals, each with what it is (audited, believed, label-free, another), strata, and rows to label with
         their chances.
         """
         strata, more = tuple(Stratum.__dataclass_fields__), self.suggestion
-        made: dict[str, Maker] = {"intervals": lambda: _intervals_table(self)}
+        makers: dict[str, Maker] = {"intervals": lambda: _intervals_table(self)}
         if self.strata:
-            made["strata"] = lambda: Table(strata, [stratum.to_dict() for stratum in self.strata])
+            makers["strata"] = lambda: Table(strata, [stratum.to_dict() for stratum in self.strata])
         if more is not None:
-            drawn = zip(more.row.tolist(), more.probability.tolist(), strict=True)
-            made["suggested"] = lambda: Table(
-                ("row", "p"), [{"row": row, "p": p} for row, p in drawn]
+            suggested = zip(more.row.tolist(), more.probability.tolist(), strict=True)
+            makers["suggested"] = lambda: Table(
+                ("row", "p"), [{"row": row, "p": p} for row, p in suggested]
             )
-        return made
+        return makers
 
     @property
     def refuted(self) -> bool:
@@ -253,8 +262,12 @@ def audit_view(result: Plain) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
     free, rows = interval_of(head), inside(result, "target", "rows") or 0
-    drawn, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
-    notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
+    suggested, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
+    notes = (
+        (f"{counted(len(suggested), 'row')} to label next, drawn from {rows:,}",)
+        if suggested
+        else ()
+    )
     alarms = alarm_lines(result)
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
@@ -345,19 +358,19 @@ def _verdict(result: Plain, free: Interval | None, chosen: Interval) -> str:
 def _decisions(result: Plain) -> list[str]:
     """For each bound whether one may stop labelling, or about how many more labels it takes."""
     lines = []
-    for one in result.get("decisions") or ():
-        bound, many = percent(one["bound"]), one.get("needed_labels")
-        if one.get("says"):
-            said = "below" if one["says"] == "below" else "not below"
+    for decision in result.get("decisions") or ():
+        bound, needed = percent(decision["bound"]), decision.get("needed_labels")
+        if decision.get("says"):
+            side = "below" if decision["says"] == "below" else "not below"
             look = "wrong in 5 % at most, however often you look"
-            lines.append(f"Stop: decided, the accuracy is {said} {bound} ({look})")
-        elif many is not None:
+            lines.append(f"Stop: decided, the accuracy is {side} {bound} ({look})")
+        elif needed is not None:
             random = (
                 " drawn at random" if result.get("not_random") or not result.get("labels") else ""
             )
-            more = f"{counted(many, 'more label' if result.get('labels') else 'label')}{random}"
+            more = f"{counted(needed, 'more label' if result.get('labels') else 'label')}{random}"
             lines.append(
-                f"About {more} decide{'s' if many == 1 else ''} whether the accuracy is below {bound}"
+                f"About {more} decide{'s' if needed == 1 else ''} whether the accuracy is below {bound}"
             )
     return lines
 
@@ -394,13 +407,13 @@ def _believed(result: Plain) -> list[str]:
             if believed.get("why")
             else []
         )
-    many = counted(round(believed["effective_labels"]), "random label")
+    worth = counted(round(believed["effective_labels"]), "random label")
     span = f"{with_ends(interval)}, {percent(interval.level, None)} {interval.kind} interval"
     fell = Fall(**believed["fell"]).sentence() if believed.get("fell") else ""
     whose = (
         "By own history" if believed.get("by_history") else "If this shift resembles public ones"
     )
-    return [f"{whose}: {span}, as informative as {many}", fell]
+    return [f"{whose}: {span}, as informative as {worth}", fell]
 
 
 def _intervals_table(audit: Audit) -> Table:

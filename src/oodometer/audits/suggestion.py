@@ -73,10 +73,10 @@ def suggest(
     Neyman (1934); Farquhar, Gal and Rainforth (2021).
     """
     done = np.zeros(0, dtype=np.int64) if labelled is None else labelled
-    left = len(score) - len(done)
-    if not 0 < count <= left:
+    unlabelled = len(score) - len(done)
+    if not 0 < count <= unlabelled:
         raise UsageError(
-            f"expected a number of rows to suggest from 1 to {left} (unlabelled rows), got {count}"
+            f"expected a number of rows to suggest from 1 to {unlabelled} (unlabelled rows), got {count}"
         )
     share = choose_share(score, slope, count + len(done), level) if share is None else share
     size = sizes(score, share)
@@ -85,10 +85,12 @@ def suggest(
     keys[done] = -np.inf
     row = np.argpartition(-keys, count - 1)[:count]
     row = row[np.argsort(-keys[row], kind="stable")]
-    drawn = size[row]
-    probability = drawn / (size.sum() - size[done].sum() - (np.cumsum(drawn) - drawn))
+    drawn_sizes = size[row]
+    probability = drawn_sizes / (
+        size.sum() - size[done].sum() - (np.cumsum(drawn_sizes) - drawn_sizes)
+    )
     rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
-    weight = 1 / (probability * (left - np.arange(count)))
+    weight = 1 / (probability * (unlabelled - np.arange(count)))
     return Suggestion(row, rank[row] * _STRATA // len(score), probability, weight, share)
 
 

@@ -54,16 +54,21 @@ class Worksheet:
 
     @classmethod
     def of(
-        cls, drawn: Suggestion, target: Source, *, predicted: Array | None, key: str | None = None
+        cls,
+        suggestion: Suggestion,
+        target: Source,
+        *,
+        predicted: Array | None,
+        key: str | None = None,
     ) -> Worksheet:
         """The rows of a target; ``predicted`` are the classes of all its rows, ``key`` which column has ids."""
-        picked, classes = pick_rows(target, drawn.row), target.classes or None
+        picked, classes = pick_rows(target, suggestion.row), target.classes or None
         predictions = None
         if predicted is not None:
-            codes = predicted[drawn.row].tolist()
+            codes = predicted[suggestion.row].tolist()
             predictions = tuple(str(code if classes is None else classes[code]) for code in codes)
         return cls(
-            drawn,
+            suggestion,
             picked,
             None if predicted is None else classes,
             picked.named(key or KEY),
@@ -93,23 +98,29 @@ class Worksheet:
     @property
     def draws(self) -> Json:
         """What is to be known of the draw when the labels come back, column by column; each has shape (draw,)."""
-        drawn, count = self.drawn, len(self.drawn.row)
-        values = (np.arange(count), drawn.row, drawn.stratum, drawn.probability, drawn.weight)
-        return dict(zip(DRAWN, (*values, np.full(count, drawn.share)), strict=True))
+        suggestion, count = self.drawn, len(self.drawn.row)
+        values = (
+            np.arange(count),
+            suggestion.row,
+            suggestion.stratum,
+            suggestion.probability,
+            suggestion.weight,
+        )
+        return dict(zip(DRAWN, (*values, np.full(count, suggestion.share)), strict=True))
 
     def table(self) -> Any:
         """All of it as an Arrow table: the target's columns, the draw, the empty answer last."""
         import pyarrow as pa
 
-        own, draws = self.picked.table.select(self.columns), self.draws
-        whole = isinstance((self.classes or ("",))[0], int)
-        kind = pa.bool_() if self.classes is None else pa.int64() if whole else pa.string()
-        names = list(own.column_names)
+        target_columns, draws = self.picked.table.select(self.columns), self.draws
+        is_integer = isinstance((self.classes or ("",))[0], int)
+        kind = pa.bool_() if self.classes is None else pa.int64() if is_integer else pa.string()
+        names = list(target_columns.column_names)
         for i, name in enumerate(names):
             while names[i] in DRAWN or (names[i] != name and names.count(names[i]) > 1):
                 names[i] = f"target_{names[i]}"
         columns = [
-            *own.columns,
+            *target_columns.columns,
             *map(pa.array, draws.values()),
             pa.nulls(len(self.drawn.row), kind),
         ]
@@ -119,8 +130,8 @@ class Worksheet:
 def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:
     """Raise `UsageError` for an ending that no worksheet has, and for a key that is called as a column of the draw."""
     if Path(out).suffix.lower() not in _ENDINGS:
-        known = ".csv (for a spreadsheet), .html (a page to label on), .parquet, .jsonl or .arrow"
-        raise UsageError(f"cannot write {out}: end the name in {known}")
+        endings = ".csv (for a spreadsheet), .html (a page to label on), .parquet, .jsonl or .arrow"
+        raise UsageError(f"cannot write {out}: end the name in {endings}")
     if key in DRAWN:
         raise UsageError(
             f"suggested rows have a column {key} of their own; rename yours, --map {key}=id"
@@ -178,16 +189,16 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
 
 def _shown_columns(sheet: Worksheet) -> list[str]:
     """The columns that the page shows; what a model said is hidden, or shown as one line."""
-    shown: list[str | None] = [
+    visible_fields: list[str | None] = [
         n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")
     ]
-    shown += ["features", None]
+    visible_fields += ["features", None]
     feed = sheet.picked.layout.feeds.get("features")
     lists = feed.columns if feed is not None and not feed.wide else ()  # which nobody reads
     return [
         name
         for name in sheet.columns
-        if name != sheet.key and sheet.picked.field_of(name) in shown and name not in lists
+        if name != sheet.key and sheet.picked.field_of(name) in visible_fields and name not in lists
     ]
 
 
@@ -204,28 +215,28 @@ def _page_columns(sheet: Worksheet, values: Mapping[str, list[Any]], judging: bo
     fields = [sheet.picked.field_of(name) for name in values]
     large = list(map(_is_large, fields, values.values()))
     texts = [i for i, is_large in enumerate(large) if is_large]
-    others = [i for i, is_large in enumerate(large) if not is_large]
-    folded = others
+    small = [i for i, is_large in enumerate(large) if not is_large]
+    folded = small
     if judging or not texts:
-        folded = [i for i in others if fields[i] in _FOLDED]
+        folded = [i for i in small if fields[i] in _FOLDED]
     return {
         "columns": [
             name.removeprefix("feature_") if field == "features" else name
             for name, field in zip(values, fields, strict=True)
         ],
         "texts": texts,
-        "open": [i for i in others if i not in folded],
+        "open": [i for i in small if i not in folded],
         "folded": folded,
     }
 
 
 def _page_rows(sheet: Worksheet, columns: Sequence[list[Any]]) -> list[Json]:
     """Each row with its name, what is saved with its answer, its cells, and what a model said."""
-    draws = [[repr(value) for value in drawn.tolist()] for drawn in sheet.draws.values()]
+    draws = [[repr(value) for value in draw.tolist()] for draw in sheet.draws.values()]
     ids = [] if sheet.key is None else sheet.picked.table.column(sheet.key).to_pylist()
     rows = []
     for i, row in enumerate(sheet.drawn.row):
-        name, saved = f"row {row} of the file", [drawn[i] for drawn in draws]
+        name, saved = f"row {row} of the file", [draw[i] for draw in draws]
         if sheet.key is not None:
             name, saved = f"{sheet.key} {ids[i]}", [guarded(str(ids[i])), *saved]
         rows.append(

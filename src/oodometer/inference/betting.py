@@ -95,9 +95,9 @@ def betting_interval(
             mean.shape
         )
         unrefuted = capital < np.log(goal)
-        some = unrefuted.any(axis=-1)
-        first = np.where(some, unrefuted.argmax(axis=-1), _GRID - 1)[..., 0]
-        last = np.where(some, _GRID - 1 - unrefuted[..., ::-1].argmax(axis=-1), 0)[..., 1]
+        any_unrefuted = unrefuted.any(axis=-1)
+        first = np.where(any_unrefuted, unrefuted.argmax(axis=-1), _GRID - 1)[..., 0]
+        last = np.where(any_unrefuted, _GRID - 1 - unrefuted[..., ::-1].argmax(axis=-1), 0)[..., 1]
         # an end lies between the outermost candidate that is kept and the one beyond it
         step, begin = (b - a) / (_GRID - 1), np.stack([first - 1, last], axis=-1)
         a, b = np.maximum(a + begin * step, a), np.minimum(a + (begin + 1) * step, b)
@@ -183,9 +183,13 @@ class SampledRows:
         rows, gaps, (value, low, high) = len(score), len(self.gaps), three
         if not gaps:
             return three
-        inside = rows - gaps
+        rows_without_gaps = rows - gaps
         more = float(score[self.gaps].sum())
-        return (value * inside + more) / rows, low * inside / rows, (high * inside + gaps) / rows
+        return (
+            (value * rows_without_gaps + more) / rows,
+            low * rows_without_gaps / rows,
+            (high * rows_without_gaps + gaps) / rows,
+        )
 
     @property
     def weighted(self) -> bool:
@@ -200,9 +204,9 @@ class SampledRows:
         out = np.empty(len(self))
         for share in np.unique(self.share):
             size = sizes(score, float(share))
-            drawn = size[self.row]
-            left = size.sum() - size[self.gaps].sum() - (np.cumsum(drawn) - drawn)
-            out = np.where(self.share == share, drawn / left, out)
+            drawn_size = size[self.row]
+            remaining = size.sum() - size[self.gaps].sum() - (np.cumsum(drawn_size) - drawn_size)
+            out = np.where(self.share == share, drawn_size / remaining, out)
         return out
 
     def game(self, score: Array, slope: float) -> Game:
@@ -211,9 +215,11 @@ class SampledRows:
 
     def bet(self, score: Array, slope: float, level: float) -> tuple[float, float, float]:
         """Mean and betting interval of all rows, within what is certain: unlabelled ones lie between 0 and 1."""
-        inside, hits = len(score) - len(self.gaps), float(self.correct.sum())
-        most = (hits + inside - len(self)) / inside
-        low, high = betting_interval(self.game(score, slope), level, hits / inside, most)
+        rows_without_gaps, hits = len(score) - len(self.gaps), float(self.correct.sum())
+        upper = (hits + rows_without_gaps - len(self)) / rows_without_gaps
+        low, high = betting_interval(
+            self.game(score, slope), level, hits / rows_without_gaps, upper
+        )
         mean = sampled_mean(self.row, self.correct, self.share, score, slope, self.gaps)
         return self.of_all(score, (float(mean), float(low), float(high)))
 
@@ -226,7 +232,7 @@ def sampled_game(
     """
     gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
     inside_scores = np.delete(score, gaps)
-    left = len(inside_scores) - np.arange(row.shape[-1], dtype=np.float64)
+    remaining = len(inside_scores) - np.arange(row.shape[-1], dtype=np.float64)
     error = correct - slope * score[row]
     before = np.cumsum(error, axis=-1) - error
     low, high, weight = np.empty(row.shape), np.empty(row.shape), np.empty(row.shape)
@@ -235,15 +241,21 @@ def sampled_game(
     expected = inside_scores * np.square(1 - lean) + (1 - inside_scores) * np.square(lean)
     for level_share, uses in zip(*np.unique(share, return_counts=True), strict=True):
         size = sizes(score, float(level_share))
-        inside, here = np.delete(size, gaps), share == level_share
-        drawn = size[row]
-        level = (inside.sum() - (np.cumsum(drawn, axis=-1) - drawn)) / left
-        weight[..., here] = (level / drawn)[..., here]
-        low[..., here] = (level * float(np.min(-slope * inside_scores / inside)))[..., here]
-        high[..., here] = (level * float(np.max((1 - slope * inside_scores) / inside)))[..., here]
-        second += float(np.mean(expected / inside)) * uses / row.shape[-1]
-    scale = np.broadcast_to(len(inside_scores) / left, row.shape)
-    offset = (slope * inside_scores.sum() + before) / left
+        size_without_gaps, at_share = np.delete(size, gaps), share == level_share
+        drawn_size = size[row]
+        level = (
+            size_without_gaps.sum() - (np.cumsum(drawn_size, axis=-1) - drawn_size)
+        ) / remaining
+        weight[..., at_share] = (level / drawn_size)[..., at_share]
+        low[..., at_share] = (level * float(np.min(-slope * inside_scores / size_without_gaps)))[
+            ..., at_share
+        ]
+        high[..., at_share] = (
+            level * float(np.max((1 - slope * inside_scores) / size_without_gaps))
+        )[..., at_share]
+        second += float(np.mean(expected / size_without_gaps)) * uses / row.shape[-1]
+    scale = np.broadcast_to(len(inside_scores) / remaining, row.shape)
+    offset = (slope * inside_scores.sum() + before) / remaining
     binary = max(mean * (1 - mean), 0.25 / len(inside_scores))
     spread = max(second - (mean * (1 - slope)) ** 2, 0.02 * binary) / binary
     return Game(error * weight, low, high, scale, offset, np.full(row.shape[:-1], spread))

@@ -34,11 +34,11 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
     cells = np.asarray(values)
     short: Any = cells
     if cells.dtype.kind not in "iub":  # a digest stands for a long text
-        whole = [v if type(v) is str else "" if is_null(v) else str(v) for v in cells.tolist()]
-        cells = np.array(whole, dtype=object)
+        full_texts = [v if type(v) is str else "" if is_null(v) else str(v) for v in cells.tolist()]
+        cells = np.array(full_texts, dtype=object)
         short = [
             v if len(v) <= _LONG_TEXT else blake2b(v.encode(), digest_size=16).hexdigest()
-            for v in whole
+            for v in full_texts
         ]
         short = [EPOCH_OF_ID.sub("", v) if "_epoch_" in v else v for v in short]
     texts = np.array(short, dtype=str)

@@ -94,8 +94,8 @@ def class_specificity(confusion: Any, undefined: float = np.nan) -> Array:
     [1.0, 0.75]
     """
     hits, support, predicted = _margins(confusion)
-    others = support.sum(axis=-1, keepdims=True) - support
-    return ratio(others - (predicted - hits), others, undefined)
+    negatives = support.sum(axis=-1, keepdims=True) - support
+    return ratio(negatives - (predicted - hits), negatives, undefined)
 
 
 def class_f1(confusion: Any, undefined: float = np.nan) -> Array:
@@ -240,8 +240,8 @@ def ks_statistic(positives: Any, negatives: Any) -> Array:
     """
     pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
     shares = (ratio(_from_above(side), side.sum(axis=-1, keepdims=True)) for side in (pos, neg))
-    found, false = shares
-    return np.asarray(np.maximum((found - false).max(axis=-1), 0.0))
+    true_rates, false_rates = shares
+    return np.asarray(np.maximum((true_rates - false_rates).max(axis=-1), 0.0))
 
 
 def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
@@ -254,10 +254,8 @@ def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
     """
     pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
     hits = _from_above(pos)
-    wanted = tpr * (1 - _ROUNDING) * hits[..., :1]
-    at = np.maximum(
-        (hits >= wanted).sum(axis=-1, keepdims=True) - 1, 0
-    )  # found falls along the bins
+    goal = tpr * (1 - _ROUNDING) * hits[..., :1]
+    at = np.maximum((hits >= goal).sum(axis=-1, keepdims=True) - 1, 0)  # found falls along the bins
     taken = np.take_along_axis(
         _from_above(neg), np.broadcast_to(at, (*neg.shape[:-1], 1)), axis=-1
     )[..., 0]

@@ -68,7 +68,7 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
         falling, chance = slope(weights, odds)
         if np.abs(falling).max() <= _FLAT and step @ bend @ step / 2 <= _FLAT:
             break
-    return lambda other: other @ weights[:-1] + weights[-1]
+    return lambda new_x: new_x @ weights[:-1] + weights[-1]
 
 
 _TREES, _DEPTH, _BINS = 50, 3, 64
@@ -94,11 +94,11 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
             grow_tree(codes, gradient, curvature, odds, bins=_BINS, depth=_DEPTH, rule=_RULE)
         )
 
-    def log_odds(other: Array) -> Array:
-        out, codes = np.full(len(other), start), _binned(other, cuts)
-        every = np.arange(len(other))
+    def log_odds(new_x: Array) -> Array:
+        out, codes = np.full(len(new_x), start), _binned(new_x, cuts)
+        every = np.arange(len(new_x))
         for split, value in trees:
-            node = np.zeros(len(other), dtype=np.intp)
+            node = np.zeros(len(new_x), dtype=np.intp)
             for _ in range(_DEPTH):
                 column, bin_ = split[node].T
                 child = 2 * node + 1 + (codes[every, column] > bin_)
@@ -116,9 +116,9 @@ def _cuts(column: Array) -> Array:
     if len(distinct) <= _BINS:
         return np.asarray((distinct[:-1] + distinct[1:]) / 2)
     at = np.linspace(0, 1, _BINS + 1)[1:-1] * len(ordered)
-    whole = np.floor(at).astype(int)
-    upper = ordered[np.minimum(whole, len(ordered) - 1)]
-    return np.asarray(np.unique(np.where(at == whole, (ordered[whole - 1] + upper) / 2, upper)))
+    floors = np.floor(at).astype(int)
+    upper = ordered[np.minimum(floors, len(ordered) - 1)]
+    return np.asarray(np.unique(np.where(at == floors, (ordered[floors - 1] + upper) / 2, upper)))
 
 
 def _binned(x: Array, cuts: list[Array]) -> Array:
@@ -174,13 +174,13 @@ class DomainComparison:
     learner: str
 
 
-def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample:
+def domain_sample(record: Predictions, *fields: str, seed: int = 0) -> RowSample:
     """Bounded sample of what a domain classifier may see, and of other fields."""
     names = [name for name in FIELDS if getattr(record, name) is not None]
     if "probabilities" in names and "confidence" in names:
         names.remove("confidence")
     width = sum(np.prod(getattr(record, name).shape[1:], dtype=int) for name in names)
-    return RowSample.of(record, [*names, *others], sample_limit(int(width)), seed)
+    return RowSample.of(record, [*names, *fields], sample_limit(int(width)), seed)
 
 
 def why_no_domains(
@@ -191,9 +191,9 @@ def why_no_domains(
     if not shared:
         return f"needs {' or '.join(f'`{n}`' for n in names if n in reference.arrays)} as in the reference"
     for name in shared:
-        here, there = reference.arrays[name].shape[1:], getattr(target, name).shape[1:]
-        if here != there:
-            return f"needs {name} of {here[0]} numbers as in the reference, got {there[0]}"
+        expected, got = reference.arrays[name].shape[1:], getattr(target, name).shape[1:]
+        if expected != got:
+            return f"needs {name} of {expected[0]} numbers as in the reference, got {got[0]}"
     return None
 
 
@@ -261,8 +261,8 @@ def _cross_fit(
     """Held-out log-odds, and each learner's weight in them: how sure it is that its log-loss is the lower one."""
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
-    made = {name: np.full(len(y), share) for name in (*learners, "none")}
-    shares, mixed = dict.fromkeys(made, 1.0), np.empty(0)
+    odds_of = {name: np.full(len(y), share) for name in (*learners, "none")}
+    shares, mixed = dict.fromkeys(odds_of, 1.0), np.empty(0)
     for folds in [range(_FOLDS)] if len(y) <= _CHOICE_ROWS else [range(1), range(1, _FOLDS)]:
         for name, f in product(learners, folds):
             if shares[name] > _NEGLIGIBLE:
@@ -270,12 +270,14 @@ def _cross_fit(
                 columns, train = x if trees else squared, np.flatnonzero(fold != f)
                 step = -(-len(train) // (_BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS))
                 train = train[::step]  # rows lie in an order without meaning: every so many will do
-                made[name][fold == f] = learners[name](columns[train], y[train])(columns[fold == f])
+                odds_of[name][fold == f] = learners[name](columns[train], y[train])(
+                    columns[fold == f]
+                )
         seen = fold <= max(folds)
         sign, mixed, before = np.where(y[seen] == 1, -1, 1), np.empty(0), shares
-        shares = dict.fromkeys(made, 0.0)
-        for name in (n for n in made if before[n] > _NEGLIGIBLE or n == "none"):
-            odds, sure = made[name][seen], 1.0
+        shares = dict.fromkeys(odds_of, 0.0)
+        for name in (n for n in odds_of if before[n] > _NEGLIGIBLE or n == "none"):
+            odds, sure = odds_of[name][seen], 1.0
             if len(mixed):
                 gain = np.logaddexp(0.0, sign * mixed) - np.logaddexp(0.0, sign * odds)
                 error = float(gain.std()) / np.sqrt(len(gain))
@@ -309,24 +311,26 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
     """Cross-fit a classifier in three folds: p / (1 - p) * n_S / n_T over its mean, in [0.01, 100], is the density
     ratio.
     """
-    here, there = len(x_reference), len(x_target)
-    if min(here, there) < _LEAST_ROWS:
+    reference_rows, target_rows = len(x_reference), len(x_target)
+    if min(reference_rows, target_rows) < _LEAST_ROWS:
         raise NotApplicable(
-            f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}"
+            f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {reference_rows} and {target_rows}"
         )
     x = standardised(np.concatenate([x_reference, x_target]))
-    y = np.repeat([0, 1], [here, there])
+    y = np.repeat([0, 1], [reference_rows, target_rows])
     penalties = {"logistic": 1.0, "logistic-shrunk": 0.01}
     learners: dict[str, Learner] = {
         name: partial(fit_logistic, c=c) for name, c in penalties.items()
     }
     learners |= {"boosting": fit_boosting} if len(y) >= _BOOSTING_ROWS[0] else {}
-    rng = np.random.default_rng([here, there])
+    rng = np.random.default_rng([reference_rows, target_rows])
     log_odds, areas, weights_of = np.zeros(len(y)), [], dict.fromkeys([*learners, "none"], 0.0)
     ways = int(np.clip(_ROWS_OF_WAYS // len(y), 1, _MOST_WAYS))
     with one_thread():
         for way in range(ways):
-            orders = [rng.permutation(n) if way else np.arange(n) for n in (here, there)]
+            orders = [
+                rng.permutation(n) if way else np.arange(n) for n in (reference_rows, target_rows)
+            ]
             fold = np.concatenate(orders) % _FOLDS
             odds, shares = _cross_fit(x, y, fold, learners)
             log_odds += odds / ways
@@ -345,8 +349,8 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
         float(np.sqrt(np.mean([e * e for _, e in areas]) / _FOLDS)),
     )
     learner = max(weights_of, key=lambda name: weights_of[name])
-    weights, mean = _ratio(log_odds[:here])
-    covered = min(mean * here / there, 1.0)
+    weights, mean = _ratio(log_odds[:reference_rows])
+    covered = min(mean * reference_rows / target_rows, 1.0)
     # where nothing moved, each pair of folds meets twice, once either way round: half as much evidence as it looks
     p_value = NormalDist().cdf((0.5 - auc) / (error * np.sqrt(2)))
     return DomainComparison(auc, error, p_value, weights, effective_rows(weights), covered, learner)
@@ -364,17 +368,20 @@ def _ratio(log_odds: Array) -> tuple[Array, float]:
 def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison:
     """`compare_domains` of two samples of `domain_sample`; inside `compared_once` all who ask share the work."""
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
-    here, there = reference.only(shared), target.only(shared)
+    shared_reference, shared_target = reference.only(shared), target.only(shared)
     lock, cache = _comparisons.get() or (Lock(), {})
-    key = (tuple(shared), here.seed, here.digest(), there.digest())
+    key = (tuple(shared), shared_reference.seed, shared_reference.digest(), shared_target.digest())
     with lock:  # who comes second waits, and finds it done
         comparison = cache.get(key)
         if comparison is None:
-            rows = ({n: s.arrays[n][coarse_order(s)] for n in shared} for s in (here, there))
+            rows = (
+                {n: s.arrays[n][coarse_order(s)] for n in shared}
+                for s in (shared_reference, shared_target)
+            )
             comparison = compare_domains(*representation(*rows))
             cache[key] = comparison
     weights = np.empty_like(comparison.weights)
-    weights[coarse_order(here)] = comparison.weights
+    weights[coarse_order(shared_reference)] = comparison.weights
     return replace(comparison, weights=weights[reference.content_order])
 
 
@@ -383,12 +390,14 @@ def coarse_order(sample: RowSample) -> Array:
     probabilities deal no row into another fold.
     """
     flat = [np.asarray(a, dtype=np.float64).reshape(len(a), -1) for a in sample.arrays.values()]
-    held = np.argsort(sum(a @ np.cos(1.0 + np.arange(a.shape[1])) for a in flat), kind="stable")
+    fine_order = np.argsort(
+        sum(a @ np.cos(1.0 + np.arange(a.shape[1])) for a in flat), kind="stable"
+    )
     coarse = [
         np.round(a.astype(np.float64), 3) if a.dtype.kind == "f" else a
         for a in sample.arrays.values()
     ]
-    return held[content_order(*(a[held] for a in coarse), seed=sample.seed)]
+    return fine_order[content_order(*(a[fine_order] for a in coarse), seed=sample.seed)]
 
 
 @contextmanager
@@ -410,8 +419,8 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     """Warnings about a poor overlap of the samples; `NotApplicable` below 30 effective rows or a tenth covered."""
     if covered < _LEAST_COVERED:
         share = f"the reference covers about {percent(covered, 0)} of the target"
-        apart = f"a classifier tells them apart with an AUC of {auc:.3f}"
-        raise NotApplicable(f"{share} ({apart}): the samples hardly overlap")
+        finding = f"a classifier tells them apart with an AUC of {auc:.3f}"
+        raise NotApplicable(f"{share} ({finding}): the samples hardly overlap")
     if effective < _LEAST_EFFECTIVE:
         size = f"an effective sample size of {effective:.0f} is below {_LEAST_EFFECTIVE}"
         raise NotApplicable(f"{size}: the samples hardly overlap")
@@ -423,8 +432,8 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     if covered < _HALF_COVERED:
         out.append(f"the reference covers about {percent(covered, 0)} of the target")
     if auc > _NO_OVERLAP:
-        apart = f"a classifier tells target from reference with an AUC of {auc:.3f}: they do not overlap"
-        out.append(f"{apart}, and no reweighting of the reference can stand for the target")
+        finding = f"a classifier tells target from reference with an AUC of {auc:.3f}: they do not overlap"
+        out.append(f"{finding}, and no reweighting of the reference can stand for the target")
     return tuple(out)
 
 

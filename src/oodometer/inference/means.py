@@ -50,13 +50,13 @@ class ScoreSums:
     def of(cls, values: Array, keys: Array | None = None, first_row: int = 0) -> ScoreSums:
         """State of scores (sample,) with the keys of their clusters (sample,); without, each row is one."""
         x = np.asarray(values, dtype=np.float64)
-        own = (
+        row_keys = (
             mix(np.arange(first_row, first_row + len(x), dtype=np.uint64)) if keys is None else keys
         )
-        count = len(x) if keys is None else len(np.unique(own))
-        own = own if count <= MOST_ROUNDS else _grouped(own)
+        count = len(x) if keys is None else len(np.unique(row_keys))
+        row_keys = row_keys if count <= MOST_ROUNDS else _grouped(row_keys)
         ends = (float(x.min()), float(x.max())) if len(x) else (math.inf, -math.inf)
-        return cls(Clusters.of(own, x), count, ends, keys is None)
+        return cls(Clusters.of(row_keys, x), count, ends, keys is None)
 
     def __add__(self, other: ScoreSums) -> ScoreSums:
         a, b, alone = self.groups, other.groups, self.alone and other.alone
@@ -111,8 +111,8 @@ class ScoreSums:
             lower, upper = betting_mean(
                 groups.sums[1], level, low=low, high=high, sizes=groups.sums[0], seed=seed
             )
-        apart = self.count if self.alone or self.count <= MOST_ROUNDS else None
-        return Mean(value, min(lower, value), max(upper, value), kind, t, effect, apart)
+        cluster_count = self.count if self.alone or self.count <= MOST_ROUNDS else None
+        return Mean(value, min(lower, value), max(upper, value), kind, t, effect, cluster_count)
 
 
 def _grouped(keys: Array) -> Array:

@@ -109,10 +109,10 @@ class Paired:
         total = self.sums.sum(axis=1)
         gram, cross = (self.sums * weight) @ self.sums.T, self.sums @ (weight * sizes)
         gap, square = total[:, None] - total, _of_pairs(gram)
-        line, whole = cross[:, None] - cross, float((weight * sizes**2).sum())
+        line, square_sum = cross[:, None] - cross, float((weight * sizes**2).sum())
 
         def spread(middle: Array) -> Array:
-            return np.asarray(np.maximum(square - 2 * middle * line + middle**2 * whole, 0))
+            return np.asarray(np.maximum(square - 2 * middle * line + middle**2 * square_sum, 0))
 
         mean = gap / n
         plain = factor * spread(mean) / n**2
@@ -185,10 +185,10 @@ class Paired:
             more, less = max(ahead, behind), min(ahead, behind)
             return 1.0 if more == less else min(2 * beta_cdf(more, less + 1, 0.5), 1.0)
         sums = self._grouped[0]
-        own = sums[i] - sums[j]
-        flipped = np.abs(own @ self._signs)
-        often = int((flipped >= abs(own.sum()) * (1 - 1e-9) - 1e-12).sum())
-        every = self._signs.shape[1] == 1 << len(own)
+        differences = sums[i] - sums[j]
+        flipped = np.abs(differences @ self._signs)
+        often = int((flipped >= abs(differences.sum()) * (1 - 1e-9) - 1e-12).sum())
+        every = self._signs.shape[1] == 1 << len(differences)
         return float(often / flipped.size if every else (often + 1) / (flipped.size + 1))
 
     def _ends_of_test(self, i: int, j: int, alpha: float) -> tuple[float, float]:
@@ -244,12 +244,14 @@ class Paired:
             self._rng(3).integers(0, groups, (_REPLICATES, groups))
             + groups * np.arange(_REPLICATES)[:, None]
         )
-        drawn = (
+        multiplicity = (
             np.bincount(at.ravel(), minlength=_REPLICATES * groups)
             .reshape(_REPLICATES, groups)
             .astype(np.float64)
         )
-        return np.asarray((drawn @ sums.T) / (drawn @ sizes)[:, None] + self.scores.mean())
+        return np.asarray(
+            (multiplicity @ sums.T) / (multiplicity @ sizes)[:, None] + self.scores.mean()
+        )
 
     def bootstrap(self, i: int, j: int, level: float) -> tuple[float, float]:
         """Ends of the difference of i and j by a paired bootstrap that draws whole clusters."""
@@ -265,18 +267,18 @@ class Paired:
     def _largest(self) -> Array:
         """Draws of the largest |t| over all pairs of models that do not differ, ascending."""
         rng, middle = self._rng(4), self.sums.sum(axis=1) / self.rows
-        apart = (self.sums - middle[:, None] * self.sizes) / (self.rows - self.sizes + 1e-9)
-        covariance = apart @ apart.T
+        centred = (self.sums - middle[:, None] * self.sizes) / (self.rows - self.sizes + 1e-9)
+        covariance = centred @ centred.T
         values, vectors = np.linalg.eigh(covariance)
-        made = (
+        draws = (
             rng.standard_normal((_DRAWS, self.models))
             @ (vectors * np.sqrt(np.maximum(values, 0))).T
         )
         degrees, spread = max(self.degrees, 1.0), np.sqrt(np.maximum(_of_pairs(covariance), 1e-300))
-        made /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
+        draws /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
         largest = np.zeros(_DRAWS)
         for i, j in combinations(range(self.models), 2):
-            np.maximum(largest, np.abs(made[:, i] - made[:, j]) / spread[i, j], out=largest)
+            np.maximum(largest, np.abs(draws[:, i] - draws[:, j]) / spread[i, j], out=largest)
         return np.sort(largest)
 
     def simultaneous(self, level: float) -> float:
@@ -296,15 +298,17 @@ class Paired:
 
         ``tasks`` (sample,) are codes from 0 on. Tasks are given, their rows are drawn.
         """
-        many = np.bincount(tasks)
-        weight = (self.rows / (len(many) * many))[tasks]
+        task_sizes = np.bincount(tasks)
+        weight = (self.rows / (len(task_sizes) * task_sizes))[tasks]
         d = self.scores[i] - self.scores[j]
-        means = np.bincount(tasks, d) / many
+        means = np.bincount(tasks, d) / task_sizes
         value = float(means.mean())
-        inner = np.sqrt(many / np.maximum(many - 1, 1))[tasks]  # a task's mean is estimated, too
+        inner = np.sqrt(task_sizes / np.maximum(task_sizes - 1, 1))[
+            tasks
+        ]  # a task's mean is estimated, too
         moved = np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)])
-        made = Paired(moved, self.clusters, high=self.span * float(weight.max()))
-        half = quantile * float(made._moments[1][0, 1])
+        paired = Paired(moved, self.clusters, high=self.span * float(weight.max()))
+        half = quantile * float(paired._moments[1][0, 1])
         return value, max(value - half, -self.span), min(value + half, self.span)
 
 
@@ -325,12 +329,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    order, out, most = (
+    order, out, running_max = (
         sorted(range(len(p_values)), key=lambda k: p_values[k]),
         [0.0] * len(p_values),
         0.0,
     )
     for rank, k in enumerate(order):
-        most = max(most, min((len(order) - rank) * p_values[k], 1.0))
-        out[k] = most
+        running_max = max(running_max, min((len(order) - rank) * p_values[k], 1.0))
+        out[k] = running_max
     return out

@@ -80,8 +80,10 @@ def _untied(record: Predictions, order: Array, marks: Array) -> Array:
     if not len(tied):
         return order
     rows, out = order[tied], order.copy()
-    held = replace(record.take(rows), columns={})  # an id or a slice is nothing that the model said
-    out[tied] = rows[np.lexsort((_row_content(held), marks[tied]))]
+    tied_rows = replace(
+        record.take(rows), columns={}
+    )  # an id or a slice is nothing that the model said
+    out[tied] = rows[np.lexsort((_row_content(tied_rows), marks[tied]))]
     return out
 
 
@@ -96,12 +98,12 @@ def _row_content(record: Predictions, texts: bool = True) -> Array:
     for value, axis in zip([*values, *extra], [*axes, *[0] * len(extra)], strict=True):
         if value is None or not (texts or isinstance(value, Ragged) or value.dtype.kind in "iufb"):
             continue
-        own = (
+        hashes = (
             _ragged_hash(value)
             if isinstance(value, Ragged)
             else _cells_hash(np.moveaxis(value, axis, 0))
         )
-        total = mix(total ^ own)
+        total = mix(total ^ hashes)
     return total
 
 
@@ -110,15 +112,15 @@ def _cells_hash(values: Array) -> Array:
         return row_hash(values)
     if values.dtype.kind in "mM":
         return row_hash(values.view(np.int64))
-    names, place = np.unique(np.array([str(cell) for cell in values.tolist()]), return_inverse=True)
+    names, index = np.unique(np.array([str(cell) for cell in values.tolist()]), return_inverse=True)
     digests = [blake2b(name.encode(), digest_size=8).digest() for name in names.tolist()]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)[place.ravel()]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)[index.ravel()]
 
 
 def _ragged_hash(values: Ragged) -> Array:
-    place = np.arange(len(values.values)) - np.repeat(values.offsets[:-1], values.lengths)
+    position = np.arange(len(values.values)) - np.repeat(values.offsets[:-1], values.lengths)
     with np.errstate(over="ignore"):
-        each = mix(row_hash(values.values) ^ mix(place))
+        each = mix(row_hash(values.values) ^ mix(position))
         total = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64))
         return mix(
             total[values.offsets[1:]]
@@ -291,7 +293,7 @@ class Draw:
         few = keys[places]
         contents = few if len(places) == 0 else _row_content(record.take(places), texts=texts)
         ones = np.ones(len(places), dtype=np.int64)
-        whole = cls(
+        full = cls(
             few,
             contents,
             ones,
@@ -301,8 +303,8 @@ class Draw:
             LAST_KEY if bound is None else bound,
             cells,
         )
-        drawn, kept = whole.cut()
-        return drawn, places[kept]
+        draw, indices = full.cut()
+        return draw, places[indices]
 
     def cut(self) -> tuple[Draw, Array]:
         """The draw with each content once, of no more contents than are to be held; and which entries these are."""
@@ -311,10 +313,10 @@ class Draw:
             return self, first
         distinct, counts = _distinct(self.keys), self.counts
         if len(distinct) < len(first):
-            _, first, place = np.unique(
+            _, first, group = np.unique(
                 mix(self.keys ^ self.contents), return_index=True, return_inverse=True
             )
-            counts = np.bincount(place, counts.astype(np.float64), minlength=len(first)).astype(
+            counts = np.bincount(group, counts.astype(np.float64), minlength=len(first)).astype(
                 np.int64
             )
         keys, contents = self.keys[first], self.contents[first]
@@ -322,16 +324,16 @@ class Draw:
         if bound == LAST_KEY:
             return replace(self, keys=keys, contents=contents, counts=counts), first
         cells = self.cells_of_all
-        kept = (keys < bound) | often_keys(keys, cells, self.seen)
-        held = replace(
+        is_kept = (keys < bound) | often_keys(keys, cells, self.seen)
+        reduced = replace(
             self,
-            keys=keys[kept],
-            contents=contents[kept],
-            counts=counts[kept],
+            keys=keys[is_kept],
+            contents=contents[is_kept],
+            counts=counts[is_kept],
             bound=bound,
             cells=cells,
         )
-        return held, first[kept]
+        return reduced, first[is_kept]
 
     @property
     def cells_of_all(self) -> Array:
@@ -340,13 +342,13 @@ class Draw:
 
     def joined(self, other: Draw) -> tuple[Draw, Array]:
         """The draw of both, and which of the entries of one after the other it holds; worked out once."""
-        known: tuple[Draw, tuple[Draw, Array]] | None = self.__dict__.get("_joined")
-        if known is not None and known[0] is other:
-            return known[1]  # of another sample of the same rows
+        cached: tuple[Draw, tuple[Draw, Array]] | None = self.__dict__.get("_joined")
+        if cached is not None and cached[0] is other:
+            return cached[1]  # of another sample of the same rows
         if (self.seed, self.limit) != (other.seed, other.limit):
             raise ValueError("samples of different seeds or sizes cannot be merged")
-        some = self.cells is not None or other.cells is not None
-        cells = self.cells_of_all + other.cells_of_all if some else None
+        has_cells = self.cells is not None or other.cells is not None
+        cells = self.cells_of_all + other.cells_of_all if has_cells else None
         out = replace(
             self,
             keys=np.concatenate([self.keys, other.keys]),
@@ -356,34 +358,36 @@ class Draw:
             bound=min(self.bound, other.bound),
             cells=cells,
         )
-        made = out.cut() if len(out.keys) > _SLACK * self.limit else (out, np.arange(len(out.keys)))
-        self.__dict__["_joined"] = other, made
-        return made
+        result = (
+            out.cut() if len(out.keys) > _SLACK * self.limit else (out, np.arange(len(out.keys)))
+        )
+        self.__dict__["_joined"] = other, result
+        return result
 
     @cached_property
     def chosen(self) -> Array:
         """The entries that are the sample, in an order that depends on content alone; one that stands for several rows
         may come several times. intp.
         """
-        held, kept = self.cut()
-        order = np.lexsort((held.contents, held.keys))
-        keys, counts = held.keys[order], held.counts[order]
-        if held.bound < LAST_KEY:
-            share = float(held.bound) / 2.0**64
-            often = np.maximum(_most_rows(keys, held.cells_of_all) - held.seen / _CELLS, 0.0)
-            is_often = (often * _OFTEN >= held.seen) & (often * share >= 1)
+        reduced, indices = self.cut()
+        order = np.lexsort((reduced.contents, reduced.keys))
+        keys, counts = reduced.keys[order], reduced.counts[order]
+        if reduced.bound < LAST_KEY:
+            share = float(reduced.bound) / 2.0**64
+            often = np.maximum(_most_rows(keys, reduced.cells_of_all) - reduced.seen / _CELLS, 0.0)
+            is_often = (often * _OFTEN >= reduced.seen) & (often * share >= 1)
             first = np.append(True, keys[1:] != keys[:-1])
             start = np.flatnonzero(first)
             in_all = np.add.reduceat(counts, start)[np.cumsum(first) - 1]
             before = np.cumsum(counts) - counts
             before = before - before[start][np.cumsum(first) - 1]
             # of the rows of a content as many as its share; its entries have theirs of these
-            wanted = np.floor(often * share + (mix(keys) >> np.uint64(11)) / 2.0**53)
-            ends = [np.floor(wanted * at / in_all + 0.5) for at in (before, before + counts)]
+            goal = np.floor(often * share + (mix(keys) >> np.uint64(11)) / 2.0**53)
+            ends = [np.floor(goal * at / in_all + 0.5) for at in (before, before + counts)]
             counts = np.where(
-                is_often, ends[1] - ends[0], np.where(keys < held.bound, counts, 0)
+                is_often, ends[1] - ends[0], np.where(keys < reduced.bound, counts, 0)
             ).astype(np.int64)
-        entries = np.repeat(kept[order], counts)
+        entries = np.repeat(indices[order], counts)
         return entries[evenly(len(entries), self.limit)]
 
 
@@ -441,11 +445,11 @@ class RowSample:
                 f"draw:{limit}:{seed}", lambda: Draw.of(batch, limit, seed)
             )
             axes = {name: FIELDS[name].sample if name in FIELDS else 0 for name in fields}
-            held = {
+            arrays = {
                 name: np.moveaxis(getattr(batch, name), axis, 0)[places]
                 for name, axis in axes.items()
             }
-            return cls(draw, held, places)
+            return cls(draw, arrays, places)
 
         return batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
 
@@ -453,13 +457,13 @@ class RowSample:
         joined: tuple[RowSample, RowSample] | None = self.__dict__.get("_joined")
         if joined is not None and joined[0] is other:
             return joined[1]  # another method keeps the same sample
-        draw, kept = self.draw.joined(other.draw)
-        held = {
+        draw, indices = self.draw.joined(other.draw)
+        arrays = {
             name: np.concatenate([value, other.held[name]]) for name, value in self.held.items()
         }
-        if len(kept) < len(self.draw.keys) + len(other.draw.keys):
-            held = {name: value[kept] for name, value in held.items()}
-        out = RowSample(draw, held)
+        if len(indices) < len(self.draw.keys) + len(other.draw.keys):
+            arrays = {name: value[indices] for name, value in arrays.items()}
+        out = RowSample(draw, arrays)
         self.__dict__["_joined"] = other, out
         return out
 

@@ -113,53 +113,57 @@ def class_posterior(
     the aim; `benchmarks.mixture` measures it beside this one.
     """
     truth, rows = np.asarray(labels), np.asarray(rows)
-    given = np.asarray(probabilities)
-    if truth.ndim != 1 or truth.shape != rows.shape or given.ndim not in (2, 3):
-        shapes = f"{given.shape}, {truth.shape} and {rows.shape}"
+    outputs = np.asarray(probabilities)
+    if truth.ndim != 1 or truth.shape != rows.shape or outputs.ndim not in (2, 3):
+        shapes = f"{outputs.shape}, {truth.shape} and {rows.shape}"
         raise UsageError(
             f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}"
         )
-    known, answers = (
+    reference_outputs, answers = (
         (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
     )
     coded = [
         truth,
         answers,
-        *(array for array in (given, known) if array is not None and array.ndim == 2),
+        *(array for array in (outputs, reference_outputs) if array is not None and array.ndim == 2),
     ]
     classes = (
-        given.shape[2]
-        if given.ndim == 3
+        outputs.shape[2]
+        if outputs.ndim == 3
         else max(2, *(int(codes.max(initial=0)) + 1 for codes in coded))
     )
-    bounds = ("classes", np.concatenate([truth, answers]), classes), ("rows", rows, given.shape[1])
-    for what, positions, most in bounds:
-        if len(positions) and (positions.min() < 0 or positions.max() >= most):
+    bounds = (
+        ("classes", np.concatenate([truth, answers]), classes),
+        ("rows", rows, outputs.shape[1]),
+    )
+    for what, positions, limit in bounds:
+        if len(positions) and (positions.min() < 0 or positions.max() >= limit):
             raise UsageError(
-                f"expected positions among {most} {what}, got {positions.min()} to {positions.max()}"
+                f"expected positions among {limit} {what}, got {positions.min()} to {positions.max()}"
             )
-    if known is not None and (
-        known.ndim != given.ndim or known.shape != (len(given), len(answers), *given.shape[2:])
+    if reference_outputs is not None and (
+        reference_outputs.ndim != outputs.ndim
+        or reference_outputs.shape != (len(outputs), len(answers), *outputs.shape[2:])
     ):
         raise UsageError(
-            f"expected a reference of the same models and classes, a label a row, got shape {known.shape}"
+            f"expected a reference of the same models and classes, a label a row, got shape {reference_outputs.shape}"
         )
-    models, few = len(given), len(truth)
-    rest = np.delete(np.arange(given.shape[1]), rows)
-    most = max(500, _NUMBERS // (models * classes))
+    models, few = len(outputs), len(truth)
+    rest = np.delete(np.arange(outputs.shape[1]), rows)
+    limit = max(500, _NUMBERS // (models * classes))
     predicted, logs, base = _features(
-        given[:, np.concatenate([rows, _spaced(rest, most)])], classes
+        outputs[:, np.concatenate([rows, _spaced(rest, limit)])], classes
     )
     weight = _WEIGHT_ALONE
-    if known is not None:
-        some, weight = _spaced(np.arange(len(answers)), most), _WEIGHT
-        _, features, start = _features(known[:, some], classes)
-        theta, *_ = _fit(start, features, answers[some], np.repeat(_LOOSE, (1, models, classes)))
+    if reference_outputs is not None:
+        indices, weight = _spaced(np.arange(len(answers)), limit), _WEIGHT
+        _, features, start = _features(reference_outputs[:, indices], classes)
+        theta, *_ = _fit(start, features, answers[indices], np.repeat(_LOOSE, (1, models, classes)))
         base = base + logs @ theta[: 1 + models] + theta[1 + models :]
         logs[:, :, 0] = base - base.mean(axis=1, keepdims=True)
     centers, covariances, variances, chances = [], [], [], []
     for shift, chance in _SHIFTS.items():
-        scale = _SCALE_ALONE if known is None and given.ndim == 2 else _SCALE
+        scale = _SCALE_ALONE if reference_outputs is None and outputs.ndim == 2 else _SCALE
         prior = np.repeat((scale, weight, shift), (1, models, classes))
         theta, covariance, loss = _fit(base[:few], logs[:few], truth, prior)
         # what the labels say for this prior, by Laplace's approximation
@@ -182,25 +186,25 @@ def class_posterior(
     return mean, np.tensordot(chance, covariances, 1) + (away.T * chance) @ away, chance @ variances
 
 
-def _spaced(positions: Array, most: int) -> Array:
+def _spaced(positions: Array, limit: int) -> Array:
     """At most so many of the positions, evenly spaced."""
-    return positions[np.linspace(0, len(positions) - 1, min(most, len(positions))).astype(np.intp)]
+    return positions[np.linspace(0, len(positions) - 1, min(limit, len(positions))).astype(np.intp)]
 
 
-def _features(given: Array, classes: int) -> tuple[Array, Array, Array]:
+def _features(outputs: Array, classes: int) -> tuple[Array, Array, Array]:
     """Predicted classes, shape (model, row); g and each l_m, shape (row, class, 1 + model); g, shape (row, class)."""
-    if given.ndim == 2:
-        given = np.where(
-            np.arange(classes) == given[:, :, None], _SAID, (1 - _SAID) / (classes - 1)
+    if outputs.ndim == 2:
+        outputs = np.where(
+            np.arange(classes) == outputs[:, :, None], _SAID, (1 - _SAID) / (classes - 1)
         )
-    if not np.isfinite(given).all():
+    if not np.isfinite(outputs).all():
         raise InputError(
             "probabilities", got="nan or inf", remedy="give a number for each class of each row"
         )
-    p = np.maximum(given, _FLOOR, dtype=np.float64)
+    p = np.maximum(outputs, _FLOOR, dtype=np.float64)
     logs = np.log(np.concatenate([(p / p.sum(axis=2, keepdims=True)).mean(axis=0)[None], p]))
     logs = np.moveaxis(logs - logs.mean(axis=2, keepdims=True), 0, 2)
-    return given.argmax(axis=2), logs, logs[:, :, 0].copy()
+    return outputs.argmax(axis=2), logs, logs[:, :, 0].copy()
 
 
 def _softmax(scores: Array) -> Array:
@@ -212,17 +216,17 @@ def _fit(
     base: Array, features: Array, truth: Array, prior: Sequence[float] | Array
 ) -> tuple[Array, Array, float]:
     """Weights of the features and shifts of the classes at the mode, their covariance, the loss; by Newton."""
-    many, rows = features.shape[2], np.arange(len(truth))
+    feature_count, rows = features.shape[2], np.arange(len(truth))
     precision = 1 / np.square(prior)
 
     def loss(theta: Array) -> float:
-        q = _softmax(base + features @ theta[:many] + theta[many:])[rows, truth]
+        q = _softmax(base + features @ theta[:feature_count] + theta[feature_count:])[rows, truth]
         return float(-np.log(np.maximum(q, 1e-300)).sum() + precision @ theta**2 / 2)
 
     theta = np.zeros(len(precision))
     before = loss(theta)
     for _ in range(_STEPS):
-        q = _softmax(base + features @ theta[:many] + theta[many:])
+        q = _softmax(base + features @ theta[:feature_count] + theta[feature_count:])
         weighted = features * q[:, :, None]
         mean, off = weighted.sum(axis=1), q.copy()
         off[rows, truth] -= 1
@@ -230,10 +234,12 @@ def _fit(
             np.concatenate([np.tensordot(off, features, 2), off.sum(axis=0)]) + precision * theta
         )
         bend = np.diag(precision)
-        bend[:many, :many] += np.tensordot(weighted, features, ((0, 1), (0, 1))) - mean.T @ mean
-        bend[:many, many:] += weighted.sum(axis=0).T - mean.T @ q
-        bend[many:, :many] = bend[:many, many:].T
-        bend[many:, many:] += np.diag(q.sum(axis=0)) - q.T @ q
+        bend[:feature_count, :feature_count] += (
+            np.tensordot(weighted, features, ((0, 1), (0, 1))) - mean.T @ mean
+        )
+        bend[:feature_count, feature_count:] += weighted.sum(axis=0).T - mean.T @ q
+        bend[feature_count:, :feature_count] = bend[:feature_count, feature_count:].T
+        bend[feature_count:, feature_count:] += np.diag(q.sum(axis=0)) - q.T @ q
         step, length = np.linalg.solve(bend, slope), 1.0
         while (after := loss(theta - length * step)) > before and length > 1e-3:
             length /= 2
@@ -249,14 +255,16 @@ def _means(
     base: Array, features: Array, theta: Array, predicted: Array
 ) -> tuple[Array, Array, Array]:
     """Of p(predicted class) over rows: mean, its gradient, and mean square, with the model as the first axis."""
-    many, rows = features.shape[2], np.arange(len(base))
-    q = _softmax(base + features @ theta[:many] + theta[many:])
+    feature_count, rows = features.shape[2], np.arange(len(base))
+    q = _softmax(base + features @ theta[:feature_count] + theta[feature_count:])
     mean = np.einsum("nkp,nk->np", features, q)
     value, gradient, square = [], [], []
     for classes in predicted:
-        own = q[rows, classes]
-        shift = np.bincount(classes, weights=own, minlength=q.shape[1]) - own @ q
-        gradient.append(np.concatenate([own @ (features[rows, classes] - mean), shift]) / len(own))
-        value.append(own.mean())
-        square.append(np.square(own).mean())
+        chance = q[rows, classes]
+        shift = np.bincount(classes, weights=chance, minlength=q.shape[1]) - chance @ q
+        gradient.append(
+            np.concatenate([chance @ (features[rows, classes] - mean), shift]) / len(chance)
+        )
+        value.append(chance.mean())
+        square.append(np.square(chance).mean())
     return np.array(value), np.array(gradient), np.array(square)

@@ -134,12 +134,12 @@ def was_chosen(cell: Any) -> bool:
         return text not in _NO
 
 
-def shown(names: Sequence[int | str], most: int = 8) -> str:
+def shown(names: Sequence[int | str], limit: int = 8) -> str:
     """A few names, and how many more there are.
 
     >>> shown(["a", "b", "c"], 2)
     'a, b, ... (3 in all)'
     """
-    return ", ".join(map(str, names[:most])) + (
-        f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(str, names[:limit])) + (
+        f", ... ({len(names)} in all)" if len(names) > limit else ""
     )

@@ -22,7 +22,7 @@ GROUPS = {"two": 2, "three or four": 4, "five or more": math.inf}
 
 def group_of(models: int) -> str:
     """The name of the group of `GROUPS` that so many models are in."""
-    return next(name for name, most in GROUPS.items() if models <= most)
+    return next(name for name, limit in GROUPS.items() if models <= limit)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class CameTrue:
             if (with_one, name) == (referenced, group)
         )
 
-    def of(self, said: float, *, labels: int, models: int, referenced: bool) -> float:
+    def of(self, p_best: float, *, labels: int, models: int, referenced: bool) -> float:
         """How often a leader of this P(best) was the best, at most P(best) itself.
 
         Between numbers of labels that were measured it is interpolated in log(1 + labels), beyond them the last counts.
@@ -65,13 +65,13 @@ class CameTrue:
         group = group_of(models)
         measured = self.measured(referenced, group)
         if not measured:
-            return said
+            return p_best
         true = []
         for count in measured:
-            knots, kept = self.curves[referenced, count, group]
-            lost = np.interp(said, [0.0, *knots], [0.0, *(knots - kept)])
-            highest = kept[-1] if len(knots) and said > knots[-1] else 1.0
-            true.append(min(said - float(lost), float(highest)))
+            knots, rates = self.curves[referenced, count, group]
+            lost = np.interp(p_best, [0.0, *knots], [0.0, *(knots - rates)])
+            highest = rates[-1] if len(knots) and p_best > knots[-1] else 1.0
+            true.append(min(p_best - float(lost), float(highest)))
         return float(np.interp(math.log1p(labels), np.log1p(measured), true))
 
     @classmethod
@@ -112,21 +112,21 @@ def curve_of(
     p, hit = np.asarray(said, dtype=np.float64), np.asarray(true, dtype=np.float64)
     _, source = np.unique(np.asarray(sources), return_inverse=True)
     tenth = np.minimum((10 * p).astype(int), 9)
-    there, at = np.unique(tenth, return_inverse=True)
+    tenths, at = np.unique(tenth, return_inverse=True)
     share = np.zeros(len(p))
-    for one in range(len(there)):
-        inside = at == one
-        share[inside] = 1 / np.sqrt(np.bincount(source[inside])[source[inside]])
+    for index in range(len(tenths)):
+        in_pool = at == index
+        share[in_pool] = 1 / np.sqrt(np.bincount(source[in_pool])[source[in_pool]])
     size = np.bincount(at, share)
     means = np.bincount(at, share * p) / size
     rates = _rising(np.bincount(at, share * hit) / size, size)
-    kept = np.minimum(rates, means)
-    for one, rate in enumerate(rates):
-        inside = np.isin(at, np.flatnonzero(rates == rate))  # tenths that were pooled
-        away = np.bincount(source[inside], share[inside] * (hit[inside] - rate))
-        error = float(np.sqrt(np.square(away).sum()) / share[inside].sum())
-        kept[one] = min(kept[one], max(0.5, rate - error))
-    return means, np.maximum.accumulate(kept)
+    capped = np.minimum(rates, means)
+    for index, rate in enumerate(rates):
+        in_pool = np.isin(at, np.flatnonzero(rates == rate))  # tenths that were pooled
+        away = np.bincount(source[in_pool], share[in_pool] * (hit[in_pool] - rate))
+        error = float(np.sqrt(np.square(away).sum()) / share[in_pool].sum())
+        capped[index] = min(capped[index], max(0.5, rate - error))
+    return means, np.maximum.accumulate(capped)
 
 
 def _rising(values: Array, weights: Array) -> Array:
@@ -135,14 +135,14 @@ def _rising(values: Array, weights: Array) -> Array:
     for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
         pools.append([value, weight, 1])
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            mean, size, many = pools.pop()
+            mean, size, count = pools.pop()
             before = pools[-1]
             total = before[1] + size
-            pools[-1] = [(before[0] * before[1] + mean * size) / total, total, before[2] + many]
-    return np.concatenate([np.full(int(many), mean) for mean, _, many in pools])
+            pools[-1] = [(before[0] * before[1] + mean * size) / total, total, before[2] + count]
+    return np.concatenate([np.full(int(count), mean) for mean, _, count in pools])
 
 
-def as_came_true(result: Posterior, kept: CameTrue, *, referenced: bool) -> Posterior:
+def as_came_true(result: Posterior, public: CameTrue, *, referenced: bool) -> Posterior:
     """The posterior with P(best) of the leader no larger than what came true of such.
 
     Of all joint distributions with this P(best) of the leader the one that is nearest to ``result``: what holds where
@@ -154,33 +154,33 @@ def as_came_true(result: Posterior, kept: CameTrue, *, referenced: bool) -> Post
     """
     chances = result.p_best
     leader = int(chances.argmax())
-    said = float(chances[leader])
+    p_leader = float(chances[leader])
     models = len(np.unique((result.disagreement == 0).argmax(axis=1)))
-    true = kept.of(said, labels=result.labels, models=models, referenced=referenced)
-    if result.labels > max(kept.measured(referenced, group_of(models)), default=0) and len(
+    true = public.of(p_leader, labels=result.labels, models=models, referenced=referenced)
+    if result.labels > max(public.measured(referenced, group_of(models)), default=0) and len(
         result.by_labels
     ):
-        true = max(true, min(said, float(result.by_labels[leader])))
-    others = np.delete(chances, leader)
-    second = float(others.max())
-    if said < 1:
-        true = max(true, second / (1 - said + second) + _AHEAD)
-    if true > said - _NOTHING:
+        true = max(true, min(p_leader, float(result.by_labels[leader])))
+    rivals = np.delete(chances, leader)
+    second = float(rivals.max())
+    if p_leader < 1:
+        true = max(true, second / (1 - p_leader + second) + _AHEAD)
+    if true > p_leader - _NOTHING:
         return result
-    p_best = chances * (1 - true) / (1 - said)
+    p_best = chances * (1 - true) / (1 - p_leader)
     p_best[leader] = true
     best = result.draws.argmax(axis=1) == leader
     first, rest = result.draws[best], result.draws[~best]
     if not len(first) or not len(rest):
-        return replace(result, p_best=p_best, as_said=said)
+        return replace(result, p_best=p_best, as_said=p_leader)
     moved = _beats(rest) - _beats(first)
-    p_better = np.clip(result.p_better + (said - true) * moved, p_best[:, None], 1 - p_best)
-    apart = result.disagreement > 0
-    p_better = np.where(apart, p_better, 0.5)
-    many = len(result.draws)
-    kept_first = round(many * min(true, len(first) / many))
-    draws = np.concatenate([_spread(first, kept_first), _spread(rest, many - kept_first)])
-    return replace(result, p_best=p_best, p_better=p_better, draws=draws, as_said=said)
+    p_better = np.clip(result.p_better + (p_leader - true) * moved, p_best[:, None], 1 - p_best)
+    differ = result.disagreement > 0
+    p_better = np.where(differ, p_better, 0.5)
+    draw_count = len(result.draws)
+    kept_first = round(draw_count * min(true, len(first) / draw_count))
+    draws = np.concatenate([_spread(first, kept_first), _spread(rest, draw_count - kept_first)])
+    return replace(result, p_best=p_best, p_better=p_better, draws=draws, as_said=p_leader)
 
 
 _AHEAD = 1e-6  # by which a leader stays ahead of the next one
@@ -189,9 +189,9 @@ _NOTHING = 1e-3  # a change of P(best) that is not worth a word
 
 def _beats(draws: Array) -> Array:
     """Share of draws in which a is above b, ties one half, shape (model, model)."""
-    return np.stack([(np.sign(own[:, None] - draws).mean(axis=0) + 1) / 2 for own in draws.T])
+    return np.stack([(np.sign(column[:, None] - draws).mean(axis=0) + 1) / 2 for column in draws.T])
 
 
-def _spread(draws: Array, many: int) -> Array:
+def _spread(draws: Array, count: int) -> Array:
     """So many of the draws, each as often as any other, give or take one."""
-    return draws[np.arange(many) * len(draws) // max(many, 1)]
+    return draws[np.arange(count) * len(draws) // max(count, 1)]

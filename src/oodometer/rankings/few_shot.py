@@ -29,10 +29,10 @@ def fixed(scores: Any) -> Rule:
     >>> fixed([0.5, 0.75])(np.zeros((2, 10), dtype=np.int64)).tolist()
     [[0.5, 0.75], [0.5, 0.75]]
     """
-    given = np.asarray(scores, dtype=np.float64)
-    if given.ndim != 1:
-        raise UsageError(f"expected one score a model, got an array of shape {given.shape}")
-    return lambda drawn: np.broadcast_to(given, (len(drawn), len(given)))
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1:
+        raise UsageError(f"expected one score a model, got an array of shape {values.shape}")
+    return lambda rows: np.broadcast_to(values, (len(rows), len(values)))
 
 
 def drawn_scores(method: Method, drawn: Array) -> Array:
@@ -57,12 +57,12 @@ def drawn_scores(method: Method, drawn: Array) -> Array:
     values = np.asarray(method, dtype=np.float64)
     if values.ndim != 2:
         raise UsageError(f"expected values of shape (model, row), got {values.shape}")
-    there = ~np.isnan(values)
+    is_known = ~np.isnan(values)
     # sums by gathering rows first: (row, model) is read in whole lines
-    total = np.where(there, values, 0.0).T[drawn].sum(axis=1)
-    if there.all():
+    total = np.where(is_known, values, 0.0).T[drawn].sum(axis=1)
+    if is_known.all():
         return np.asarray(total / drawn.shape[1])
-    count = there.T[drawn].sum(axis=1)
+    count = is_known.T[drawn].sum(axis=1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
@@ -140,9 +140,9 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         order = np.array([classes.index(str(c)) for c in record.classes or ()], dtype=np.int64)
         predicted.append(order[record.predicted])
         if record.probabilities is not None:
-            there = np.empty(record.probabilities.shape)
-            there[:, order] = record.probabilities
-            probabilities.append(there)
+            reordered = np.empty(record.probabilities.shape)
+            reordered[:, order] = record.probabilities
+            probabilities.append(reordered)
         if record.label is not None:
             label = np.where(record.label < 0, -1, order[record.label])
             if truth is not None and not np.array_equal(truth, label):
@@ -334,9 +334,9 @@ def draw_rows(rows: int, *, draws: int = _DRAWS, size: int = _SIZE, seed: int = 
     >>> draw_rows(400).shape
     (500, 10)
     """
-    for name, given in (("rows", rows), ("draws", draws), ("size", size)):
-        if given < 1:
-            raise UsageError(f"expected at least one of {name}, got {given}")
+    for name, count in (("rows", rows), ("draws", draws), ("size", size)):
+        if count < 1:
+            raise UsageError(f"expected at least one of {name}, got {count}")
     return np.random.default_rng([seed, 0xF5]).integers(0, rows, (draws, size))
 
 
@@ -441,7 +441,7 @@ def random_order(models: int, *, seed: int = 0) -> Rule:
     >>> random_order(3)(np.zeros((2, 10), dtype=np.int64)).shape
     (2, 3)
     """
-    return lambda drawn: np.random.default_rng([seed, 0x5A4]).random((len(drawn), models))
+    return lambda rows: np.random.default_rng([seed, 0x5A4]).random((len(rows), models))
 
 
 def guess(models: int, best: int) -> Rule:
@@ -507,9 +507,9 @@ def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:
         sure = suite.probabilities.max(axis=2)
         out |= {"CONF": sure, "CONF reversed": -sure}
         if len(suite.labelled):
-            own = np.take_along_axis(
+            p_true = np.take_along_axis(
                 suite.probabilities, np.maximum(suite.truth, 0)[None, :, None], axis=2
             )[:, :, 0]
-            own = np.where(suite.truth < 0, np.nan, own)
-            out |= {"CONF-GT": own, "CONF-GT reversed": -own}
+            p_true = np.where(suite.truth < 0, np.nan, p_true)
+            out |= {"CONF-GT": p_true, "CONF-GT reversed": -p_true}
     return {**out, "RANDOM": random_order(len(suite.models), seed=seed)}

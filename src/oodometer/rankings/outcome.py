@@ -48,15 +48,15 @@ Witnesses = list[tuple[Array, Array, Array]]
 """What `class_posterior` says without and with a reference, of many classes one of them."""
 
 
-def beliefs_of(answers: Array, truth: Array, **given: Any) -> tuple[Posterior, Witnesses, str]:
+def beliefs_of(answers: Array, truth: Array, **options: Any) -> tuple[Posterior, Witnesses, str]:
     """The posterior of an order, with P(best) as it came true on public suites; the witnesses, or why there are none.
 
     Parameters as `evidence_of` has them; every verb, format and page takes its probabilities from here.
     """
-    result, witnesses, why = evidence_of(answers, truth, **given)
+    result, witnesses, why = evidence_of(answers, truth, **options)
     if not len(result.by_labels):  # labels alone
         return result, witnesses, why
-    referenced = given.get("reference") is not None
+    referenced = options.get("reference") is not None
     return as_came_true(result, packaged(), referenced=referenced), witnesses, why
 
 
@@ -117,19 +117,19 @@ def _witnesses(
     predicted: Array,
     truth: Array,
     random: Array,
-    known: tuple[Array, Array] | None,
+    known_ground: tuple[Array, Array] | None,
     classes: int,
 ) -> Witnesses:
     """The class posterior without and with known ground, by the labels of random rows and all rows without a label."""
     at = np.concatenate([random, np.arange(len(truth), answers.shape[1])])
-    given, alone = (
+    full, alone = (
         (read[:, at], truth[random], np.arange(len(random))) for read in (answers, predicted)
     )
     witnesses = Witnesses()
-    if known is None or classes <= _ORDERED_CLASSES:
-        witnesses.append(class_posterior(*(given if len(truth) else alone)))
-    if known is not None:
-        witnesses.append(class_posterior(*given, reference=known))
+    if known_ground is None or classes <= _ORDERED_CLASSES:
+        witnesses.append(class_posterior(*(full if len(truth) else alone)))
+    if known_ground is not None:
+        witnesses.append(class_posterior(*full, reference=known_ground))
     return witnesses
 
 
@@ -178,13 +178,15 @@ def _confidence_evidence(suite: Answered) -> Iterator[Evidence | Skipped]:
         why = "a model gives classes alone, without probabilities"
         yield Skipped("conf, conf-gt", why)
     elif len(rows):
-        own = p[:, rows]
-        truth = np.take_along_axis(own, suite.labels[rows][None, :, None], axis=2)[:, :, 0]
+        labelled_probabilities = p[:, rows]
+        truth = np.take_along_axis(
+            labelled_probabilities, suite.labels[rows][None, :, None], axis=2
+        )[:, :, 0]
         about = "mean probability of the true class on the labelled rows"
         values = _by_model(suite, truth.mean(axis=1))
         yield Evidence("conf-gt", "confidence", about, True, values, citation="singhal2022")
         about = "mean probability of the predicted class on the labelled rows, right or wrong"
-        values = _by_model(suite, own.max(axis=2).mean(axis=1))
+        values = _by_model(suite, labelled_probabilities.max(axis=2).mean(axis=1))
         yield Evidence("conf", "confidence", about, True, values, citation="singhal2022")
 
 
@@ -252,13 +254,13 @@ def _factor_evidence(suite: Answered, explained: Explained) -> Iterator[Evidence
     """The mean of each factor over the examples that have its words; a higher one is ranked lower, always."""
     for number, name in enumerate(explained.factors):
         values = explained.values[:, number]
-        there, examples = ~np.isnan(values), counted(values.shape[1], "example")
-        if not there.any():
+        has_words, examples = ~np.isnan(values), counted(values.shape[1], "example")
+        if not has_words.any():
             yield Skipped(name, f"none of the {examples} has the words that it looks at")
             continue
-        means = np.where(there, values, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-        means = np.where(there.any(axis=1), means, np.nan)
-        absent, cls = int((~there).all(axis=0).sum()), find("factor", name)
+        means = np.where(has_words, values, 0).sum(axis=1) / np.maximum(has_words.sum(axis=1), 1)
+        means = np.where(has_words.any(axis=1), means, np.nan)
+        absent, cls = int((~has_words).all(axis=0).sum()), find("factor", name)
         note = f"{absent} of {examples} {'lacks' if absent == 1 else 'lack'} the words that it looks at"
         yield Evidence(
             name,
@@ -301,19 +303,19 @@ def outcome_of(
 ) -> FewShotRanking:
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
     answers = suite.predicted if suite.probabilities is None else suite.probabilities
-    known = _known_ground(suite, answers.ndim)
+    known_ground = _known_ground(suite, answers.ndim)
     beliefs, witnesses, why_not = beliefs_of(
         answers,
         suite.labels,
         chosen=suite.chosen,
         clusters=suite.clusters,
-        known=known,
+        known=known_ground,
         reference=[float(np.mean(r.predicted == r.label)) for r in suite.references] or None,
         level=options.level,
         seed=options.seed,
     )
     beliefs = replace(beliefs, models=suite.names)
-    if not suite.labelled and known is None:
+    if not suite.labelled and known_ground is None:
         needs = "needs a labelled row, or rows of known ground that all models answered"
         witnesses, why_not = [], why_not or needs
     with_pool = intervals_of(*witnesses[-1], options.level) if witnesses else why_not
@@ -377,7 +379,7 @@ def _known_ground(suite: Answered, axes: int) -> tuple[Array, Array] | None:
     ]
     if not answers or any(each.shape != answers[0].shape for each in answers):
         return None
-    if answers[0].ndim != axes - 1 or any(not np.array_equal(own, labels[0]) for own in labels):
+    if answers[0].ndim != axes - 1 or any(not np.array_equal(codes, labels[0]) for codes in labels):
         return None
     return np.stack(answers), labels[0]
 
@@ -400,11 +402,11 @@ def _stop(suite: Answered, beliefs: Posterior, level: float) -> Json:
     if suite.clusters is not None:
         return {"safe": False, "why": "rows depend on each other"}
     best = beliefs.order[0]
-    others = [at for at in range(len(suite.names)) if beliefs.disagreement[best, at] > 0]
-    if not others:
+    rivals = [at for at in range(len(suite.names)) if beliefs.disagreement[best, at] > 0]
+    if not rivals:
         return {"safe": False, "why": "it differs from no other model"}
     hit = suite.correct[:, suite.random].astype(np.int64)
-    wins = (hit @ (1 - hit).T)[np.ix_([best, *others], [best, *others])]
+    wins = (hit @ (1 - hit).T)[np.ix_([best, *rivals], [best, *rivals])]
     safe, e_value, needed = safe_to_stop(wins, 0, level)
     return {"safe": safe, "e_value": e_value, "needed": needed, "level": level}
 
@@ -468,19 +470,19 @@ def _pairs(suite: Answered, beliefs: Posterior) -> tuple[ModelPair, ...]:
 
 def _public(suite: Answered, result: Posterior, suggested: bool) -> Json:
     """What came true on public suites of orders without a label, and of rows that were suggested."""
-    kept, out = packaged(), dict[str, Any]()
-    out["suites"], out["sources"] = kept.about["suites"], kept.about["sources"]
+    measured, out = packaged(), dict[str, Any]()
+    out["suites"], out["sources"] = measured.about["suites"], measured.about["sources"]
     if not suite.labelled:
         models = len(np.unique((result.disagreement == 0).argmax(axis=1)))
-        right = kept.orders["reference" if suite.references else "no reference"].get(
+        right = measured.orders["reference" if suite.references else "no reference"].get(
             group_of(models)
         )
         out |= {"models": group_of(models), "pairs_right": right}
-        out["pairs_right_counting_ten"] = kept.orders["counting ten labels"][group_of(models)]
+        out["pairs_right_counting_ten"] = measured.orders["counting ten labels"][group_of(models)]
     if suggested:
-        mean, lower, upper = kept.orders["suggested less random"]
+        mean, lower, upper = measured.orders["suggested less random"]
         out["suggested"] = {
-            "suites": kept.orders["suggested suites"],
+            "suites": measured.orders["suggested suites"],
             "regret": mean,
             "lower": lower,
             "upper": upper,
@@ -508,9 +510,9 @@ def _warnings(suite: Answered, result: Posterior) -> Strings:
         out.append(
             "there is no pool: how often the models disagree is known from the labelled rows alone"
         )
-    for first, other in itertools.combinations(range(len(suite.names)), 2):
-        if result.disagreement[first, other] == 0:
-            names = f"{suite.names[first]} and {suite.names[other]}"
+    for first, second in itertools.combinations(range(len(suite.names)), 2):
+        if result.disagreement[first, second] == 0:
+            names = f"{suite.names[first]} and {suite.names[second]}"
             out.append(f"models that say the same on every row cannot be ordered here: {names}")
     absent = sorted(set(suite.labels.tolist()) - set(suite.predicted.ravel().tolist()))
     if absent:
@@ -519,7 +521,7 @@ def _warnings(suite: Answered, result: Posterior) -> Strings:
             f"{text}: on labelled rows of it all are wrong, and no two models differ on them"
         )
     out += [
-        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} {'was' if many == 1 else 'were'} cut"
-        for name, many in suite.truncated.items()
+        f"{name} reads less than some inputs hold: {cut:,} of {len(suite.ids):,} {'was' if cut == 1 else 'were'} cut"
+        for name, cut in suite.truncated.items()
     ]
     return tuple(out)

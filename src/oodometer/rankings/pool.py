@@ -58,16 +58,16 @@ def agreement_values(predicted: Any) -> tuple[Array, Array]:
     classes = checked_classes(predicted, "predictions")
     # models are compared with each other, not with every class: there may be a thousand of these
     votes = np.stack(
-        [(classes == own).sum(axis=0) for own in classes]
+        [(classes == codes).sum(axis=0) for codes in classes]
     )  # for what a model says, with its own
     plurality = np.empty(classes.shape)
-    for i, own in enumerate(classes):
-        others = np.delete(votes - (classes == own), i, axis=0)
-        most = others.max(axis=0)
-        leading = (others == most).sum(
+    for i, codes in enumerate(classes):
+        other_votes = np.delete(votes - (classes == codes), i, axis=0)
+        top_votes = other_votes.max(axis=0)
+        leading = (other_votes == top_votes).sum(
             axis=0
-        ) / most  # classes of most votes: each is named by as many models
-        plurality[i] = (votes[i] - 1 == most) / leading
+        ) / top_votes  # classes of most votes: each is named by as many models
+        plurality[i] = (votes[i] - 1 == top_votes) / leading
     return plurality, (votes - 1) / (len(classes) - 1)
 
 
@@ -82,10 +82,10 @@ def labels_on_agreement(agreement: Any, right: Any) -> float | None:
     >>> labels_on_agreement([0.9, 0.8, 0.5], [[0, 0, 1, 0], [1, 0, 0, 1], [1, 1, 1, 0]]) < 0
     True
     """
-    own, hit = np.asarray(agreement, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    says = (own - own.mean()) @ hit
+    scores, hit = np.asarray(agreement, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    says = (scores - scores.mean()) @ hit
     size = float(np.sqrt(np.square(says).sum()))
-    return float(says.sum()) / size if len(own) > 2 and size > 1e-12 else None
+    return float(says.sum()) / size if len(scores) > 2 and size > 1e-12 else None
 
 
 AGAINST = -1.28
@@ -191,9 +191,9 @@ def _estimates(
     """The estimate of each model, fitted on its reference where there are any."""
     out = []
     for model, pool in pools.items():
-        known = pool if references is None else references[model]
+        labelled = pool if references is None else references[model]
         try:
-            fitted = answer(estimator, partial(estimator.fit, known))
+            fitted = answer(estimator, partial(estimator.fit, labelled))
             estimate = answer(estimator, partial(fitted.estimate, pool.without_labels()))
         except NotApplicable as error:
             raise NotApplicable(f"{model}: {error}") from None
@@ -210,23 +210,23 @@ def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
     out = {}
     for i, (name, record) in enumerate(records.items()):
         if record.members is None:
-            others = np.delete(suite.predicted, i, axis=0)
-            theirs = [suite.classes[at] for at in np.unique(others)]
-            own = list(map(str, record.classes or ()))
-            own += [
-                cls for cls in theirs if cls not in own
+            other_predictions = np.delete(suite.predicted, i, axis=0)
+            theirs = [suite.classes[at] for at in np.unique(other_predictions)]
+            class_names = list(map(str, record.classes or ()))
+            class_names += [
+                cls for cls in theirs if cls not in class_names
             ]  # which a record of classes alone may lack
             classes = (
                 *(record.classes or ()),
-                *(named[cls] for cls in own[len(record.classes or ()) :]),
+                *(named[cls] for cls in class_names[len(record.classes or ()) :]),
             )
             code = np.zeros(len(suite.classes), dtype=np.int32)
-            code[[suite.classes.index(cls) for cls in own]] = np.arange(len(own))
+            code[[suite.classes.index(cls) for cls in class_names]] = np.arange(len(class_names))
             record = replace(
                 record,
                 classes=classes,
                 prediction=record.predicted,
-                members=code[others],
+                members=code[other_predictions],
                 _cache={},
             )
         out[name] = record

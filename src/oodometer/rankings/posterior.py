@@ -19,7 +19,7 @@ from ..results.ranking import Settling
 
 def disagreements(predicted: Array) -> Array:
     """Rows on which each two models predict another class: int64, shape (model, model); predicted (model, row)."""
-    return np.stack([(predicted != own).sum(axis=1) for own in predicted])
+    return np.stack([(predicted != codes).sum(axis=1) for codes in predicted])
 
 
 def checked_classes(predicted: object, name: str, models: int | None = None) -> Array:
@@ -30,9 +30,9 @@ def checked_classes(predicted: object, name: str, models: int | None = None) -> 
         or (models is not None and len(classes) != models)
         or (models is None and len(classes) < 2)
     ):
-        wanted = "at least two models" if models is None else f"{models} models"
+        expected_count = "at least two models" if models is None else f"{models} models"
         raise UsageError(
-            f"expected {name} of {wanted}, shape (model, row), got shape {classes.shape}"
+            f"expected {name} of {expected_count}, shape (model, row), got shape {classes.shape}"
         )
     if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0):
         raise InputError(
@@ -192,8 +192,8 @@ def posterior(
         keys = clusters[known_truth >= 0]
         for a, b in zip(*np.nonzero(wins + wins.T), strict=True):
             worth[a, b] = 1 / Clusters.of(keys, (1.0 + hit[a] - hit[b]) / 2).effect(level)
-    apart = wins + wins.T > 0
-    mean_worth = float(worth[apart].mean()) if apart.any() else 1.0
+    differ = wins + wins.T > 0
+    mean_worth = float(worth[differ].mean()) if differ.any() else 1.0
     weight[1] *= mean_worth
     # share of draws in which each model has the largest weight of right cells; models that never differ are one model,
     # whose share they divide: rounding must not part them
@@ -208,9 +208,9 @@ def posterior(
     step = max(1, _AT_ONCE // max(len(kinds), 1))
     scores = np.zeros((draws, len(classes)))
     for start in range(0, draws, step):
-        drawn = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
-        scores[start : start + step] = (drawn @ kinds.astype(np.float64))[:, first]
-        scores[start : start + step] /= np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300)
+        sampled = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
+        scores[start : start + step] = (sampled @ kinds.astype(np.float64))[:, first]
+        scores[start : start + step] /= np.maximum(sampled.sum(axis=1, keepdims=True), 1e-300)
     if wins.any():  # tiny priors draw weights of 0: a tie, which goes to no model in particular
         alone = np.unique(first)
         top = scores[:, alone] == scores.max(axis=1, keepdims=True)
@@ -258,20 +258,20 @@ def _cells(
 ) -> tuple[Array, Array]:
     """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell)."""
     ranked = np.sort(of, axis=1)
-    there = np.ones(
+    is_first = np.ones(
         of.shape, dtype=bool
     )  # the first of each class that is predicted: there may be a thousand classes
-    there[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    pattern, at = np.nonzero(there)
+    is_first[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    pattern, at = np.nonzero(is_first)
     label = ranked[pattern, at]
-    least = np.full(
+    fewest = np.full(
         len(of), np.inf
     )  # disagreements of the pair that disagrees least often, of those that do here
     for a in range(of.shape[1]):
         for b in range(a):
-            least = np.where(of[:, a] != of[:, b], np.minimum(least, pairs[a, b]), least)
+            fewest = np.where(of[:, a] != of[:, b], np.minimum(fewest, pairs[a, b]), fewest)
     weight = np.zeros((2, len(pattern)))
-    weight[0] = (prior * counts / least / 2)[pattern]
+    weight[0] = (prior * counts / fewest / 2)[pattern]
     cell_of = {
         (row.tobytes(), int(c)): i
         for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))
@@ -354,13 +354,13 @@ def labels_to_settle(
     if result.classes > 2:
         decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
     chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
-    there = np.isfinite(needed)
-    steps = needed[there].astype(np.int64)
+    settled = np.isfinite(needed)
+    steps = needed[settled].astype(np.int64)
     for until, each in (
         (chosen, decides),
         (rows, rate * decides),
     ):  # numpy's largest mean is below 1e18
-        until[there] = steps + rng.negative_binomial(steps, np.clip(each[there], 1e-9, 1.0))
+        until[settled] = steps + rng.negative_binomial(steps, np.clip(each[settled], 1e-9, 1.0))
     ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
     ends.append(np.quantile(chosen, 0.5, method="higher"))
     low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
@@ -388,12 +388,12 @@ def safe_to_stop(wins: Any, first: int, level: float = 0.95) -> tuple[bool, floa
     """
     from scipy.special import betainc, betaln
 
-    others = np.delete(np.arange(len(wins)), first)
-    won, lost = np.asarray(wins)[first, others], np.asarray(wins)[others, first]
+    rivals = np.delete(np.arange(len(wins)), first)
+    won, lost = np.asarray(wins)[first, rivals], np.asarray(wins)[rivals, first]
     log = (won + lost + 1) * math.log(2) + betaln(won + 1, lost + 1)
-    least = float((np.exp(log) * betainc(lost + 1, won + 1, 0.5)).min())
-    needed = len(others) / (1 - check_level(level))
-    return least >= needed, least, needed
+    smallest = float((np.exp(log) * betainc(lost + 1, won + 1, 0.5)).min())
+    needed = len(rivals) / (1 - check_level(level))
+    return smallest >= needed, smallest, needed
 
 
 def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array:
@@ -421,9 +421,9 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
         raise UsageError("expected P(best) of each model, finite numbers of shape (model,)")
     seed = check_seed(seed)
     classes = checked_classes(pool, "predictions on the pool", len(weight))
-    least = min(_CONTENDS * weight.max(), np.sort(weight)[-2])
+    threshold = min(_CONTENDS * weight.max(), np.sort(weight)[-2])
     value = np.zeros(classes.shape[1], dtype=np.int64)
-    for who in (weight >= least) & (weight > 0), weight > 0:
+    for who in (weight >= threshold) & (weight > 0), weight > 0:
         value += (classes[who] != classes[who][:1]).any(axis=0)
     chance = np.random.default_rng([seed, 0x1AB]).random(len(value))
     order = np.lexsort((chance, -value))
@@ -433,7 +433,7 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
 _CONTENDS = 0.5  # of the largest P(best), from which on a model is a contender
 
 
-def _bounds(mine: float, other: float, level: float) -> Array:
+def _bounds(mine: float, theirs: float, level: float) -> Array:
     """The fewest wins among so many further rows with P(Beta > 1/2) >= level, for each number of rows from 0 on."""
     from scipy.special import betainc
 
@@ -441,7 +441,7 @@ def _bounds(mine: float, other: float, level: float) -> Array:
     low, high = np.zeros_like(total), total + 1  # more than all: not to be reached
     for _ in range(math.ceil(math.log2(_MOST + 2)) + 1):
         middle = (low + high) // 2
-        enough = betainc(other + total - np.minimum(middle, total), mine + middle, 0.5) >= level
+        enough = betainc(theirs + total - np.minimum(middle, total), mine + middle, 0.5) >= level
         enough &= middle <= total
         open_ = low < high
         high = np.where(open_ & (enough | (middle > total)), middle, high)
@@ -544,17 +544,19 @@ def posterior_by_pattern(
     seed = check_seed(seed)
     of_models = checked_classes(predicted, "predictions", len(plain.models))
     known_truth = checked_truth(truth, of_models.shape[1])
-    given = known_truth >= 0
+    is_labelled = known_truth >= 0
     rest = (
         of_models[:, :0]
         if pool is None
         else checked_classes(pool, "predictions on the pool", len(of_models))
     )
-    everything = np.concatenate([of_models[:, given], of_models[:, ~given], rest], axis=1)
-    known = (
+    everything = np.concatenate(
+        [of_models[:, is_labelled], of_models[:, ~is_labelled], rest], axis=1
+    )
+    reference_accuracy = (
         np.zeros(len(of_models)) if reference is None else np.asarray(reference, dtype=np.float64)
     )
-    if known.shape != (len(of_models),) or not np.isfinite(known).all():
+    if reference_accuracy.shape != (len(of_models),) or not np.isfinite(reference_accuracy).all():
         count = len(of_models)
         raise UsageError(
             f"expected the accuracy of each of {count} models on the reference, got {reference!r}"
@@ -562,13 +564,13 @@ def posterior_by_pattern(
     same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    prior_alone = not classes and (given.any() or reference is None)
+    prior_alone = not classes and (is_labelled.any() or reference is None)
     if len(alone) < 2 + prior_alone:
         return plain
-    predicted, true = everything[alone], known_truth[given]
+    predicted, true = everything[alone], known_truth[is_labelled]
     models, rows = predicted.shape
     # a group is known by the first model in it; which models share one, less the mean over the models
-    groups = np.stack([(predicted == own).argmax(axis=0) for own in predicted])
+    groups = np.stack([(predicted == codes).argmax(axis=0) for codes in predicted])
     patterns, which, counts = np.unique(groups.T, axis=0, return_inverse=True, return_counts=True)
     number = (patterns == np.arange(models)).sum(axis=1)
     number += number < len(np.union1d(predicted, true))
@@ -578,16 +580,16 @@ def posterior_by_pattern(
         centred @ (patterns[:, :, None] == patterns[:, None]) @ centred / number[:, None, None]
     )
     size, axes = np.linalg.eigh(np.tensordot(share, moments, 1))
-    there = size > 1e-9 * size.max()
+    spanned = size > 1e-9 * size.max()
     size, axes = (
-        size[there],
-        axes[:, there],
+        size[spanned],
+        axes[:, spanned],
     )  # all that follows is in the directions in which models differ
     moments = np.swapaxes(axes, 0, 1) @ moments @ axes
     x = axes.T @ np.stack(
         [
             -plain.disagreement[np.ix_(alone, alone)].mean(axis=1) * models / (models - 1),
-            known[alone],
+            reference_accuracy[alone],
         ],
         axis=1,
     )
@@ -595,7 +597,7 @@ def posterior_by_pattern(
     read = (
         np.full(len(true), bool(classes))
         if chosen is None
-        else bool(classes) & ~np.asarray(chosen)[given]
+        else bool(classes) & ~np.asarray(chosen)[is_labelled]
     )
     counted = np.where(read, _READ_TWICE, 1.0)
     seen, at = np.unique(which.ravel()[: len(true)], return_inverse=True)
@@ -604,11 +606,11 @@ def posterior_by_pattern(
     hits = np.zeros((len(seen), models))
     np.add.at(hits, at.ravel(), (predicted[:, : len(true)] == true).T * counted[:, None])
     hits = (hits / of_pattern[:, None]) @ axes
-    worth, own = labels * _TIED / (labels + _TIED), labels / (labels + _TIED) * share[seen]
+    worth, own_weight = labels * _TIED / (labels + _TIED), labels / (labels + _TIED) * share[seen]
     precision = np.tensordot(worth, moments[seen], 1) / np.outer(size, size)
     pull = worth @ hits / size
     # alpha = tie gamma + own hits + noise, whose variance labels of the pattern lower
-    tie = (np.diag(size) - np.tensordot(own, moments[seen], 1)) / size
+    tie = (np.diag(size) - np.tensordot(own_weight, moments[seen], 1)) / size
     spread = share**2 / _TIED
     spread[seen] = share[seen] ** 2 / (_TIED + labels)
     noise = np.tensordot(spread, moments, 1)
@@ -626,7 +628,10 @@ def posterior_by_pattern(
         at_mean = np.linalg.solve(after, inverse @ mean + pull)
         fit = at_mean @ after @ at_mean - mean @ inverse @ mean
         fit += np.linalg.slogdet(inverse)[1] - np.linalg.slogdet(after)[1]
-        mean, variance = tie @ at_mean + own @ hits, tie @ np.linalg.solve(after, tie.T) + noise
+        mean, variance = (
+            tie @ at_mean + own_weight @ hits,
+            tie @ np.linalg.solve(after, tie.T) + noise,
+        )
         if classes:
             says, covariance = classes[min(index, len(classes) - 1)]
             both = (
@@ -646,16 +651,18 @@ def posterior_by_pattern(
     weights /= weights.sum()
     rng, sharp = np.random.default_rng([seed, 0xC405]), _SHARP - 2 * (_SHARP - 1) / models
     better, near, wide = np.zeros((models, models)), list[Array](), list[Array]()
-    for part, mean, variance, many in zip(
+    for part, mean, variance, repeats in zip(
         weights, means, variances, rng.multinomial(_PATTERN_DRAWS, weights), strict=True
     ):
         own_variance = np.diag(variance)
-        apart = own_variance[:, None] + own_variance - 2 * variance
+        difference_variance = own_variance[:, None] + own_variance - 2 * variance
         better += part * ndtr(
-            (mean[:, None] - mean) * math.sqrt(sharp) / np.sqrt(np.maximum(apart, 1e-12))
+            (mean[:, None] - mean)
+            * math.sqrt(sharp)
+            / np.sqrt(np.maximum(difference_variance, 1e-12))
         )
         noise = rng.multivariate_normal(
-            np.zeros(models), variance, many, method="eigh", check_valid="ignore"
+            np.zeros(models), variance, repeats, method="eigh", check_valid="ignore"
         )
         near.append(mean + noise / math.sqrt(sharp))
         wide.append(mean + noise * math.sqrt(_WIDE))

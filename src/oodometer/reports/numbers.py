@@ -151,10 +151,10 @@ def given(value: Any) -> str:
 
 def rows_text(count: Any) -> str:
     """A count of rows in words."""
-    whole = finite(count)
-    if whole is None:
+    value = finite(count)
+    if value is None:
         return "rows"
-    return f"{whole:,.0f} row{'' if whole == 1 else 's'}"
+    return f"{value:,.0f} row{'' if value == 1 else 's'}"
 
 
 def basename(path: Any) -> str:

@@ -57,16 +57,16 @@ def runtime() -> str:
 
     # The address is a key into what vl-convert carries with it; nothing is fetched.
     address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
-    wanted = f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
+    module = f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
     of = hashlib.blake2b(
-        f"{version('vl-convert-python')} {wanted}".encode(), digest_size=8
+        f"{version('vl-convert-python')} {module}".encode(), digest_size=8
     ).hexdigest()
     folder, packed = cache_folder(), b""
     with suppress(OSError, EOFError, zlib.error):
         content = b"" if folder is None else (folder / f"charts-{of}.js.gz").read_bytes()
         packed = content if gzip.decompress(content) else b""
     if not packed:
-        packed = gzip.compress(vl_convert.javascript_bundle(wanted).encode("utf-8"), mtime=0)
+        packed = gzip.compress(vl_convert.javascript_bundle(module).encode("utf-8"), mtime=0)
         with suppress(OSError, WorkError):
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -177,15 +177,15 @@ def render(result: Plain, record: Found | None = None) -> str:
     command = str(result.get("command"))
     section, made_view = section_of(command), view_of(command)
     if section is None:
-        known = ", ".join(commands_with("sections"))
+        commands = ", ".join(commands_with("sections"))
         raise UsageError(
-            f"expected a result of {known}, got command {result.get('command')!r}; "
+            f"expected a result of {commands}, got command {result.get('command')!r}; "
             "pass the mapping that --json writes"
         )
     check_report_libraries()
-    drawn, words = section(result)
+    charts, words = section(result)
     view = None if made_view is None else made_view(result) if record is None else record.view()
-    figures = {figure.name: figure for figure in drawn if figure is not None}
+    figures = {figure.name: figure for figure in charts if figure is not None}
     argv = result.get("argv")
     line = (
         shlex.join(str(part) for part in argv)
@@ -220,17 +220,17 @@ def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = 
 
 def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
     """A template with its words, its charts and all that draws them."""
-    drawn = figures if may_draw() else {}
-    if len(drawn) < len(figures):
+    drawable = figures if may_draw() else {}
+    if len(drawable) < len(figures):
         text = "the page has no charts: the library that draws them ends a process whose memory is limited "
         text += "(ulimit -v unlimited lifts that); its tables and all other output are there"
         warnings.warn(text, stacklevel=2)
-    if drawn:
+    if drawable:
         import vl_convert
 
         # What they say about style is the same of all but a few, and stands once.
         words["specs"] = {
-            name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in drawn.items()
+            name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in drawable.items()
         }
         shared = next(iter(words["specs"].values())).get("config", {})
         for spec in words["specs"].values():
@@ -245,7 +245,7 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
     page: str = _environment().get_template(f"{template}.html.j2").render(figures=figures, **words)
     script = f"<script>\n{_asset('tables.js')}\n</script>" if 'class="scroll"' in page else ""
     page = page.replace("<!-- tables -->", script, 1)
-    if not drawn:
+    if not drawable:
         page = page.replace(
             "The chart needs scripts.", "The chart was not drawn: memory was limited."
         )

@@ -42,9 +42,9 @@ class SavedResult(Shown, Named[Any]):
 
     def view(self) -> View:
         """What it says; see `Shown`."""
-        made = view_of(self.told["command"])
-        assert made is not None  # `load_result` has looked
-        return made(self.told)
+        make_view = view_of(self.told["command"])
+        assert make_view is not None  # `load_result` has looked
+        return make_view(self.told)
 
     def frames(self) -> dict[str, Maker]:
         """Refused: raises `UsageError`."""

@@ -113,14 +113,14 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
     return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
 
 
-def label_rows(result: Result, why: str, many: int = FEW, **values: Any) -> Step:
+def label_rows(result: Result, why: str, count: int = FEW, **values: Any) -> Step:
     """Rows to label, drawn by an audit of the same files; ``why`` is a name in the table of words."""
     rows = finite(inside(result, "target", "rows"))
-    many = many if rows is None else min(many, int(rows))
-    line = again(result, AuditOptions, "audit", "--suggest", str(many), "--out", "rows.html")
-    line = line or f'oodometer.audit(reference, target, suggest={many}, out="rows.html")'
+    count = count if rows is None else min(count, int(rows))
+    line = again(result, AuditOptions, "audit", "--suggest", str(count), "--out", "rows.html")
+    line = line or f'oodometer.audit(reference, target, suggest={count}, out="rows.html")'
     return {
-        "text": f"{NEXT[why].format(**values)} {NEXT['draw'].format(rows=rows_text(many))}",
+        "text": f"{NEXT[why].format(**values)} {NEXT['draw'].format(rows=rows_text(count))}",
         "line": line,
     }
 
@@ -144,9 +144,9 @@ def after_audit(result: Result) -> Step:
     if result.get("compared"):
         return after_compare(result)
     half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
-    if drawn := len(result.get("suggested") or []):
-        width = curves.expected(result, labels + drawn)
-        text = NEXT["drawn"].format(rows=rows_text(drawn))
+    if suggested := len(result.get("suggested") or []):
+        width = curves.expected(result, labels + suggested)
+        text = NEXT["drawn"].format(rows=rows_text(suggested))
         return {
             "text": text
             + (f" With all the interval would be about {points(width)} wide." if width else "")
@@ -174,12 +174,12 @@ def after_compare(result: Result) -> Step:
     half, rows = max(gap.upper - gap.value, gap.value - gap.lower), finite(of.get("rows"))
     if not rows or abs(gap.value) < EQUAL:
         return {"text": NEXT["either"]}
-    many = float(
+    needed = float(
         f"{rows * ((finite(of.get('smallest_visible')) or half) / abs(gap.value)) ** 2:.2g}"
     )
     return {
         "text": NEXT["undecided"].format(
-            gap=amount(of, gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}"
+            gap=amount(of, gap.value), many=f"{needed:,.0f}", rows=f"{rows:,.0f}"
         )
     }
 
@@ -189,13 +189,15 @@ def after_rank(result: Result) -> Step:
     settling, best = result.get("settling") or {}, str(result.get("likeliest"))
     if inside(result, "stop", "safe") or settling.get("labels") == 0:
         return {"text": NEXT["decided"].format(model=best)}
-    many, rows = finite(settling.get("labels")), len(result.get("suggested") or [])
+    labels, rows = finite(settling.get("labels")), len(result.get("suggested") or [])
     text = (
         NEXT["drawn_by_rank"].format(rows=rows_text(rows))
         if rows
         else NEXT["rank"].format(model=best)
     )
-    return {"text": text if many is None or rows else NEXT["settle"].format(rows=rows_text(many))}
+    return {
+        "text": text if labels is None or rows else NEXT["settle"].format(rows=rows_text(labels))
+    }
 
 
 def next_step(command: str, result: Result) -> Step:
@@ -256,8 +258,8 @@ def estimate(result: Result) -> tuple[Drawn, Json]:
 def demo(result: Result) -> tuple[Drawn, Json]:
     """The same of the step that is shown in full, and the chart of all steps."""
     inner = result.get("estimate") or {}
-    drawn, words = estimate(inner)
-    return [curves.severity(result), *drawn], {
+    charts, words = estimate(inner)
+    return [curves.severity(result), *charts], {
         "estimate": inner,
         "inner_view": estimation_view(inner),
         **words,
@@ -288,12 +290,12 @@ def power(result: Result) -> str:
     labels, share = finite(result.get("labels")), finite(noticed.get("power"))
     if not labels or share is None:
         return ""
-    often, many = f"{number(round(share * 10))} times in 10", counted(int(labels), "label")
+    often, labels_text = f"{number(round(share * 10))} times in 10", counted(int(labels), "label")
     ends = [f"below {percent(below)}"] if below is not None else []
     ends += [f"above {percent(above)}"] if above is not None else []
     if not ends:
-        return f"No accuracy at all would be refuted {often} by {many}: label more for a test that can."
-    return f"With {many} this test refutes {often} only where the truth lies {' or '.join(ends)}."
+        return f"No accuracy at all would be refuted {often} by {labels_text}: label more for a test that can."
+    return f"With {labels_text} this test refutes {often} only where the truth lies {' or '.join(ends)}."
 
 
 def audit(result: Result) -> tuple[Drawn, Json]:
@@ -381,9 +383,9 @@ def _confusion(result: Result) -> Json | None:
 def evaluate(result: Result) -> tuple[Drawn, Json]:
     """Charts and names for one labelled file, or for several one after another."""
     files: list[Json] = [dict(result)]
-    drawn: Drawn = []
+    charts: Drawn = []
     if result.get("files"):
-        files, drawn = by_category.best_files_first(result), [by_category.files(result)]
+        files, charts = by_category.best_files_first(result), [by_category.files(result)]
     sheets = []
     for index, item in enumerate(files[:MOST_FILES]):
         metrics = item.get("metrics") or {}
@@ -391,9 +393,13 @@ def evaluate(result: Result) -> tuple[Drawn, Json]:
         parts = item.get("slices") or []
         slices = [{**each, "headline": inside(each, "metrics", "accuracy")} for each in parts]
         item |= {"command": "evaluate", "headline": metrics.get("accuracy"), "slices": slices}
-        mine = {made.name: made for chart in EVALUATE_CHARTS if (made := chart(item)) is not None}
+        mine = {
+            figure_of_item.name: figure_of_item
+            for chart in EVALUATE_CHARTS
+            if (figure_of_item := chart(item)) is not None
+        }
         figures = {name: replace(figure, name=f"{name}-{index}") for name, figure in mine.items()}
-        drawn += figures.values()
+        charts += figures.values()
         classes = by_category.worst_classes(item)[1][:MOST_CLASSES]
         columns = dict.fromkeys(key for each in classes for key in each if key != "class")
         filled = {
@@ -420,7 +426,7 @@ def evaluate(result: Result) -> tuple[Drawn, Json]:
                 "disca": best(metrics.get("disca")),
             }
         )
-    return drawn, {"sheets": sheets, "left": len(files) - len(sheets)}
+    return charts, {"sheets": sheets, "left": len(files) - len(sheets)}
 
 
 # ------------------------------------------------------------------------------------------ compare
@@ -518,13 +524,13 @@ def notes(result: Result) -> list[Json]:
 def badges(result: Result) -> list[dict[str, str]]:
     """What the bound of the model that may answer most promises, and what its threshold did elsewhere."""
     led, out = leader(result), []
-    many, level = len(result.get("models") or []), finite(result.get("level"))
+    count, level = len(result.get("models") or []), finite(result.get("level"))
     if led is not None:
         model, at = led
         text = "The bound holds for rows drawn like these, however few, although the threshold was looked for on them."
-        if many > 1 and level is not None:
-            text += f" It does not pay for having picked the best of {many} models: for that ask for the level "
-            text += f"{round(1 - (1 - level) / many, 6):g}."
+        if count > 1 and level is not None:
+            text += f" It does not pay for having picked the best of {count} models: for that ask for the level "
+            text += f"{round(1 - (1 - level) / count, 6):g}."
         kind = str(at.get("kind") or at["selective_accuracy"].get("kind") or "")
         out.append({"badge": kind, "style": "", "text": text})
         away = elsewhere(model, at.get("threshold"))
@@ -579,13 +585,15 @@ def compared(result: Result) -> list[Json]:
             rows = {
                 finite(inside(model, domain, "rows")) for model in result.get("models") or []
             } - {None}
-            many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
+            rows_in_words = (
+                rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
+            )
             out.append(
                 {
                     "domain": words,
                     "paired": bool(paired.get("paired")),
                     "why": paired.get("why"),
-                    "rows": many,
+                    "rows": rows_in_words,
                 }
             )
     return out
@@ -593,24 +601,24 @@ def compared(result: Result) -> list[Json]:
 
 def compare(result: Result) -> tuple[Drawn, Json]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
-    drawn: Drawn = [*models.differences(result)]
-    drawn += [models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")]
-    drawn += [
+    charts: Drawn = [*models.differences(result)]
+    charts += [models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")]
+    charts += [
         chart(result, item) for chart in (models.places, models.tolerances) for item in DOMAINS
     ]
-    drawn += [
+    charts += [
         models.first_mistakes(result),
         *(models.fluctuations(result, item) for item in DOMAINS),
     ]
-    shown = {**result, "models": models.drawn(result)}
-    return drawn, {
+    limited = {**result, "models": models.drawn(result)}
+    return charts, {
         "styles": models.STYLES,
         "badges": badges(result),
         "cards": cards(result),
         "compared": compared(result),
-        "left": len(result.get("models") or []) - len(shown["models"]),
+        "left": len(result.get("models") or []) - len(limited["models"]),
         "findings": {name: pairs(result, name) for name in DOMAINS},
-        "disca": [table for name in DOMAINS if (table := disca_table(shown, name))],
+        "disca": [table for name in DOMAINS if (table := disca_table(limited, name))],
         "notes": notes(result),
         "domains": DOMAINS,
     }
@@ -690,7 +698,7 @@ def _line(
             if len(pieces) == MOST_WORDS:
                 pieces.append({"gap": " … (cut here)"})
                 break
-            marks = " ".join(f"w{at}" for at, some in enumerate(marked) if index in some)
+            marks = " ".join(f"w{at}" for at, indices in enumerate(marked) if index in indices)
             pieces.append(
                 {"gap": text[end:start], **_word(text[start:stop], value, largest), "marks": marks}
             )
@@ -742,18 +750,18 @@ MOST_ROWS = 200  # of a table of past parts or runs
 
 def history(result: Result) -> tuple[Drawn, Json]:
     """The newest estimates of each job along time, how they changed, and the tables."""
-    jobs, drawn, pages = result.get("jobs") or [], list[Any](), list[Any]()
+    jobs, charts, pages = result.get("jobs") or [], list[Any](), list[Any]()
     for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
         large = over_time.newest(job, index)
         small = over_time.changes(job, index)
         view = job_view(job)
-        drawn += [large, *small]
+        charts += [large, *small]
         grids = []
         for grid in view.grids:
             older = max(len(grid.rows) - MOST_ROWS, 0)
             marked = frozenset(i - older for i in grid.marked if i >= older)
             grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
-        left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(
+        hidden = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(
             small
         )
         page = {
@@ -764,18 +772,18 @@ def history(result: Result) -> tuple[Drawn, Json]:
             "grids": grids,
         }
         run = job["runs"][-1]
-        made = (
+        run_result = (
             {"argv": ["oodometer", "estimate", run["reference"], run["target"]]}
             if run.get("target")
             else {}
         )
-        page["step"] = label_rows(made, "stands") if view.alarms else {"text": NEXT["quiet"]}
+        page["step"] = label_rows(run_result, "stands") if view.alarms else {"text": NEXT["quiet"]}
         page |= {
             "large": None if large is None else large.name,
-            "left": max(left, 0) if small else 0,
+            "left": max(hidden, 0) if small else 0,
         }
         pages.append(page)
-    return drawn, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
+    return charts, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
@@ -817,6 +825,6 @@ def commands_with(part: str) -> Strings:
 def _plugged(part: str) -> Plain:
     """What other packages bring, none where none is here."""
     with suppress(UsageError):
-        found: Plain = plugins.load("parts", part)
-        return found
+        contributed: Plain = plugins.load("parts", part)
+        return contributed
     return {}

@@ -221,7 +221,7 @@ class Alarms:
         }
 
         def failing(item: Plain) -> Failing:
-            place = {
+            location = {
                 name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item
             }
             interval, truth = (
@@ -233,7 +233,7 @@ class Alarms:
                 rules[item["metric"], item["rule"]],
                 item["bound"],
                 item["reference"],
-                place,
+                location,
                 item["rows"],
             )
             more = (item.get("known_since"), bool(item.get("by_labels")))
@@ -263,8 +263,10 @@ class Alarms:
     def summary(self) -> str:
         """How many fail, and how many lie below by no more than chance."""
         counts = self.new if self.asked == "new" else self.where
-        known = [item for item in self.where if item.known_since is not None]
-        failing, earlier = (len({item.place["name"] for item in some}) for some in (counts, known))
+        known_earlier = [item for item in self.where if item.known_since is not None]
+        failing, earlier = (
+            len({item.place["name"] for item in alarms}) for alarms in (counts, known_earlier)
+        )
         parts = counted(self.judged, self.kind)
         new = "new " if self.asked == "new" and self.where else ""
         text = f"Alarm raised by {failing} of {parts}" if counts else f"No {new}alarm in {parts}"

@@ -166,12 +166,12 @@ class Backtest(Shown):
         rows = []
         for key, answers in cells.items():
             value, lower, upper, truth = np.array(answers).T
-            inside = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
-            error, bias, held, width = (
+            is_covered = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
+            error, bias, coverage, width = (
                 float(x.mean())
-                for x in (np.abs(value - truth), value - truth, inside, upper - lower)
+                for x in (np.abs(value - truth), value - truth, is_covered, upper - lower)
             )
-            rows.append(BacktestRow(*key, error, bias, held, width, len(answers)))
+            rows.append(BacktestRow(*key, error, bias, coverage, width, len(answers)))
         return rows
 
     def overall(self) -> list[BacktestRow]:
@@ -181,19 +181,19 @@ class Backtest(Shown):
             rows[row.method][row.family].append(row)
         out = []
         for method, families in rows.items():
-            error, bias, held, width = (
+            error, bias, coverage, width = (
                 float(
                     np.mean(
                         [
-                            np.mean([getattr(row, name) for row in some])
-                            for some in families.values()
+                            np.mean([getattr(row, name) for row in family_rows])
+                            for family_rows in families.values()
                         ]
                     )
                 )
                 for name in ("error", "bias", "coverage", "width")
             )
-            cases = sum(row.cases for some in families.values() for row in some)
-            out.append(BacktestRow(method, "all", 0.0, error, bias, held, width, cases))
+            cases = sum(row.cases for family_rows in families.values() for row in family_rows)
+            out.append(BacktestRow(method, "all", 0.0, error, bias, coverage, width, cases))
         return sorted(out, key=lambda row: row.error)
 
     def to_dict(self) -> Json:
@@ -253,8 +253,8 @@ Entries = Sequence[Plain]
 
 def _winner(result: Plain, order: Entries) -> str:
     """Which method was closest, and how far off it would have been to report the reference accuracy."""
-    best, many, trials = order[0], len(answered_families(result)), result.get("trials")
-    text = f"On targets simulated from this reference, in {many} famil{'y' if many == 1 else 'ies'} of shifts, "
+    best, families, trials = order[0], len(answered_families(result)), result.get("trials")
+    text = f"On targets simulated from this reference, in {families} famil{'y' if families == 1 else 'ies'} of shifts, "
     text += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
     source = next((item for item in order if item["method"] == "source"), best)
     if source is not best:
@@ -285,10 +285,10 @@ def _errors_grid(result: Plain, order: Entries) -> Grid:
             (value, f) for (method, f), value in families.items() if method == entry["method"]
         ]
         worst = [f"{100 * max(errors)[0]:.1f}", family_name(max(errors)[1])] if errors else ["", ""]
-        error, held = f"{100 * entry['error']:.1f}", percent(entry["coverage"], 0)
-        rows.append([entry["method"], error, *worst, held])
-    held = f"{percent(result.get('level') or 0.95, None)} intervals held"
-    columns = ["method", "error", "worst", "in", held]
+        error, coverage = f"{100 * entry['error']:.1f}", percent(entry["coverage"], 0)
+        rows.append([entry["method"], error, *worst, coverage])
+    coverage = f"{percent(result.get('level') or 0.95, None)} intervals held"
+    columns = ["method", "error", "worst", "in", coverage]
     title = "Mean absolute error, points of accuracy; the best first"
     return Grid(title, columns, rows, noun="method")
 
@@ -317,7 +317,7 @@ def by_family(result: Plain, name: str) -> dict[tuple[str, str], float]:
     for row in result.get("rows") or []:
         if row.get(name) is not None:
             values[row["method"], row["family"]].append(row[name])
-    return {key: fmean(some) for key, some in values.items()}
+    return {key: fmean(numbers) for key, numbers in values.items()}
 
 
 def _families_errors_grid(result: Plain, order: Entries) -> Grid:
@@ -325,8 +325,8 @@ def _families_errors_grid(result: Plain, order: Entries) -> Grid:
     errors, bold = _by_family_and_all(result, order, "error"), set()
     for j, family in enumerate([*answered_families(result), "all"], 1):
         column = [errors.get((item["method"], family)) for item in order]
-        least = min((error for error in column if error is not None), default=None)
-        bold |= {(i, j) for i, error in enumerate(column) if error == least}
+        smallest = min((error for error in column if error is not None), default=None)
+        bold |= {(i, j) for i, error in enumerate(column) if error == smallest}
     columns, rows = _families_cells(result, order, errors, 1)
     title = "Mean absolute error, points of accuracy"
     return Grid(title, columns, rows, detail=True, bold=frozenset(bold))
@@ -339,17 +339,17 @@ def _families_coverage_grid(result: Plain, order: Entries) -> Grid:
     for row in result.get("rows") or []:
         trials[row["method"], row["family"]] += row.get("cases") or 0
     shares, families = _by_family_and_all(result, order, "coverage"), answered_families(result)
-    bold, many = set(), 0
+    bold, cell_count = set(), 0
     for i, item in enumerate(order):
         for j, family in enumerate(families, 1):
             key = item["method"], family
             if key in shares:  # bold from two standard errors of a share of trials on
-                many += 1
+                cell_count += 1
                 error = (nominal * (1 - nominal) / trials[key]) ** 0.5 if trials[key] else 1.0
                 bold |= {(i, j)} if shares[key] < nominal - 2 * error else set()
     how = "about as often as they say"
     if bold:
-        how = f"far less often in {len(bold)} of {many} cells (bold)"
+        how = f"far less often in {len(bold)} of {cell_count} cells (bold)"
     level, (columns, rows) = percent(nominal, None), _families_cells(result, order, shares, 0)
     title = f"Share of trials whose truth the {level} interval held, %"
     note = f"Intervals called {level} held the truth {how}"

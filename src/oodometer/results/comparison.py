@@ -217,8 +217,8 @@ def _findings(result: Plain) -> list[list[str]]:
 
 def _first_of_its_kind(findings: Sequence[str]) -> str:
     """The first of several findings, and how many wait."""
-    first, *others = findings
-    return f"{first}; {len(others)} more of this kind" if others else first
+    first, *rest = findings
+    return f"{first}; {len(rest)} more of this kind" if rest else first
 
 
 def _costs_grid(models: Sequence[Plain]) -> list[Grid]:
@@ -304,11 +304,11 @@ def _alone(gap: Plain) -> str:
 def _visible(gap: Plain) -> str:
     """Which difference the rows could show, and how many would show a point."""
     units = gap["clusters"] or gap["rows"]
-    many = float(format(gap["rows_for_point"] * units / gap["rows"], ".2g"))
+    rows_needed = float(format(gap["rows_for_point"] * units / gap["rows"], ".2g"))
     point = "1 point" if gap.get("metric") == "accuracy" else f"one of {gap['point']:.3g}"
     could = f"could show {amount(gap, gap['smallest_visible'])} (power 0.8)"
     noun = "cluster" if gap["clusters"] else "question"
-    return f"{counted(units, noun)} {could}, about {many:,.0f} show {point}"
+    return f"{counted(units, noun)} {could}, about {rows_needed:,.0f} show {point}"
 
 
 def _apart(result: Plain) -> list[str]:
@@ -385,9 +385,11 @@ def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
 def required(result: Plain) -> tuple[float, list[float]]:
     """The accuracy to speak about first, the tolerance of DiSCA or else the highest, and all that are required."""
     settings = result.get("settings") or {}
-    wanted: list[float] = sorted(item for item in settings.get("require") or () if item is not None)
+    accuracies: list[float] = sorted(
+        item for item in settings.get("require") or () if item is not None
+    )
     first = settings.get("tolerance")
-    return first if first in wanted else max(wanted, default=0.0), wanted
+    return first if first in accuracies else max(accuracies, default=0.0), accuracies
 
 
 def operating_points(model: Plain) -> Sequence[Plain]:
@@ -401,8 +403,8 @@ def leader(result: Plain) -> tuple[Plain, Plain] | None:
 
     First that of `required` is tried, then lower ones, then higher ones; of equal coverages the more accurate one wins.
     """
-    first, wanted = required(result)
-    for accuracy in sorted(wanted, key=lambda x: (x != first, x > first, abs(x - first))):
+    first, accuracies = required(result)
+    for accuracy in sorted(accuracies, key=lambda x: (x != first, x > first, abs(x - first))):
         proven = [
             (model, at)
             for model in result.get("models") or ()
@@ -422,9 +424,9 @@ def leader(result: Plain) -> tuple[Plain, Plain] | None:
 
 def may_answer(result: Plain) -> str:
     """Which model may answer, from which confidence on, and what is proven of its answers; "" where nobody asked."""
-    led, (first, wanted) = leader(result), required(result)
+    led, (first, levels) = leader(result), required(result)
     if led is None:
-        accuracies = listed([percent(item, None) for item in wanted], "or")
+        accuracies = listed([percent(item, None) for item in levels], "or")
         if not any(
             "operating_points" in (model.get("in_domain") or {})
             for model in result.get("models") or ()
@@ -440,8 +442,8 @@ def may_answer(result: Plain) -> str:
     text += "like these, and"
     if share >= 1:
         text = f"everything like these rows may be answered by {model['name']}:"
-    other = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
-    text = other + text if at["accuracy"] < first else text[:1].upper() + text[1:]
+    prefix = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
+    text = prefix + text if at["accuracy"] < first else text[:1].upper() + text[1:]
     sure = f" with {percent(result['level'], None)} confidence" if result.get("level") else ""
     right = f"it is right on at least {percent(proof['lower'])} of them (here on {percent(proof['value'])})"
     return f"{text}{sure} {right}"
@@ -643,11 +645,11 @@ def _targets_grid(result: Plain) -> list[Grid]:
     assumes = dict.fromkeys(
         f"Assumes: {item['assumes']}" for _, item in every if item.get("assumes")
     )
-    made = (
+    intervals_text = (
         f"{percent(result.get('level') or 0.95, None)} "
         f"{every[0][1]['accuracy'].get('kind') or 'empirical'} intervals"
     )
-    title = f"on the target, estimated without labels ({made})"
+    title = f"on the target, estimated without labels ({intervals_text})"
     return [Grid.used(title, columns, rows, {5, 6}, notes=tuple(assumes))]
 
 
@@ -678,9 +680,9 @@ def _thresholds_grids(result: Plain) -> list[Grid]:
                 open_.append([*start, str(at.get("why") or "")])
                 by_model.setdefault(start[0], []).append(start[1])
                 continue
-            proof, there = at["selective_accuracy"], elsewhere(model, at["threshold"])
+            proof, out_of_domain = at["selective_accuracy"], elsewhere(model, at["threshold"])
             seen = [at["coverage"]["value"], proof["value"], proof["lower"]]
-            beyond = (cell(there.get(name), "%") or "-" for name in ("coverage", "value"))
+            beyond = (cell(out_of_domain.get(name), "%") or "-" for name in ("coverage", "value"))
             rows.append([*start, rounded_up(at["threshold"]), *map(percent, seen), *beyond])
     width = 8 if any(model.get("out_of_domain") for model in models) else 6
     columns = [
@@ -693,7 +695,9 @@ def _thresholds_grids(result: Plain) -> list[Grid]:
         "OOD share",
         "OOD right",
     ][:width]
-    missing = listed([f"{name} at {listed(some)}" for name, some in by_model.items()][:_MOST_TOLD])
+    missing = listed(
+        [f"{name} at {listed(accuracies)}" for name, accuracies in by_model.items()][:_MOST_TOLD]
+    )
     missing += (
         f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
     )
@@ -722,11 +726,11 @@ def elsewhere(model: Plain, threshold: float | None) -> Json:
     columns = [curve.get(name) or [] for name in ("x", "y", "lower", "upper", "thresholds")]
     if threshold is None or not columns[0]:
         return {}
-    there: Json = {"coverage": 0.0}
+    point: Json = {"coverage": 0.0}
     for x, y, low, high, at in zip(*columns, strict=False):
         if (at or 0.0) >= threshold and y is not None:
-            there = {"coverage": x, "value": y, "lower": low, "upper": high}
-    return there
+            point = {"coverage": x, "value": y, "lower": low, "upper": high}
+    return point
 
 
 def _models_table(result: Comparison) -> Table:
@@ -742,8 +746,8 @@ def _models_table(result: Comparison) -> Table:
                 n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None
             },
         }
-        for domain, some in numbers.items():
-            for metric, item in some.items():
+        for domain, by_metric in numbers.items():
+            for metric, item in by_metric.items():
                 ranked = result.rankings.get(domain, {}).get(metric, [])
                 rank = next((row["rank"] for row in ranked if row["model"] == model.name), None)
                 rows.append(

@@ -49,8 +49,10 @@ class UserColumn(Record):
                 f"{name}: other",
                 f"{name}: missing",
             )
-        own = tuple(f"{name}: {label}" for label in self.labels) if self.kind == "text" else (name,)
-        return (*own, f"{name}: missing") if self.encoded else own
+        names = (
+            tuple(f"{name}: {label}" for label in self.labels) if self.kind == "text" else (name,)
+        )
+        return (*names, f"{name}: missing") if self.encoded else names
 
 
 @dataclass(frozen=True)
@@ -213,8 +215,8 @@ class Diagnosis(Shown, Record, Named[Finding]):
             {**vars(column), "column": column.name, "type": column.kind, **ends(column.explains)}
             for column in self.columns
         ]
-        made = {"findings": lambda: Table(first, findings)}
-        return made | ({"columns": lambda: Table(then, columns)} if columns else {})
+        makers = {"findings": lambda: Table(first, findings)}
+        return makers | ({"columns": lambda: Table(then, columns)} if columns else {})
 
 
 @shows(Diagnosis)
@@ -263,9 +265,9 @@ def column_sentences(result: Plain) -> list[str]:
 
     lines = [most_moved(result["columns"])] if result.get("columns") else []
     if result.get("features"):
-        left = few([f"{name} ({why})" for name, why in result["features"]["left_out"].items()])
+        left_out = few([f"{name} ({why})" for name, why in result["features"]["left_out"].items()])
         taken = few([str(item["name"]) for item in result["features"]["taken"]])
-        lines.append(f"features: {taken}" + (f"; left out: {left}" if left else ""))
+        lines.append(f"features: {taken}" + (f"; left out: {left_out}" if left_out else ""))
     return lines
 
 

@@ -268,14 +268,14 @@ class Estimation(Shown, Record, Named[Estimate]):
     def frames(self) -> dict[str, Maker]:
         """Parts where there are any, then methods, headline and assumptions; how the user's columns moved."""
         parts = {"parts": _parts_table} if self.slices or self.chunks else {}
-        made = {
+        makers = {
             **parts,
             "methods": _methods_table,
             "headline": _headline_table,
             "assumptions": _assumptions_table,
         }
         columns = {} if self.diagnosis is None else self.diagnosis.frames()
-        tables: dict[str, Maker] = {name: partial(table, self) for name, table in made.items()}
+        tables: dict[str, Maker] = {name: partial(table, self) for name, table in makers.items()}
         return tables | {name: table for name, table in columns.items() if name == "columns"}
 
     def to_dict(self) -> Json:
@@ -286,7 +286,7 @@ class Estimation(Shown, Record, Named[Estimate]):
         return out
 
 
-def worst_parts(parts: Sequence[Plain], most: int) -> list[int]:
+def worst_parts(parts: Sequence[Plain], limit: int) -> list[int]:
     """Of many parts the places of those with an alarm and those of lowest estimated accuracy, in their order."""
     values = [inside(part, "headline", "value") for part in parts]
     ranks = [
@@ -294,7 +294,7 @@ def worst_parts(parts: Sequence[Plain], most: int) -> list[int]:
         for part, v in zip(parts, values, strict=True)
     ]
     order = sorted(range(len(parts)), key=ranks.__getitem__)
-    return sorted(order[: max(most, sum(map(_is_alarm, parts)))])
+    return sorted(order[: max(limit, sum(map(_is_alarm, parts)))])
 
 
 def alarm_text(fell: Fall | None) -> str:
@@ -355,13 +355,13 @@ def _details(result: Plain) -> list[str]:
 
 def _points(chunks: Sequence[Plain]) -> list[Point]:
     """The chunks with a number, for the small chart; nothing where there is but one."""
-    made = []
+    points = []
     for part in chunks:
         at = interval_of(part.get("headline"))
         if at is not None:
             truth = inside(part, "truth", "value")
-            made.append(Point(_name(part), at.value, at.lower, at.upper, truth, _is_alarm(part)))
-    return made if len(made) > 1 else []
+            points.append(Point(_name(part), at.value, at.lower, at.upper, truth, _is_alarm(part)))
+    return points if len(points) > 1 else []
 
 
 def _sentences(result: Plain, item: Interval | None, estimate: Interval | None) -> list[str]:
@@ -420,8 +420,8 @@ def _by_labels(result: Plain, item: Interval, estimate: Interval | None) -> list
     """What is estimated without labels beside what they say, as far as both are there."""
     truth, without = _truth(result), interval_of(result.get("headline_without_labels"))
     if truth.get("decides") and estimate is not None:
-        held = "; it held the truth" if estimate.lower <= item.value <= estimate.upper else ""
-        return [f"Estimated without labels: {with_ends(estimate)}{held}"]
+        remark = "; it held the truth" if estimate.lower <= item.value <= estimate.upper else ""
+        return [f"Estimated without labels: {with_ends(estimate)}{remark}"]
     if interval_of(truth) is None:
         return []
     labels = f"{with_ends(truth)} on {counted(_labelled(result), 'labelled target row')}"
@@ -452,17 +452,17 @@ def _without_history(head: Plain) -> str:
 
 def _inputs_alone(result: Plain) -> list[str]:
     """The other reading: the number if only the inputs changed, and what speaks for it or against it."""
-    other = inside(result, "assumptions", "covariate") or {}
-    interval = interval_of(other)
-    judged = str(other.get("method")).startswith(
+    covariate = inside(result, "assumptions", "covariate") or {}
+    interval = interval_of(covariate)
+    judged = str(covariate.get("method")).startswith(
         "votes"
     )  # of what people say of the judges, not of the inputs
     if interval is None or judged or result.get("assume", "natural") != "natural":
         return []
-    says = other.get("evidence")
-    if other.get("refuted"):  # the diagnosis has a line of its own and is not said twice
-        told = other["refuted"] in (inside(result, "diagnosis", "why") or "")
-        says = f"the data contradict it: {'see the kind of shift' if told else other['refuted']}"
+    says = covariate.get("evidence")
+    if covariate.get("refuted"):  # the diagnosis has a line of its own and is not said twice
+        is_repeated = covariate["refuted"] in (inside(result, "diagnosis", "why") or "")
+        says = f"the data contradict it: {'see the kind of shift' if is_repeated else covariate['refuted']}"
     why = f" ({says})" if says else ""
     return [f"If only the inputs changed: {with_ends(interval)}{why}"]
 
@@ -476,14 +476,14 @@ def _truth(result: Plain) -> Plain:
 def _bands(head: Plain) -> str:
     """The three bands of a headline in a sentence; empty where it has none."""
     bands = head.get("bands") or {}
-    same, half, most = (
+    same, half, nine_in_ten = (
         interval_of(bands.get(name)) for name in ("unchanged", "half", "nine_in_ten")
     )
-    if same is None or half is None or most is None:
+    if same is None or half is None or nine_in_ten is None:
         return ""
     text = f"If P(y | x) is unchanged: {percent(same.lower)} to {percent(same.upper)}; half of public natural shifts "
     text += f"like this one ended in {percent(half.lower, 0)} to {percent(half.upper, 0)}, nine in ten in "
-    return text + f"{percent(most.lower, 0)} to {percent(most.upper, 0)}"
+    return text + f"{percent(nine_in_ten.lower, 0)} to {percent(nine_in_ten.upper, 0)}"
 
 
 def _name(part: Plain) -> str:
@@ -503,7 +503,7 @@ def _metrics_grids(result: Plain) -> list[Grid]:
     metrics = result.get("metrics") or {}
     rows, methods = [], []
     for name, metric in metrics.items():
-        own = [number(inside(metric, side, "value")) for side in ("reference", "truth")]
+        references = [number(inside(metric, side, "value")) for side in ("reference", "truth")]
         bands = metric.get("bands") or {}
         still = interval_of(bands.get("unchanged"))
         inputs = (
@@ -511,7 +511,9 @@ def _metrics_grids(result: Plain) -> list[Grid]:
             if still is None
             else f"{number(still.value)} [{number(still.lower)}, {number(still.upper)}]"
         )
-        rows.append([name, *(number(metric[end]) for end in _ENDS), inputs, metric["trust"], *own])
+        rows.append(
+            [name, *(number(metric[end]) for end in _ENDS), inputs, metric["trust"], *references]
+        )
         for e in metric.get("estimates") or ():
             methods.append([name, e["method"], *(number(e[end]) for end in _ENDS), e["assumes"]])
         if (public := interval_of(bands.get("public"))) is not None:
@@ -537,11 +539,11 @@ def _parts_grids(title: str, parts: Sequence[Plain]) -> list[Grid]:
     if not parts:
         return []
     few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
-    left = 0 if few is None else len(parts) - len(few)
+    hidden = 0 if few is None else len(parts) - len(few)
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
     columns = [title + zone, "rows", "accuracy", "lower", "upper"]
     columns += ["inputs only", "reference", "fell", "truth"]
-    rest = f"{left} {title}s without an alarm are left out, none worse than these: -v"
+    rest = f"{hidden} {title}s without an alarm are left out, none worse than these: -v"
     grid = Grid.used(
         f"{title}s",
         columns,
@@ -551,7 +553,7 @@ def _parts_grids(title: str, parts: Sequence[Plain]) -> list[Grid]:
         few=few,
         marked=frozenset(i for i, part in enumerate(parts) if _is_alarm(part)),
         notes=_alarms_note(title, parts),
-        rest=rest if left else "",
+        rest=rest if hidden else "",
     )
     return [grid, *_parts_metrics_grid(title, parts, few)]
 
@@ -571,8 +573,8 @@ def _alarms_note(title: str, parts: Sequence[Plain]) -> Strings:
     fell = [part["fell"] for part in parts if part.get("fell")]
     if not fell:
         return ()
-    many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
-    return (f"{many}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",)
+    counts = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
+    return (f"{counts}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",)
 
 
 def _parts_metrics_grid(
@@ -727,11 +729,11 @@ def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
         reference = accuracy["value"] if isinstance(accuracy, Mapping) else accuracy
     else:
         reference = None if item.reference is None else item.reference.pooled
-    made = {"accuracy": OneMetric(item.headline, item.estimates, reference, item.truth)}
+    by_name = {"accuracy": OneMetric(item.headline, item.estimates, reference, item.truth)}
     for name, metric in item.metrics.items():
-        own = None if metric.reference is None else metric.reference.value
-        made[name] = OneMetric(metric.headline, metric.estimates, own, metric.truth)
-    return made
+        metric_reference = None if metric.reference is None else metric.reference.value
+        by_name[name] = OneMetric(metric.headline, metric.estimates, metric_reference, metric.truth)
+    return by_name
 
 
 def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> Json:

@@ -227,8 +227,8 @@ def _failure_cases(result: Plain) -> list[str]:
 
 def _slices_grid(slices: Sequence[Plain]) -> list[Grid]:
     """The main metrics of each slice."""
-    known = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
-    names = [name for name in _IN_SLICES if name in known] or known[:5]
+    available = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
+    names = [name for name in _IN_SLICES if name in available] or available[:5]
     rows = []
     for item in slices:
         cells = (cells_of(item["metrics"].get(name), share=False)[0] or "-" for name in names)
@@ -317,8 +317,8 @@ def _bounds_grid(judged: Plain, with_truth: bool) -> Grid:
     for bound in judged["bounds"] if judges != 1 else []:
         low, high = bound["lower"], bound["upper"]
         if low is not None and high is not None:
-            held = ("inside" if bound.get("inside") else "outside") if with_truth else ""
-            cells = [percent(low), percent(high), points(high - low), held]
+            position = ("inside" if bound.get("inside") else "outside") if with_truth else ""
+            cells = [percent(low), percent(high), points(high - low), position]
             rows.append([agreement(bound["agree"], judges), *cells])
     return Grid.used("bounds by the judges", ["judges", *_BOUNDS, "truth"], rows, {4})
 
@@ -364,8 +364,8 @@ def _draws_grid(draws: Sequence[Plain]) -> Grid:
     rows = []
     for draw in draws:
         cells = [with_ends(draw.get(name)) for name in ("gold", "lower", "upper", "mean")]
-        held = with_ends((draw.get("bounds") or [{}])[0].get("reliability"))
-        rows.append([f"{draw['rows']:,}", *cells, held])
+        reliability = with_ends((draw.get("bounds") or [{}])[0].get("reliability"))
+        rows.append([f"{draw['rows']:,}", *cells, reliability])
     columns = ["rows", "truth", *_BOUNDS[:2], "mean of both", "bounds held in"]
     return Grid("bounds in smaller draws", columns, rows)
 
@@ -559,7 +559,7 @@ def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
 
 def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     interval, about = ("metric", *INTERVAL), ("curve", "x_name", "y_name", "x", *INTERVAL)
-    made: list[tuple[str, Strings, Callable[[Evaluation], list[Json]], bool]] = [
+    makers: list[tuple[str, Strings, Callable[[Evaluation], list[Json]], bool]] = [
         (
             "slices",
             ("by", "slice", "rows", *interval),
@@ -588,7 +588,11 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
             [{"name": item.name, **row} for item in several for row in rows(item)],
         )
 
-    return {name: partial(table, columns, rows) for name, columns, rows, there in made if there}
+    return {
+        name: partial(table, columns, rows)
+        for name, columns, rows, is_present in makers
+        if is_present
+    }
 
 
 def _metric_rows(item: Evaluation) -> list[Json]:

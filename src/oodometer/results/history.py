@@ -218,12 +218,12 @@ def _stands(part: Plain) -> bool:
 
 def _points(chunks: Sequence[Plain], standing: Sequence[str]) -> tuple[Point, ...]:
     """Several chunks in the small chart, with the names of those whose alarms stand."""
-    made = []
+    points = []
     for chunk in chunks if len(chunks) > 1 else ():
         name, truth = chunk["name"], inside(chunk["truth"], "value")
         ends = chunk["value"], chunk["lower"], chunk["upper"]
-        made.append(Point(name, *ends, truth, str(name) in standing))
-    return tuple(made)
+        points.append(Point(name, *ends, truth, str(name) in standing))
+    return tuple(points)
 
 
 def _against_reference(value: float | None, reference: float | None) -> str:

@@ -320,7 +320,7 @@ def ranking_view(result: Plain) -> View:
         ),
         notes=(
             *([f"Factors: {FACTORS_MAY_MISLEAD}"] if may_mislead else ()),
-            *(f"Left out: {_left_out(why, many)}" for why, many in left_out),
+            *(f"Left out: {_left_out(why, count)}" for why, count in left_out),
             *(result.get("notes") or ()),
         ),
         warnings=tuple(result.get("warnings") or ()),
@@ -350,13 +350,13 @@ def _models_grid(result: Plain) -> Grid:
     pooled = any(_evidence_of(row).get("recalibrated") for row in rows)
     cells = []
     for row in rows:
-        known = _evidence_of(row)
+        evidence = _evidence_of(row)
         line = [row["model"], percent(row["p_best"] or 0, 0)]
         if labelled:
-            right = f"{known.get('right', '')} of {_random_labels(result)}"
-            line += [right, *cells_of(known.get("accuracy"))]
+            right = f"{evidence.get('right', '')} of {_random_labels(result)}"
+            line += [right, *cells_of(evidence.get("accuracy"))]
         if pooled:
-            line.append(with_ends(known["recalibrated"], digits=0))
+            line.append(with_ends(evidence["recalibrated"], digits=0))
         cells.append(line)
     heads = ["model", "P(best)"]
     heads += ["right", "accuracy", "lower", "upper"] if labelled else []
@@ -453,8 +453,8 @@ def _counting_alone(result: Plain) -> str:
     leaders, random = (result.get("by_right") or [[]])[0], _random_labels(result)
     if not leaders or not random:
         return ""
-    most = max(_evidence_of(row).get("right") or 0 for row in result["ranking"])
-    right = f"{most:,} of {counted(random, 'labelled row')} right"
+    hits = max(_evidence_of(row).get("right") or 0 for row in result["ranking"])
+    right = f"{hits:,} of {counted(random, 'labelled row')} right"
     if len(leaders) == 1:
         return f"Counting alone: {leaders[0]} is first with {right}"
     return (
@@ -482,8 +482,10 @@ def _nothing_tells(result: Plain) -> str:
         return ""
     labelled = result.get("labelled") or 0
     if labelled:
-        made = counted(labelled, "labelled row")
-        return f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
+        labels_text = counted(labelled, "labelled row")
+        return (
+            f"{labels_text} favour{'s' if labelled == 1 else ''} none of the models over the others"
+        )
     return (
         "Two models without a label agree with each other equally often, and nothing favours one: label a few rows "
         "drawn at random, or give labelled rows of known ground with --reference"
@@ -497,8 +499,8 @@ def _without_labels(result: Plain) -> str:
     if result.get("labelled"):
         return ""
     public, with_one = result.get("public") or {}, bool(inside(result, "data", "reference"))
-    told = "agreement and the reference" if with_one else "agreement"
-    text = f"No label of these rows was seen: the order is empirical and rests on {told}, which models may share "
+    basis = "agreement and the reference" if with_one else "agreement"
+    text = f"No label of these rows was seen: the order is empirical and rests on {basis}, which models may share "
     text += "mistakes in"
     if public.get("pairs_right") is None:
         return text
@@ -510,10 +512,10 @@ def _without_labels(result: Plain) -> str:
 
 def _as_came_true(result: Plain, likeliest: str, p_best: float) -> str:
     """What the evidence said of the likeliest model, where fewer of such came true."""
-    said = result.get("p_best_as_it_came")
-    if said is None:
+    claimed = result.get("p_best_as_it_came")
+    if claimed is None:
         return ""
-    text = f"The evidence alone makes {likeliest} the best with {percent(said, 0)}; on public suites about "
+    text = f"The evidence alone makes {likeliest} the best with {percent(claimed, 0)}; on public suites about "
     return f"{text}{percent(p_best, 0)} of such came true, which is what counts here"
 
 
@@ -568,6 +570,6 @@ def _settled(item: Plain) -> str:
     )
 
 
-def _left_out(why: str, many: int) -> str:
+def _left_out(why: str, count: int) -> str:
     """How many rows, and the reason, which speaks of several."""
-    return f"{many:,} {why if many != 1 else why.replace('rows', 'row', 1).replace(' are ', ' is ', 1)}"
+    return f"{count:,} {why if count != 1 else why.replace('rows', 'row', 1).replace(' are ', ' is ', 1)}"

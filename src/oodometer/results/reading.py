@@ -83,27 +83,30 @@ def reading_view(result: Plain) -> View:
     """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
     score, accuracy = interval_of(result["score"]), interval_of(result["accuracy"])
     share, number = score is None, accuracy or score
-    title, shown = "Read", counted(result["rows"], "row")
+    title, value_text = "Read", counted(result["rows"], "row")
     if number is not None:
         title = "Accuracy" if share else "Mean score"
-        shown = percent(number.value) if share else f"{number.value:.4f}"
+        value_text = percent(number.value) if share else f"{number.value:.4f}"
     lines = [_source(result), "; ".join(_facts(result)), *_judges(result), *_left_out(result)]
-    asked = _asked(result["questions"])
+    question_lines = _asked(result["questions"])
     warned = min(len(result["warnings"]), _SHOWN)
-    room = max(_SCREEN - len(lines) - len(asked) - 2 * warned, _SHOWN)
+    room = max(_SCREEN - len(lines) - len(question_lines) - 2 * warned, _SHOWN)
     tasks = _tasks_grid(result, share)
     written = f"Written: {listed(result['files'][:_SHOWN])}"
     written += ", ..." if len(result["files"]) > _SHOWN else ""
     return View(
         title,
-        shown,
+        value_text,
         number,
         f"by {', '.join(result['metrics'])}" if result["metrics"] else "",
         share=share,
         sentences=tuple(lines),
         details=tuple(result["notes"]),
         grids=(tasks, _columns_grid(result["columns"], None if tasks.rows else room)),
-        notes=(*([written] if result["files"] else ()), *(asked if result["questions"] else ())),
+        notes=(
+            *([written] if result["files"] else ()),
+            *(question_lines if result["questions"] else ()),
+        ),
         warnings=tuple(result["warnings"]),
     )
 
@@ -133,12 +136,12 @@ def _judges(result: Plain) -> list[str]:
     """Which columns are verdicts of judges, and which one people's labels."""
     if not result["judges"]:
         return []
-    known = {
+    named = {
         column["name"]: f"{column['name']} ({column['known']:,} rows)"
         for column in result["columns"]
     }
-    human = f"; people's labels: {known[result['human']]}" if result["human"] else ""
-    judges = listed([known[name] for name in result["judges"][:_SHOWN]])
+    human = f"; people's labels: {named[result['human']]}" if result["human"] else ""
+    judges = listed([named[name] for name in result["judges"][:_SHOWN]])
     return [f"Verdicts of judges: {judges}{human}"]
 
 

@@ -96,8 +96,8 @@ def decimals_of(lower: float, upper: float, least: int = 1) -> int:
     >>> decimals_of(79.0, 85.0), decimals_of(99.9969, 99.9988), decimals_of(100.0, 100.0)
     (1, 3, 1)
     """
-    apart = (d for d in range(least, least + 5) if f"{lower:.{d}f}" != f"{upper:.{d}f}")
-    return next(apart, least + 5) if lower < upper else least
+    digits = (d for d in range(least, least + 5) if f"{lower:.{d}f}" != f"{upper:.{d}f}")
+    return next(digits, least + 5) if lower < upper else least
 
 
 def points(difference: float, *, space: str = " ") -> str:
@@ -129,9 +129,9 @@ def listed(items: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
-def shortened(items: Sequence[Any], most: int) -> str:
+def shortened(items: Sequence[Any], limit: int) -> str:
     """The first items in a sentence, with dots where there are more."""
-    return ", ".join(map(str, items[:most])) + (", ..." if len(items) > most else "")
+    return ", ".join(map(str, items[:limit])) + (", ..." if len(items) > limit else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,9 +114,12 @@ class Grid:
         **look: Any,
     ) -> Grid:
         """A table without those of the ``spare`` columns that are empty in every row."""
-        some = [j for j in range(len(columns)) if j not in spare or any(row[j] for row in rows)]
+        indices = [j for j in range(len(columns)) if j not in spare or any(row[j] for row in rows)]
         return cls(
-            title, [columns[j] for j in some], [[row[j] for j in some] for row in rows], **look
+            title,
+            [columns[j] for j in indices],
+            [[row[j] for j in indices] for row in rows],
+            **look,
         )
 
     def left_out(self) -> dict[str, int]:
@@ -203,8 +206,8 @@ class View:
 
 def is_numbers(cells: Sequence[str]) -> bool:
     """Whether all cells that are not empty are numbers."""
-    some = [cell for cell in cells if cell]
-    return bool(some) and all(_NUMBER.fullmatch(cell) for cell in some)
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and all(_NUMBER.fullmatch(cell) for cell in filled)
 
 
 def cell(value: float | None, how: str = ",") -> str:
@@ -396,12 +399,12 @@ class Named(Mapping[str, Entry]):
 def shows(*records: type[Shown]) -> Callable[[Viewer], Viewer]:
     """Make a function, which reads the mapping that JSON holds, the view of these records."""
 
-    def made(view: Viewer) -> Viewer:
+    def decorate(view: Viewer) -> Viewer:
         for record in records:
             record._viewed = view  # type: ignore[attr-defined]
         return view
 
-    return made
+    return decorate
 
 
 def _above(module: str) -> Any:

@@ -111,12 +111,12 @@ def axis(
 def shares(values: Iterable[Any], *, title: str | None = None, most: int = 6, **more: Any) -> Spec:
     """An axis of percentages around the values; a decimal only where the ticks need one."""
     domain, marks = ticks(values, most=most)
-    whole = all(abs(value * 100 - round(value * 100)) < 1e-6 for value in marks)
+    is_integer = all(abs(value * 100 - round(value * 100)) < 1e-6 for value in marks)
     return axis(
         domain,
         title=title,
         values=marks,
-        labelExpr=PERCENT if whole else PERCENT.replace("0f", "1f"),
+        labelExpr=PERCENT if is_integer else PERCENT.replace("0f", "1f"),
         **more,
     )
 
@@ -188,19 +188,19 @@ class Plot:
         ``where`` is a condition on rows, ``more`` are other parts of a layer: transforms, parameters.
         """
         encoding: Spec = {}
-        for name, given in channels.items():
-            if isinstance(given, Mapping):
-                encoding[name] = given
-            elif not isinstance(given, str):
-                encoding[name] = {"value": given}
+        for name, channel in channels.items():
+            if isinstance(channel, Mapping):
+                encoding[name] = channel
+            elif not isinstance(channel, str):
+                encoding[name] = {"value": channel}
             elif name in ("x", "y"):
-                encoding[name] = {"field": given, **(self.across if name == "x" else self.up)}
+                encoding[name] = {"field": channel, **(self.across if name == "x" else self.up)}
             elif name in ("x2", "y2"):
-                encoding[name] = {"field": given}
+                encoding[name] = {"field": channel}
             else:
                 kind_of = "quantitative" if name in ("size", "opacity") else "nominal"
                 encoding[name] = {
-                    "field": given,
+                    "field": channel,
                     "type": kind_of,
                     **({"scale": None} if name in _LOOKS else {}),
                 }
@@ -285,8 +285,8 @@ class Plot:
         to, back = (math.log, math.exp) if scale.get("type") == "log" else (float, float)
         low, high = (to(end) for end in scale["domain"])
         unit = height / (high - low)
-        wanted = [(max(to(max(row["y"], scale["domain"][0])), low) - low) * unit for row in ends]
-        positions = spread(wanted, gap, gap / 2, height - gap / 2)
+        heights = [(max(to(max(row["y"], scale["domain"][0])), low) - low) * unit for row in ends]
+        positions = spread(heights, gap, gap / 2, height - gap / 2)
         rows = [
             {**row, "y": back(low + index / unit)}
             for row, index in zip(ends, positions, strict=True)
@@ -465,24 +465,26 @@ def categories(
 
     def to_the_left(line: Line) -> bool:
         part = (line[1] - first) / (last - first)
-        return part > 0.5 or (part > 0.4 and any(other[1] > line[1] for other in lines))
+        return part > 0.5 or (part > 0.4 and any(neighbour[1] > line[1] for neighbour in lines))
 
     # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.
     right = sorted((line for line in lines if not to_the_left(line)), key=lambda line: -line[1])
-    left = sorted((line for line in lines if to_the_left(line)), key=lambda line: float(line[1]))
+    leftward = sorted(
+        (line for line in lines if to_the_left(line)), key=lambda line: float(line[1])
+    )
     numbers = {line[0]: "" if across else f" {percent(line[1])}" for line in lines}
-    drawn = [
+    labelled = [
         ([{"value": line[1], "label": line[0] + numbers[line[0]]}], line)
-        for line in (*right, *left)
+        for line in (*right, *leftward)
     ]
-    for index, (at, (_, _, color)) in enumerate(drawn):
+    for index, (at, (_, _, color)) in enumerate(labelled):
         look = {
             "color": color,
             "strokeWidth": 1.75,
             "strokeDash": [5, 4] if color == REFERENCE else [1, 0],
         }
         plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)
-    for index, (at, (_, _, color)) in enumerate(drawn):
+    for index, (at, (_, _, color)) in enumerate(labelled):
         plot.words(
             at,
             color,

@@ -87,10 +87,10 @@ def error_map(result: Result) -> Figure | None:
     """Mean error of every method on every family, the best method on top; the best of each family in bold."""
     errors, biases, coverages = (by_family(result, name) for name in ("error", "bias", "coverage"))
     order = [short(row.get("method"), 40) for row in ranked(result)]
-    least: dict[str, tuple[float, str]] = {}
+    best_by_family: dict[str, tuple[float, str]] = {}
     for (method, family), error in errors.items():
-        least[family] = min(
-            least.get(family, (error, method)), (error, method), key=lambda pair: pair[0]
+        best_by_family[family] = min(
+            best_by_family.get(family, (error, method)), (error, method), key=lambda pair: pair[0]
         )
     full = max(_FULL, sorted(errors.values())[int(0.9 * (len(errors) - 1))]) if errors else _FULL
     cells = []
@@ -111,7 +111,7 @@ def error_map(result: Result) -> Figure | None:
             {
                 **cell,
                 "shade": _STRONGEST * min(error / full, 1.0),
-                "best": error <= least[family][0],
+                "best": error <= best_by_family[family][0],
             }
         )
     cells = [cell for cell in cells if cell["method"] in order]
@@ -134,10 +134,8 @@ def error_map(result: Result) -> Figure | None:
         look = {"fontSize": narrow(10, 13), **weight}
         plot.draw("text", cells, look, where=where, x="family", y="method", text="text")
     plot.draw("rect", cells, {"opacity": 0}, x="family", y="method", tooltip="tip")
-    winners = {method for _, method in least.values()}
-    title = (
-        f"No method is best everywhere: {len(winners)} of them win on {len(least)} kinds of shift"
-    )
+    winners = {method for _, method in best_by_family.values()}
+    title = f"No method is best everywhere: {len(winners)} of them win on {len(best_by_family)} kinds of shift"
     if len(winners) == 1:
         title = f"{short(winners.pop(), 40)} is closest on every kind of simulated shift"
     height = 26 * len({cell["method"] for cell in cells}) + 70
@@ -146,11 +144,11 @@ def error_map(result: Result) -> Figure | None:
 
 def styles(result: Result) -> list[Json]:
     """Colour, shape and dash of each leading method, for the lines and for the key above them."""
-    others = iter(
+    looks_left = iter(
         [(ACCENT, "circle", (1, 0)), (REFERENCE, "square", (1, 0)), (TRUTH, "triangle-up", (1, 0))]
     )
     looks = [
-        (name, (QUIET, "diamond", (4, 4)) if name == "source" else next(others))
+        (name, (QUIET, "diamond", (4, 4)) if name == "source" else next(looks_left))
         for name in leaders(result)
     ]
     return [
@@ -251,9 +249,14 @@ def methods(result: Result) -> Figure | None:
     )
     rows = []
     for name, item in zip(names, estimates, strict=True):
-        shown = headline and (item.get("method") == "headline" or is_headline(item, headline))
+        highlighted = headline and (item.get("method") == "headline" or is_headline(item, headline))
         rows.append(
-            entry(name, item, color=ACCENT if shown else QUIET, assumes=item.get("assumes") or "")
+            entry(
+                name,
+                item,
+                color=ACCENT if highlighted else QUIET,
+                assumes=item.get("assumes") or "",
+            )
         )
     accuracy, title = inside(result, "reference", "accuracy"), "What each method says"
     if headline:
@@ -334,27 +337,27 @@ def best_files_first(result: Result) -> list[Json]:
 
 def files(result: Result) -> Figure | None:
     """The accuracy of several labelled files side by side, the best first."""
-    shown = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
-    if not shown:
+    selected = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
+    if not selected:
         return None
-    names = unique(basename(item.get("name")) for item in shown)
-    tones = [ACCENT, *[QUIET] * len(shown)]
+    names = unique(basename(item.get("name")) for item in selected)
+    tones = [ACCENT, *[QUIET] * len(selected)]
     rows = [
         entry(name, _accuracy(item), color=tone, rows=number(item.get("rows")))
-        for name, item, tone in zip(names, shown, tones, strict=False)
+        for name, item, tone in zip(names, selected, tones, strict=False)
     ]
-    first, second = _accuracy(shown[0]), _accuracy(shown[1]) if len(shown) > 1 else {}
+    first, second = _accuracy(selected[0]), _accuracy(selected[1]) if len(selected) > 1 else {}
     title = f"Highest accuracy: {names[0]}, {percent(first['value'])}"
     if second and second.get("upper", 1) >= first.get("lower", 0):
         title += "; the range of the next one overlaps"
     return categories("files", title, caption("files", "read"), rows, axis_title="accuracy")
 
 
-def _weakest(some: list[Json], names: list[str], key: str, whole: Any) -> list[Json]:
+def _weakest(parts: list[Json], names: list[str], key: str, overall: Any) -> list[Json]:
     """An entry for each part, in colour where its whole interval lies below the number of all rows."""
     rows = []
-    for name, item in zip(names, some, strict=True):
-        below = whole is not None and (finite(item[key].get("upper")) or 1) < whole
+    for name, item in zip(names, parts, strict=True):
+        below = overall is not None and (finite(item[key].get("upper")) or 1) < overall
         count = item.get("rows", item.get("support"))
         more = {} if count is None else {"rows": number(count)}
         rows.append(entry(name, item[key], color=ACCENT if below else QUIET, **more))
@@ -365,10 +368,10 @@ def worst_classes(result: Result) -> tuple[str | None, list[Json]]:
     """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
         every = ((item, item.get(name)) for item in result.get("per_class") or [])
-        shown = (
+        measured = (
             (item, best(x) or ({} if finite(x) is None else {"value": x})) for item, x in every
         )
-        if having := [{**item, "shown": value} for item, value in shown if value]:
+        if having := [{**item, "shown": value} for item, value in measured if value]:
             return name, sorted(having, key=lambda item: float(item["shown"]["value"]))
     return None, []
 
@@ -397,8 +400,8 @@ def slices(result: Result) -> Figure | None:
     if not having:
         return None
     every = sorted(having, key=lambda item: float(item["headline"]["value"]))
-    whole = best(result.get("headline"))
-    some, worst, of = every[:_MOST], every[0]["headline"]["value"], whole.get("value")
+    headline = best(result.get("headline"))
+    some, worst, of = every[:_MOST], every[0]["headline"]["value"], headline.get("value")
     gap = difference(worst, of, "all rows together")
     about = "" if result.get("command") == "evaluate" else "about "
     title = f"Weakest slice: {short(every[0].get('value'))}, {about}{percent(worst)}" + (
@@ -425,10 +428,10 @@ def votes(result: Result) -> Figure | None:
     jury = panel(result)
     if jury is None:
         return None
-    one, rows = jury["judges"] == 1, _bound_rows(jury)
+    is_single, rows = jury["judges"] == 1, _bound_rows(jury)
     if not rows:
         return None
-    if not one:
+    if not is_single:
         alone = [(name, item) for name, item in jury["alone"] if item][:_MOST_JUDGES]
         called = unique(f"judge {name} alone" for name, _ in alone)
         rows += [entry(name, item) for name, (_, item) in zip(called, alone, strict=True)]
@@ -436,8 +439,8 @@ def votes(result: Result) -> Figure | None:
     reference = None if evaluated else inside(result, "reference", "accuracy")
     return categories(
         "votes",
-        _judge_title(jury) if one else _judges_title(jury),
-        caption("votes", "one") if one else _judges_caption(jury["reference"] or {}),
+        _judge_title(jury) if is_single else _judges_title(jury),
+        caption("votes", "one") if is_single else _judges_caption(jury["reference"] or {}),
         rows,
         axis_title="share of the outputs accepted",
         lines=[("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)],
@@ -480,8 +483,8 @@ def _judges_title(jury: Result) -> str:
     span = percent_range(low, high)
     if truth is None or low is None or high is None:
         return f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
-    inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
-    where = "within" if inside else "outside"
+    is_inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
+    where = "within" if is_inside else "outside"
     return f"The accuracy, {percent(truth)}, lies {where} the judges' bounds, {span}"
 
 
@@ -500,32 +503,32 @@ def _judges_caption(seen: Result) -> str:
 # ------------------------------------------------------------------------------------------ models on a few labels
 
 
-def ranked_models(result: Result, most: int = _MOST_FILES) -> list[Json]:
+def ranked_models(result: Result, limit: int = _MOST_FILES) -> list[Json]:
     """Rows of the ranking with a name each that is short and unique, as ``short``."""
     rows = result.get("ranking") or []
     names = unique(str(row.get("model")) for row in rows)
-    return [{**row, "short": name} for row, name in zip(rows, names, strict=True)][:most]
+    return [{**row, "short": name} for row, name in zip(rows, names, strict=True)][:limit]
 
 
 def shots(result: Result) -> Figure | None:
     """The accuracy of each model on the labelled rows with its exact interval, in the order of the ranking."""
     models = ((row, best(inside(row, "evidence", "accuracy"))) for row in ranked_models(result))
-    shown = [(row, item) for row, item in models if item]
-    if not shown:
+    models_with_accuracy = [(row, item) for row, item in models if item]
+    if not models_with_accuracy:
         return None
-    many = int(result.get("labelled") or 0) - int(
+    labels = int(result.get("labelled") or 0) - int(
         result.get("chosen") or 0
     )  # those that were drawn at random
     rows: Rows = []
-    for row, accuracy in shown:
-        right = f"{number(row['evidence'].get('right'))} of {number(many)}"
+    for row, accuracy in models_with_accuracy:
+        right = f"{number(row['evidence'].get('right'))} of {number(labels)}"
         rows.append(entry(row["short"], accuracy, color=QUIET if rows else ACCENT, right=right))
-    top, accuracy = max(shown, key=lambda pair: float(pair[1]["value"]))
+    top, accuracy = max(models_with_accuracy, key=lambda pair: float(pair[1]["value"]))
     text = f"{top['short']} is ahead: {percent(accuracy['value'], 0)}"
-    highest = max(finite(item.get("lower")) or 0.0 for _, item in shown)
-    if highest <= min(finite(item.get("upper")) or 1.0 for _, item in shown):
+    highest = max(finite(item.get("lower")) or 0.0 for _, item in models_with_accuracy)
+    if highest <= min(finite(item.get("upper")) or 1.0 for _, item in models_with_accuracy):
         text = "the ranges of all models overlap"
-    title = f"On {number(many)} label{'' if many == 1 else 's'} alone, {text}"
+    title = f"On {number(labels)} label{'' if labels == 1 else 's'} alone, {text}"
     text = caption("shots", "read", level=percent(result.get("level"), 0))
     return categories("shots", title, text, rows, axis_title="accuracy on the labelled rows")
 

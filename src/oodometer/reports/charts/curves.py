@@ -149,8 +149,11 @@ def _reached_title(wish: Result, estimated: str) -> str:
     coverage, accuracy = finite(wish.get("coverage")) or 0, percent(wish.get("accuracy"), 0)
     if coverage >= 1:
         return capital(f"{estimated} is at least {accuracy} with all rows kept")
-    above, kept = threshold(wish["threshold"]), percent(coverage, 0 if coverage >= 0.1 else 1)
-    return f"Above confidence {above}, {estimated} is at least {accuracy}; that keeps {kept} of the rows"
+    above, coverage_text = (
+        threshold(wish["threshold"]),
+        percent(coverage, 0 if coverage >= 0.1 else 1),
+    )
+    return f"Above confidence {above}, {estimated} is at least {accuracy}; that keeps {coverage_text} of the rows"
 
 
 def reliability(result: Result) -> Figure | None:
@@ -195,8 +198,8 @@ def _bins(table: Result) -> Rows:
                 "interval": percent_range(low, high),
                 "in this bin": rows_text(count),
             }
-            many = finite(count) or 1
-            rows.append({"x": x, "y": value, "lower": low, "upper": high, "rows": many, "tip": tip})
+            size = finite(count) or 1
+            rows.append({"x": x, "y": value, "lower": low, "upper": high, "rows": size, "tip": tip})
     return rows
 
 
@@ -222,14 +225,16 @@ def confidence(result: Result) -> Figure | None:
     edges, sides = table.get("edges") or [], (("reference", REFERENCE), ("target", ACCENT))
     shares_of = [table.get(name) or [] for name, _ in sides]
     bins = []
-    for low, high, item, other in zip(edges, edges[1:], *shares_of, strict=False):
-        if finite(item) is not None and finite(other) is not None:
+    for low, high, item, target_share in zip(edges, edges[1:], *shares_of, strict=False):
+        if finite(item) is not None and finite(target_share) is not None:
             tip = {
                 "confidence": f"{percent(low, 0)} to {percent(high, 0)}",
                 "reference": percent(item),
-                "target": percent(other),
+                "target": percent(target_share),
             }
-            bins.append({"low": low, "high": high, "reference": item, "target": other, "tip": tip})
+            bins.append(
+                {"low": low, "high": high, "reference": item, "target": target_share, "tip": tip}
+            )
     if not bins:
         return None
     crowd = [max(row["reference"], row["target"]) for row in bins]
@@ -248,7 +253,7 @@ def confidence(result: Result) -> Figure | None:
     up["axis"]["values"] = [mark for mark in up["axis"]["values"] if mark >= 0]
     plot = Plot(across, up)
     third = max(len(bins) // 3, 1)
-    left = max(crowd[:third]) <= max(crowd[-third:])  # the side where the histograms are lower
+    at_left = max(crowd[:third]) <= max(crowd[-third:])  # the side where the histograms are lower
     for name, color in sides:
         heights = [{"x": row["low"], "y": row[name]} for row in bins] + [
             {"x": last, "y": bins[-1][name]}
@@ -270,11 +275,11 @@ def confidence(result: Result) -> Figure | None:
         plot.words(
             text,
             color,
-            x=0 if left else RIGHT,
+            x=0 if at_left else RIGHT,
             y=8 + 20 * index,
             baseline="top",
             fontSize=13,
-            dx=10 if left else -10,
+            dx=10 if at_left else -10,
         )
     plot.strips(bins, "low", "high")
     start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
@@ -361,22 +366,22 @@ def _method_rows(index: int, step: Result) -> Rows:
 
 def _severity_title(at_steps: Sequence[Result]) -> str:
     """How far off the estimates are, and where they are the farthest off."""
-    trusted, doubted, inside = list[float](), list[float](), 0
+    trusted, doubted, covered = list[float](), list[float](), 0
     for step in at_steps:
         headline, truth = best(step.get("headline")), best(step.get("truth"))
         if headline and truth:
             errors = doubted if headline.get("trust") == "none" else trusted
             errors.append(abs(headline["value"] - truth["value"]))
             low, high = ends(headline)
-            inside += headline.get("lower") is not None and low <= truth["value"] <= high
+            covered += headline.get("lower") is not None and low <= truth["value"] <= high
     if trusted and doubted and max(doubted) > max(trusted):
         near, far = points(max(trusted)), points(max(doubted))
         return f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
     every = doubted + trusted
     if not every:
         return "The estimate as the shift grows"
-    held = f"its interval holds the truth at {inside} of {len(every)} steps"
-    return f"Within {points(max(every))} of the truth; {held}"
+    coverage = f"its interval holds the truth at {covered} of {len(every)} steps"
+    return f"Within {points(max(every))} of the truth; {coverage}"
 
 
 # ------------------------------------------------------------------------------------------ the number of labels
@@ -427,12 +432,14 @@ def halving(result: Result) -> int | None:
     if now is None:
         return None
     half = now["width"] / 2
-    for (n, width), (most, least) in pairwise(_suggested(result)):
-        if most > now["labels"] and least <= half < width:
-            labels = n * (most / n) ** (math.log(width / half) / math.log(width / least))
+    for (n, width), (next_labels, next_width) in pairwise(_suggested(result)):
+        if next_labels > now["labels"] and next_width <= half < width:
+            labels = n * (next_labels / n) ** (
+                math.log(width / half) / math.log(width / next_width)
+            )
             unit = 10 ** max(math.floor(math.log10(labels)) - 1, 0)
-            whole = math.ceil(round(labels / unit, 6)) * unit
-            return whole if whole > now["labels"] else None
+            rounded = math.ceil(round(labels / unit, 6)) * unit
+            return rounded if rounded > now["labels"] else None
     return None
 
 
@@ -475,12 +482,12 @@ def widths(result: Result) -> Figure | None:
         plot.names(last, _HEIGHT, gap=19, look=_LABEL)
     if now is not None:
         _mark_today(plot, now, curve)
-    shown = {key for key, _, _ in lines} if len(lines) > 1 else set()
+    keys = {key for key, _, _ in lines} if len(lines) > 1 else set()
     text = caption(
         "widths",
         "read",
-        "random" in shown and "random",
-        "suggested" in shown and "suggested",
+        "random" in keys and "random",
+        "suggested" in keys and "suggested",
         _all_have(curve, "widest") and "band",
         accuracy=percent(inside(result, "outlook", "accuracy")),
         span="today's interval" if now else "the label-free interval",
@@ -510,10 +517,10 @@ def _width_axes(curve: Rows, now: Result | None) -> tuple[Spec, Spec]:
     keys = ("alone", "random", "suggested", "narrowest", "widest")
     seen = [item[key] for item in curve for key in keys if finite(item.get(key)) is not None]
     seen += [now["width"]] if now else []
-    least, most = _label_range(curve, now)
-    marks = [mark for mark in _COUNTS if least <= mark <= min(most, 1000)]
+    fewest, largest = _label_range(curve, now)
+    marks = [mark for mark in _COUNTS if fewest <= mark <= min(largest, 1000)]
     across = axis(
-        (least * 0.93, most * 1.04),
+        (fewest * 0.93, largest * 1.04),
         title="labels in all",
         scale=_LOG,
         values=marks,
@@ -532,11 +539,11 @@ def _label_range(curve: Rows, now: Result | None) -> tuple[float, float]:
 
 def _mark_today(plot: Plot, now: Result, curve: Rows) -> None:
     """Draw the labels and the width of today, the words on the side where there is room."""
-    left = now["labels"] > math.sqrt(math.prod(_label_range(curve, now)))
+    at_left = now["labels"] > math.sqrt(math.prod(_label_range(curve, now)))
     rows = [{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]
     plot.draw("rule", rows, _DASHES, x="labels", y="width", y2=FOOT)
     plot.draw("point", rows, {**DOT, "size": 110, "color": INK}, x="labels", y="width")
-    plot.words(rows, INK, x="labels", y="width", dx=-6 if left else 6, dy=18 if left else -16)
+    plot.words(rows, INK, x="labels", y="width", dx=-6 if at_left else 6, dy=18 if at_left else -16)
 
 
 def _width_title(result: Result, curve: Rows, now: Result | None) -> str:
@@ -570,8 +577,8 @@ def _sizes(result: Result) -> list[Json]:
         for subset in inside(result, "votes", "subsets") or []
         if finite(subset.get("rows"))
     ]
-    whole = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
-    return sorted(whole, key=lambda item: float(item["rows"]))
+    complete = [draw for draw in draws if all(best(draw.get(key)) for key, _, _ in _SERIES)]
+    return sorted(complete, key=lambda item: float(item["rows"]))
 
 
 def vote_subsets(result: Result) -> Figure | None:
@@ -579,15 +586,15 @@ def vote_subsets(result: Result) -> Figure | None:
     sizes = _sizes(result)
     if len(sizes) < 2 or inside(result, "votes", "judges") == 1:
         return None
-    least, most, last = sizes[0]["rows"], sizes[-1]["rows"], []
+    fewest, largest, last = sizes[0]["rows"], sizes[-1]["rows"], []
     across = axis(
-        (least * 0.93, most * 1.06),
+        (fewest * 0.93, largest * 1.06),
         title="rows drawn",
         scale=_LOG,
         format="~s",
         grid=False,
         labelOverlap="greedy",
-        values=[mark for mark in _COUNTS if least <= mark <= most],
+        values=[mark for mark in _COUNTS if fewest <= mark <= largest],
     )
     plot = Plot(
         across,
@@ -632,27 +639,29 @@ def vote_subsets(result: Result) -> Figure | None:
 def vote_trade_off(result: Result) -> Figure | None:
     """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
     sizes = _sizes(result)[:-1]
-    most = len(_TONES)
+    limit = len(_TONES)
     judges = inside(result, "votes", "judges")
     picked = (
         sizes
-        if len(sizes) <= most
-        else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
+        if len(sizes) <= limit
+        else [sizes[round(i * (len(sizes) - 1) / (limit - 1))] for i in range(limit)]
     )
-    shown: list[tuple[int, list[tuple[Any, float, Json]]]] = []
+    lines: list[tuple[int, list[tuple[Any, float, Json]]]] = []
     for entry in picked:
         every = (
             (b.get("agree"), best(b.get("width")), best(b.get("reliability")))
             for b in entry.get("bounds") or []
         )
         by_width = [
-            (agree, width["value"], held) for agree, width, held in every if width and held
+            (agree, width["value"], reliability)
+            for agree, width, reliability in every
+            if width and reliability
         ][::-1]
         if len(by_width) > 1:
-            shown.append((int(entry["rows"]), by_width))
-    if not shown:
+            lines.append((int(entry["rows"]), by_width))
+    if not lines:
         return None
-    widest = max(width for _, by_width in shown for _, width, _ in by_width) or 0.01
+    widest = max(width for _, by_width in lines for _, width, _ in by_width) or 0.01
     across = axis(
         [-0.02 * widest, 1.03 * widest],
         title="mean width of the bounds, in points",
@@ -662,11 +671,11 @@ def vote_trade_off(result: Result) -> Figure | None:
     )
     plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))
     last = []
-    for (many, by_width), color in zip(shown, _TONES, strict=False):
+    for (row_count, by_width), color in zip(lines, _TONES, strict=False):
         rows = []
         for agree, width, share in by_width:
             tip = {
-                "": f"{agreement(agree, judges)}, {number(many)} rows",
+                "": f"{agreement(agree, judges)}, {number(row_count)} rows",
                 "bounds held": percent(share["value"], 0),
                 "interval": percent_range(share.get("lower"), share.get("upper"), 0),
             }
@@ -674,13 +683,13 @@ def vote_trade_off(result: Result) -> Figure | None:
                 {"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}}
             )
         plot.curve(rows, color, size=80)
-        last.append({"label": f"{number(many)} rows", "y": rows[-1]["y"], "c": color})
+        last.append({"label": f"{number(row_count)} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)
     # What it costs in reliability to ask for one judge less, where it costs most.
-    losses = [(o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in shown]
-    lost, many, by_width = max(losses, key=lambda item: item[0])
-    (agree, narrow, less), (_, wide, held) = by_width[-2:]
-    often, draws = percent(held["value"], 0), f"of the draws of {number(many)} rows"
+    losses = [(o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in lines]
+    lost, row_count, by_width = max(losses, key=lambda item: item[0])
+    (agree, narrow, less), (_, wide, reliability) = by_width[-2:]
+    often, draws = percent(reliability["value"], 0), f"of the draws of {number(row_count)} rows"
     title = f"With {agree} instead of {judges} judges agreeing the bounds are {points(wide - narrow)} tighter and hold "
     if lost < 0.005:  # of the draws; less is not worth a word
         title += f"as often, in {often} {draws}"

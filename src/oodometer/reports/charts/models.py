@@ -72,15 +72,15 @@ def score(model: Result, domain: str, metric: str) -> Json:
 
 def rankings(result: Result, domain: str = "in_domain") -> dict[str, list[dict[str, Any]]]:
     """Rankings of a domain, metric to rows, best first; rows without a number are left out."""
-    given = (result.get(WHERE[domain]) or {}).items()
-    rows = {str(name): [item for row in each or [] if (item := best(row))] for name, each in given}
+    tables = (result.get(WHERE[domain]) or {}).items()
+    rows = {str(name): [item for row in each or [] if (item := best(row))] for name, each in tables}
     return {name: each for name, each in rows.items() if each}
 
 
 def names(result: Result) -> dict[str, str]:
     """A short name for each model, told apart by a number where two are alike."""
-    given = [str(model.get("name")) for model in result.get("models") or []]
-    return dict(zip(given, unique(short(item, _WIDEST) for item in given), strict=True))
+    full_names = [str(model.get("name")) for model in result.get("models") or []]
+    return dict(zip(full_names, unique(short(item, _WIDEST) for item in full_names), strict=True))
 
 
 def colors(result: Result) -> dict[str, str]:
@@ -88,19 +88,19 @@ def colors(result: Result) -> dict[str, str]:
     from the best to the worst, by AUC where it is there, else by accuracy, else as given.
     """
     led, ranked = leader(result), rankings(result)
-    given = [str(model.get("name")) for model in result.get("models") or []]
+    model_names = [str(model.get("name")) for model in result.get("models") or []]
     first = [
         str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []
     ]
-    ordered = list(dict.fromkeys([*(name for name in first if name in given), *given]))
+    ordered = list(dict.fromkeys([*(name for name in first if name in model_names), *model_names]))
     heads = [str(led[0].get("name"))] if led else []
     heads += [
         str(ranked[name][0].get("model"))
         for name in ("auc_coverage", "disca", "accuracy")
         if name in ranked
     ]
-    shown = [name for name in dict.fromkeys([*heads, *ordered]) if name in ordered]
-    bright = dict(zip(shown, (ACCENT, REFERENCE, TRUTH), strict=False))
+    by_priority = [name for name in dict.fromkeys([*heads, *ordered]) if name in ordered]
+    bright = dict(zip(by_priority, (ACCENT, REFERENCE, TRUTH), strict=False))
     return {name: bright.get(name, QUIET) for name in ordered}
 
 
@@ -108,12 +108,12 @@ def drawn(result: Result) -> list[Json]:
     """Models that charts show, the best first: those in colour, and others as far as there is room."""
     tones = colors(result)
     bright = [name for name, tone in tones.items() if tone != QUIET]
-    shown = {
+    selected = {
         *bright,
         *[name for name, tone in tones.items() if tone == QUIET][: max(MOST - len(bright), 0)],
     }
     by_name = {str(model.get("name")): dict(model) for model in result.get("models") or []}
-    return [by_name[name] for name in tones if name in shown]
+    return [by_name[name] for name in tones if name in selected]
 
 
 def _each(result: Result) -> list[tuple[Json, str, str]]:
@@ -127,10 +127,10 @@ def _each(result: Result) -> list[tuple[Json, str, str]]:
 
 def _read(chart: str, result: Result, *parts: Any, **values: Any) -> str:
     """The caption of a chart, and how many models it leaves out."""
-    many = len(result.get("models") or [])
+    count = len(result.get("models") or [])
     out = [caption(chart, *parts, **values)]
     return " ".join(
-        [*out, caption("curves", "left", many=number(many), most=MOST)] if many > MOST else out
+        [*out, caption("curves", "left", many=number(count), most=MOST)] if count > MOST else out
     )
 
 
@@ -142,17 +142,17 @@ _MOST_TASKS = 30
 def differences(result: Result) -> list[Figure]:
     """Each model's difference to the best one, and the difference that comes first by task; bright: beyond chance."""
     gap, called = result.get("difference") or {}, names(result)
-    made, to_best, tasks = [], result.get("to_best"), result.get("tasks") or []
+    figures, to_best, tasks = [], result.get("to_best"), result.get("tasks") or []
     if to_best:
         items = [(called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]]
         title = f"Behind {called.get(str(to_best[0]['best']), '')}, the best one"
-        made.append(_differences("to-best", title, items, result))
+        figures.append(_differences("to-best", title, items, result))
     if tasks or not to_best:
         items = [(short(task["task"] or "-", _WIDEST), task["difference"]) for task in tasks]
         items = [("all rows", gap), *items[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
         items = [(name, item) for name, item in items if interval_of({"kind": "", **item})]
-        made.append(_differences("by-task", "", items, result))
-    return [figure for figure in made if figure is not None]
+        figures.append(_differences("by-task", "", items, result))
+    return [figure for figure in figures if figure is not None]
 
 
 def _differences(
@@ -436,14 +436,14 @@ def first_mistakes(result: Result) -> Figure | None:
         return None
     rows_of = {domain: [row for row in rows if row["domain"] == domain] for domain in DOMAINS}
     rows_of = {domain: of_domain for domain, of_domain in rows_of.items() if of_domain}
-    first_domain, *others = rows_of.values()
+    first_domain, *further_domains = rows_of.values()
     lowest_first = sorted(first_domain, key=lambda row: row["a"])
     order = list(dict.fromkeys(row["model"] for row in (*lowest_first, *rows)))
     domain_ends = _confidence_ends([row["lower"] for row in rows])
     across = axis(domain_ends, title="confidence a at the first mistake", tickCount=5)
     plot = Plot(across, names_axis((110, 210), order))
     for domain, of_domain in rows_of.items():
-        offset = {"yOffset": (-6 if domain == "in_domain" else 6) if others else 0}
+        offset = {"yOffset": (-6 if domain == "in_domain" else 6) if further_domains else 0}
         bar = {"strokeWidth": 6, "strokeCap": "round", "opacity": 1, **offset}
         plot.draw("rule", of_domain, bar, x="lower", x2="upper", y="model", color="band")
         look = {"align": "left", "dx": 8, "fontSize": 11, **offset}
@@ -452,10 +452,10 @@ def first_mistakes(result: Result) -> Figure | None:
         plot.draw("point", of_domain, dot, x="a", y="model", color="c", tooltip="tip")
     first = lowest_first[0]
     title = f"{first['model']} makes its first mistake at the lowest confidence, {threshold(first['a'])}"
-    if others:
-        name = min(others[-1], key=lambda row: row["a"])["model"]
+    if further_domains:
+        name = min(further_domains[-1], key=lambda row: row["a"])["model"]
         title += f"; out of domain {'it does too' if name == first['model'] else f'{name} does'}"
-    height, text = (34 if others else 26) * len(order), caption("first-mistakes", "read")
+    height, text = (34 if further_domains else 26) * len(order), caption("first-mistakes", "read")
     return plot.figure("first-mistakes", title, text, height=height, spoken=False)
 
 
@@ -557,9 +557,9 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
         else "curve"
     )
     of = caption("fluctuations", grid, count=settings.get("steps"))
-    text, apart = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
+    text, independent = caption("fluctuations", "read", of=of), {"scale": {"x": "independent"}}
     name, height = f"fluctuations-{domain.replace('_', '-')}", 28 * len(rows) + 60
-    return plot.figure(name, title, text, height=height, spoken=False, resolve=apart)
+    return plot.figure(name, title, text, height=height, spoken=False, resolve=independent)
 
 
 # ------------------------------------------------------------------------------------------ places by metric
@@ -581,14 +581,14 @@ _FIRM = 0.9  # share of replicates in which a place must hold
 
 def places(result: Result, domain: str) -> Figure | None:
     """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree."""
-    shown = {str(model.get("name")): (name, tone) for model, name, tone in _each(result)}
+    by_name = {str(model.get("name")): (name, tone) for model, name, tone in _each(result)}
     by_metric = rankings(result, domain)
     metrics = [name for name in METRICS if name in by_metric]
-    if len(metrics) < 2 or len(shown) < 2:
+    if len(metrics) < 2 or len(by_name) < 2:
         return None
-    by_model = _places_of(by_metric, metrics, list(shown))
+    by_model = _places_of(by_metric, metrics, list(by_name))
     rows = [
-        {"label": shown[name][0], "c": shown[name][1], **columns}
+        {"label": by_name[name][0], "c": by_name[name][1], **columns}
         for name, columns in by_model.items()
     ]
     rows.sort(key=lambda row: row["c"] != QUIET)
@@ -606,13 +606,13 @@ def places(result: Result, domain: str) -> Figure | None:
         labelAngle=narrow(-60, 0),
         labelAlign=narrow("'left'", "'center'"),
     )
-    most = max(slot for row in rows for slot in row["slot"])
-    scale = {"domain": [most + 0.5, -0.5], "nice": False}
+    last_slot = max(slot for row in rows for slot in row["slot"])
+    scale = {"domain": [last_slot + 0.5, -0.5], "nice": False}
     plot = Plot(across, {"type": "quantitative", "scale": scale, "axis": None})
     _draw_places(plot, rows, titles)
     title = _places_title(result, domain)
     sentence = _read("places", result, "read", firm=percent(_FIRM, 0))
-    name, height = f"places-{domain.replace('_', '-')}", 34 * len(shown)
+    name, height = f"places-{domain.replace('_', '-')}", 34 * len(by_name)
     return plot.figure(name, title, sentence, height=height, spoken=False)
 
 
@@ -621,15 +621,15 @@ _PLACE = ("metric", "slot", "value", "firm", "text", "stable", "best")
 
 
 def _places_of(
-    by_metric: dict[str, list[Json]], metrics: Sequence[str], shown: Sequence[str]
+    by_metric: dict[str, list[Json]], metrics: Sequence[str], model_names: Sequence[str]
 ) -> dict[str, dict[str, list[Any]]]:
     """The places of the models that are shown, as columns, by model."""
     by_model: dict[str, dict[str, list[Any]]] = {}
     for at, metric in enumerate(metrics):
-        ranked = [row for row in by_metric[metric] if str(row.get("model")) in shown]
+        ranked = [row for row in by_metric[metric] if str(row.get("model")) in model_names]
         for slot, row in enumerate(ranked):
             columns = by_model.setdefault(str(row["model"]), {key: [] for key in _PLACE})
-            place = (
+            position = (
                 at,
                 slot,
                 number(row["value"], 4),
@@ -638,7 +638,7 @@ def _places_of(
                 percent(row.get("stable"), 0),
                 percent(row.get("p_best"), 0),
             )
-            for key, value in zip(_PLACE, place, strict=True):
+            for key, value in zip(_PLACE, position, strict=True):
                 columns[key].append(value)
     return by_model
 
@@ -702,8 +702,8 @@ def _places_title(result: Result, domain: str) -> str:
     where, both = capital(DOMAINS[domain]), {"auc_coverage", "disca"}
     if not both <= set(rankings(result, domain)):
         return f"{where}: the place of each model by each metric"
-    many = len(result.get("models") or [])
-    total = many * (many - 1) // 2
+    count = len(result.get("models") or [])
+    total = count * (count - 1) // 2
     of_both = [
         row
         for row in result.get("disagreements") or []

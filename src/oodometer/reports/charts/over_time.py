@@ -91,10 +91,10 @@ def _along(
         _draw_bands(plot, rows, rim=(1 if small else 1.5) if few else 0)
     # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
     for label, value, color in numbers:
-        left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
+        at_left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
         above = len(numbers) < 2 or value >= max(line[1] for line in numbers)
         words = "" if small else f"{label} {percent(value)}"
-        plot.level(value, color, words, left=left, above=above)
+        plot.level(value, color, words, left=at_left, above=above)
     plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
     if not small:
         _draw_points(plot, rows, size=70 if few else 12)
@@ -125,7 +125,7 @@ def _with_wide(rows: Rows) -> Rows:
 _TIME: Spec = {"grid": False, "labelOverlap": "greedy", "labelSeparation": 12}
 
 
-def _time_axis(rows: Rows, most: int) -> Spec:
+def _time_axis(rows: Rows, max_ticks: int) -> Spec:
     """An axis of times whose labels are as fine as its span asks for, with so many ticks at most."""
     span = [rows[0]["start"], rows[-1]["end"]]
     days = (span[1] - span[0]) / _DAY
@@ -133,7 +133,7 @@ def _time_axis(rows: Rows, most: int) -> Spec:
     form = "%b %Y" if monthly or days >= 300 else "%d %b"
     form = "%H:%M:%S" if days < 0.02 else "%H:%M" if days < 2 else form
     # Of few months Vega would name weeks between them.
-    count = {"interval": "month", "step": 1} if monthly and days < 31 * most else most
+    count = {"interval": "month", "step": 1} if monthly and days < 31 * max_ticks else max_ticks
     return {
         "type": "temporal",
         "scale": {"type": "utc", "domain": span, "nice": False},
@@ -176,9 +176,9 @@ def chunks(result: Result) -> Figure | None:
     every = [chunk for chunk in result.get("chunks") or [] if best(chunk.get("headline"))]
     if not every:
         return None
-    shown = every[-MOST:]
-    spans, dated = _spans(shown)
-    rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, shown, strict=True)]
+    newest = every[-MOST:]
+    spans, dated = _spans(newest)
+    rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, newest, strict=True)]
     accuracy = finite(inside(result, "reference", "accuracy"))
     lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
     title = f"Lowest in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
@@ -210,8 +210,8 @@ def _estimate_row(span: tuple[float, float], chunk: Result) -> Spec:
     truth = best(chunk.get("truth")).get("value")
     row = _row(tip, span, {**headline, "rows": chunk.get("rows")}, truth)
     row["tip"] |= {"fell": fall_text(fell)} if fell else {}
-    wide, told = _without_history(headline)
-    row["tip"] |= told
+    wide, history_tip = _without_history(headline)
+    row["tip"] |= history_tip
     return {**row, **wide, "alarm": bool(fell.get("alarm"))}
 
 
@@ -228,15 +228,15 @@ def _without_history(headline: Result) -> tuple[Spec, Spec]:
 
 def metric_chunks(result: Result) -> list[Figure]:
     """A small chart for each metric of `metrics` that chunks have, in the order in which they were asked for."""
-    made = []
-    for index, (name, whole) in enumerate((result.get("metrics") or {}).items()):
+    figures = []
+    for index, (name, overall) in enumerate((result.get("metrics") or {}).items()):
         every = [item for item in result.get("chunks") or [] if best(item.get("headline"))][-MOST:]
-        shown = [item for item in every if best(inside(item, "metrics", name))]
-        if not shown:
+        with_metric = [item for item in every if best(inside(item, "metrics", name))]
+        if not with_metric:
             continue
-        spans, dated = _spans(shown)
+        spans, dated = _spans(with_metric)
         rows = []
-        for span, item in zip(spans, shown, strict=True):
+        for span, item in zip(spans, with_metric, strict=True):
             of_metric = item["metrics"][name]
             tip = {
                 "": str(item.get("name") or item.get("start")),
@@ -245,7 +245,7 @@ def metric_chunks(result: Result) -> list[Figure]:
             rows.append(
                 _row(tip, span, of_metric, best(of_metric.get("truth")).get("value"), number)
             )
-        level = finite(best(whole.get("reference")).get("value"))
+        level = finite(best(overall.get("reference")).get("value"))
         values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [level]
         low, high = (end(value for value in values if value is not None) for end in (min, max))
         room = 0.08 * (high - low) or 0.01
@@ -257,12 +257,12 @@ def metric_chunks(result: Result) -> list[Figure]:
             [("", level, REFERENCE)],
             axis([low - room, high + room], tickCount=4, format="~g"),
         )
-        made.append(
+        figures.append(
             plot.figure(
                 f"metric-chunks-{index}", str(name), text, height=_SMALL, words=f"{name}: {text}"
             )
         )
-    return made
+    return figures
 
 
 # ------------------------------------------------------------------------------------------ past runs
@@ -276,11 +276,11 @@ def cut_of(job: Result) -> str:
 
 def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     """The accuracies of the parts of a job that have a number, oldest first."""
-    wanted = (kind or cut_of(job), "accuracy")
+    kind_and_metric = (kind or cut_of(job), "accuracy")
     parts = [
         dict(part)
         for part in job.get("parts") or []
-        if (part.get("kind"), part.get("metric")) == wanted
+        if (part.get("kind"), part.get("metric")) == kind_and_metric
     ]
     return [part for part in parts if finite(part.get("value")) is not None][-MOST:]
 
@@ -360,18 +360,18 @@ def changes(job: Result, index: int) -> list[Figure]:
     if kind == "target":
         return []
     several = [item for item in shown_parts(job) if len(item.get("seen") or []) > 1]
-    made = []
+    series = []
     for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
         seen = [item for item in part["seen"] if finite(item.get("value")) is not None]
         rows = [
             _row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"])
             for item in seen
         ]
-        made.append((str(part.get("name")), finite(inside(part, "truth", "value")), rows))
-    seen = [row[key] for _, _, rows in made for row in rows for key in ("lower", "upper")]
-    up = shares(seen + [truth for _, truth, _ in made], most=4)
+        series.append((str(part.get("name")), finite(inside(part, "truth", "value")), rows))
+    seen = [row[key] for _, _, rows in series for row in rows for key in ("lower", "upper")]
+    up = shares(seen + [truth for _, truth, _ in series], most=4)
     out = []
-    for position, (title, truth, rows) in enumerate(made):
+    for position, (title, truth, rows) in enumerate(series):
         text = (
             f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
         )
