@@ -198,10 +198,10 @@ class Parts:
     def note(self, number: int) -> dict[str, Any] | None:
         """What is noted of the batch at a place; None where it is not finished, though others may be."""
         note: dict[str, Any] | None = self.kept.get(f"part-{number:06d}")
-        there = note is not None and (
+        is_finished = note is not None and (
             note["empty"] or self.kept.folder is None or self._file(number).is_file()
         )
-        return note if there else None
+        return note if is_finished else None
 
     def _file(self, number: int) -> Path:
         return self.kept.path / f"part-{number:06d}.parquet"
@@ -327,23 +327,23 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
         device != "cpu",
     )
     if examples.rows is not None:
-        many = max(1, -(-examples.rows // size))
+        count = max(1, -(-examples.rows // size))
     else:  # read through, as the source does not tell
-        many = max(1, sum(1 for _ in examples.batches(size, skip=True)))
-    each = -(-many // _MOST)
-    parts.kept.tell(len(parts.notes), many)
+        count = max(1, sum(1 for _ in examples.batches(size, skip=True)))
+    each = -(-count // _MOST)
+    parts.kept.tell(len(parts.notes), count)
     # The last one has no end: batches of a file may be smaller than asked for, and so more than counted.
     stretches = [
-        (start, start + each if start + each < many else None) for start in range(0, many, each)
+        (start, start + each if start + each < count else None) for start in range(0, count, each)
     ]
 
     def tell(stretch: tuple[int, int | None]) -> None:
         before = len(parts.notes)
         parts.look()
-        parts.kept.tell(len(parts.notes), many, worked=len(parts.notes) - before)
+        parts.kept.tell(len(parts.notes), count, worked=len(parts.notes) - before)
         if progress is not None:
-            rows = examples.rows or many * size
-            progress(min(rows, (stretch[1] or many) * size), examples.rows or 0)
+            rows = examples.rows or count * size
+            progress(min(rows, (stretch[1] or count) * size), examples.rows or 0)
 
     with forgetting():
         run_tasks(runner, task, stretches, on_done=tell)
@@ -463,17 +463,17 @@ def _ask_here(classifier: Classifier, examples: Examples, options: Asked, parts:
     """Ask about all batches that are not finished, one after another."""
     total, done = examples.rows or 0, 0
     progress = options.progress or (lambda done, of: None)
-    many = -(-total // options.batch_rows)
-    parts.kept.tell(len(parts.notes), many)
+    count = -(-total // options.batch_rows)
+    parts.kept.tell(len(parts.notes), count)
 
     def tell(before: int, rows: int, at: int, every: int) -> None:
         progress(before + rows * at // max(every, 1), total)
 
     for number, batch in options.batches(examples):
         if number >= len(parts.notes):
-            told = partial(tell, done, batch.read)
-            ask_batch(classifier, examples, batch, options, parts, number, told)
-            parts.kept.tell(len(parts.notes), many, worked=1)
+            tell_batch = partial(tell, done, batch.read)
+            ask_batch(classifier, examples, batch, options, parts, number, tell_batch)
+            parts.kept.tell(len(parts.notes), count, worked=1)
         done += batch.read
         progress(done, total)
 

@@ -76,12 +76,12 @@ class Rows:
         """The inputs of rows at these places, part by part, without labels and ids."""
         start = 0
         for part in self.parts:
-            inside = [place - start for place in at if start <= place < start + len(part)]
+            within = [position - start for position in at if start <= position < start + len(part)]
             start += len(part)
-            if inside:
+            if within:
                 yield Dataset(
                     part.name, part.inputs, source=part.source, modality=part.modality
-                ).take(inside)
+                ).take(within)
 
 
 @final
@@ -113,8 +113,8 @@ class Questions:
     @property
     def parts(self) -> list[Dataset]:
         """What is asked at once, in the order of the rows; texts of all files together."""
-        known = self.known_ground
-        blocks = [*self.suite, *([] if known is None else [Picked(known, list(self.truth))])]
+        ground = self.known_ground
+        blocks = [*self.suite, *([] if ground is None else [Picked(ground, list(self.truth))])]
         parts = [part for rows, at in blocks for part in rows.picked(at)]
         first = parts[0]
         if first.modality not in _TEXTS:
@@ -310,7 +310,7 @@ def _read_questions(live: Live, options: Asked) -> Questions:
     """The rows of all files, each read in the form of the first; `InputError` where there is no label to be found."""
     columns = _columns(options)
     if options.examples is None:  # without examples the pool decides alone
-        given = _read_rows(
+        rows = _read_rows(
             options.unlabelled,
             live,
             replace(columns, label=None),
@@ -318,30 +318,30 @@ def _read_questions(live: Live, options: Asked) -> Questions:
             cluster=options.cluster,
         )
     else:
-        given = _read_rows(options.examples, live, columns, label=True, cluster=options.cluster)
-    classes = _common_classes(live, given)
-    further = replace(columns, inputs=given.inputs or columns.inputs)
+        rows = _read_rows(options.examples, live, columns, label=True, cluster=options.cluster)
+    classes = _common_classes(live, rows)
+    further = replace(columns, inputs=rows.inputs or columns.inputs)
     pool = known_ground = None
     if options.examples is not None and options.unlabelled is not None:
         pool = _read_alike(
-            options.unlabelled, live, given, replace(further, label=None), label=False
+            options.unlabelled, live, rows, replace(further, label=None), label=False
         )
     if options.reference is not None:
-        known_ground = _read_alike(options.reference, live, given, further, label=True)
-    labelled = {} if options.examples is None else _labels(given, classes, columns.label)
-    rest = [row for row in range(len(given.ids)) if row not in labelled]
-    suite, twice = [Picked(given, list(labelled)), Picked(given, rest)], 0
+        known_ground = _read_alike(options.reference, live, rows, further, label=True)
+    labelled = {} if options.examples is None else _labels(rows, classes, columns.label)
+    rest = [row for row in range(len(rows.ids)) if row not in labelled]
+    suite, twice = [Picked(rows, list(labelled)), Picked(rows, rest)], 0
     if pool is not None:
-        fresh = _not_among(pool, given)
+        fresh = _not_among(pool, rows)
         suite.append(Picked(pool, fresh))
         twice = len(pool.ids) - len(fresh)
     truth = {} if known_ground is None else _labels(known_ground, classes, columns.label)
-    return Questions(given, classes, labelled, tuple(suite), twice, known_ground, truth)
+    return Questions(rows, classes, labelled, tuple(suite), twice, known_ground, truth)
 
 
-def _common_classes(live: Live, given: Rows) -> tuple[int | str, ...]:
+def _common_classes(live: Live, rows: Rows) -> tuple[int | str, ...]:
     """The classes of the first model, which all have; a model that does not know its own is asked about a row."""
-    row = given.parts[0].take([0])
+    row = rows.parts[0].take([0])
     question = Dataset(row.name, row.inputs, modality=row.modality)
     classes = [model.classes or model.ask(question).classes for model in live.classifiers]
     remedy = "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in "
@@ -349,12 +349,12 @@ def _common_classes(live: Live, given: Rows) -> tuple[int | str, ...]:
     return tuple(classes[0])
 
 
-def _read_alike(data: Any, live: Live, given: Rows, columns: Columns, *, label: bool) -> Rows:
-    """Further rows of the form of those ``given``; `InputError` where they are of another one."""
+def _read_alike(data: Any, live: Live, first: Rows, columns: Columns, *, label: bool) -> Rows:
+    """Further rows of the form of the ``first`` ones; `InputError` where they are of another one."""
     rows = _read_rows(data, live, columns, label=label)
-    if rows.modality != given.modality:
+    if rows.modality != first.modality:
         raise InputError(
-            f"rows like those of {given.file}, {given.modality}",
+            f"rows like those of {first.file}, {first.modality}",
             got=rows.modality,
             remedy="give rows of the same form",
             file=rows.file,
@@ -362,14 +362,14 @@ def _read_alike(data: Any, live: Live, given: Rows, columns: Columns, *, label: 
     return rows
 
 
-def _not_among(pool: Rows, given: Rows) -> list[int]:
-    """Rows of the pool that are not among those ``given``: by id, else by the text itself, else all."""
-    by_id = pool.named and given.named
-    keys: Sequence[Any] = pool.ids if by_id else pool.texts if given.texts else ()
-    there = set(given.ids if by_id else given.texts)
+def _not_among(pool: Rows, first: Rows) -> list[int]:
+    """Rows of the pool that are not among the ``first`` ones: by id, else by the text itself, else all."""
+    by_id = pool.named and first.named
+    keys: Sequence[Any] = pool.ids if by_id else pool.texts if first.texts else ()
+    existing = set(first.ids if by_id else first.texts)
     if not keys:
         return list(range(len(pool.ids)))
-    return [row for row, key in enumerate(keys) if key not in there]
+    return [row for row, key in enumerate(keys) if key not in existing]
 
 
 def _read_rows(
@@ -378,10 +378,10 @@ def _read_rows(
     """All rows of a file, in batches for images and tables, in one part for texts."""
     reads = live.classifiers[0].reads
     examples = open_examples(data, reads, columns)
-    there = getattr(getattr(examples, "table", None), "columns", ())
-    key = getattr(examples, "id", None) if there else None
+    available = getattr(getattr(examples, "table", None), "columns", ())
+    key = getattr(examples, "id", None) if available else None
     file = examples.file or examples.name
-    keep = _kept_columns(there, columns, key, label, cluster, file)
+    keep = _kept_columns(available, columns, key, label, cluster, file)
     if keep:
         examples = open_examples(data, reads, replace(columns, keep=keep))
     _check_readable(examples, live, columns)
@@ -426,7 +426,7 @@ def _are_numbers(names: Sequence[Any]) -> bool:
 
 
 def _kept_columns(
-    there: Sequence[str],
+    available: Sequence[str],
     columns: Columns,
     key: str | None,
     label: bool,
@@ -435,11 +435,11 @@ def _kept_columns(
 ) -> tuple[str, ...]:
     """Columns of a file to carry along: what was chosen, clusters, ids; `InputError` for clusters that are absent."""
     named = (*columns.inputs, columns.label, columns.id)
-    keep = [CHOSEN] if label and CHOSEN not in named and CHOSEN in there else []
+    keep = [CHOSEN] if label and CHOSEN not in named and CHOSEN in available else []
     if cluster is not None:
-        if cluster not in there:
+        if cluster not in available:
             remedy = "name one of the examples with --cluster, or leave it out"
-            raise no_clusters(cluster, there, remedy, file)
+            raise no_clusters(cluster, available, remedy, file)
         if cluster not in (*keep, *named, key):
             keep.append(cluster)
     return (*keep, key) if key else tuple(keep)
@@ -497,7 +497,7 @@ def _decided(
 ) -> list[Predictions]:
     """Records decided by a threshold, for the class named or the second by name."""
     classes = [decided_class(record.classes, positive) for record in records]
-    return [decided(one, threshold, name) for one, name in zip(records, classes, strict=True)]
+    return [decided(record, threshold, name) for record, name in zip(records, classes, strict=True)]
 
 
 def _answered(
@@ -508,7 +508,7 @@ def _answered(
     options: Asked,
 ) -> Answered:
     """The answers as a suite; those on known ground come last in the records."""
-    given, columns, ids = questions.given, _columns(options), questions.ids
+    rows, columns, ids = questions.given, _columns(options), questions.ids
     right = np.array(questions.codes(questions.truth), dtype=np.int32)
     known_ground = [record.slice(len(ids), len(record)) for record in records if len(right)]
     left_out = {"rows of the pool that are among the examples": questions.twice}
@@ -518,12 +518,12 @@ def _answered(
         records=tuple(record.slice(0, len(ids)) for record in records),
         labels=np.array(questions.codes(questions.labelled), dtype=np.int64),
         ids=ids,
-        modality=given.modality,
+        modality=rows.modality,
         inputs=questions.inputs,
-        columns=given.inputs,
+        columns=rows.inputs,
         chosen=questions.chosen,
-        id_column=(columns.id or "id") if given.named else None,
-        numbered=given.numbered,
+        id_column=(columns.id or "id") if rows.named else None,
+        numbered=rows.numbered,
         label_column=columns.label or "label",
         clusters=questions.clusters(options.cluster),
         cluster_column=options.cluster or columns.id or "id",

@@ -106,8 +106,8 @@ class Examples:
             first.add(group)
             rows += sizes[group]
         halves = [
-            self.of(row for row in self.rows if (row.group in first) is wanted)
-            for wanted in (True, False)
+            self.of(row for row in self.rows if (row.group in first) is is_first)
+            for is_first in (True, False)
         ]
         if not all(map(len, halves)):
             expected = "enough rows for two halves, a labelled reference and what is shifted"
@@ -144,7 +144,7 @@ class Examples:
             )
         elif self.modality == "image":
             inputs = LateImages(
-                [partial(_pixels, *some) for some in parts], [row.size for row in rows]
+                [partial(_pixels, *arguments) for arguments in parts], [row.size for row in rows]
             )
         labels = tuple(row.label for row in rows)
         ids = tuple(row.id for row in rows)
@@ -178,7 +178,7 @@ def read_examples(
     texts, dialogues = Rows(path), modality == "dialogue"
     read = list(Texts(texts, options.column, where, dialogues).read(refused))
     if not read:
-        got = "; ".join(f"{many:,}: {why}" for why, many in refused.items()) or "none"
+        got = "; ".join(f"{count:,}: {why}" for why, count in refused.items()) or "none"
         raise texts.wrong(
             "dialogues with a reply" if dialogues else "texts",
             got,
@@ -192,8 +192,10 @@ def read_examples(
             "name one of them with --label",
             lacking.number,
         )
-    made = _as_dialogues(read, path, options) if dialogues else _as_texts(read, label or "label")
-    return Examples(str(path), modality, tuple(made), dict(refused), label or "label")
+    converted = (
+        _as_dialogues(read, path, options) if dialogues else _as_texts(read, label or "label")
+    )
+    return Examples(str(path), modality, tuple(converted), dict(refused), label or "label")
 
 
 def _read_images(path: Path, label: str | None) -> Iterator[Example]:
@@ -275,7 +277,7 @@ ShiftedKind = tuple[Any, list[Condition], frozenset[int]]
 
 def shift_examples(
     examples: Examples,
-    wanted: Mapping[type[Shift], Sequence[str]],
+    kinds: Mapping[type[Shift], Sequence[str]],
     inputs: ShiftInputs,
     seeds: Sequence[int],
 ) -> list[ShiftedKind]:
@@ -283,7 +285,7 @@ def shift_examples(
     shifted when a model reads them.
     """
     out = []
-    for cls, levels in wanted.items():
+    for cls, levels in kinds.items():
         shift: Any = (
             inputs.made(cls)[0]
             if issubclass(cls, TextShift)
@@ -295,7 +297,7 @@ def shift_examples(
         if not sets:
             why = sum((Counter(condition.dropped) for condition in conditions), Counter[str]())
             expected = f"rows that {cls.name} can shift at {', '.join(levels)}"
-            got = f"none ({'; '.join(f'{many:,}: {reason}' for reason, many in why.items())})"
+            got = f"none ({'; '.join(f'{count:,}: {reason}' for reason, count in why.items())})"
             raise InputError(
                 expected,
                 got=got,
@@ -334,15 +336,15 @@ def _shifted_texts(
         }
         for seed in seeds
     ]
-    made = [
+    shifted = [
         {number: text for number, text in draw.items() if not isinstance(text, Dropped)}
         for draw in draws
     ]
-    first, rows = made[0].values(), len(made[0])
+    first, rows = shifted[0].values(), len(shifted[0])
     return Condition(
         _stem(shift, severity),
         severity,
-        tuple({number: text.turns for number, text in draw.items()} for draw in made),
+        tuple({number: text.turns for number, text in draw.items()} for draw in shifted),
         dropped=Counter(text.why for text in draws[0].values() if isinstance(text, Dropped)),
         words=round(sum(text.words for text in first) / rows, 4) if rows else None,
         targets=round(sum(text.targets for text in first) / rows, 4) if rows else None,
@@ -431,15 +433,15 @@ class _Asker:
             data.ids,
             data.targets,
         )
-        asked = checksum(
+        mark = checksum(
             repr(about), question.stem if data.modality == "image" else repr(data.inputs)
         )
         note = self.kept.get(question.key) if path.is_file() else None
-        return path, asked, note if note is not None and note["asked"] == asked else None
+        return path, mark, note if note is not None and note["asked"] == mark else None
 
     def ask(self, question: _Question) -> _Answers:
         """The answers to a question: what an earlier run of the same job, or a task, has finished, or new ones."""
-        path, asked, note = self.known(question)
+        path, mark, note = self.known(question)
         if note is not None:
             record, truncated = read_all(path, ("id", KEY)), int(note["truncated"])
         else:
@@ -447,18 +449,21 @@ class _Asker:
             path.with_suffix(".json").unlink(
                 missing_ok=True
             )  # of an older file, which is about to be replaced
-            made = predict(
+            prediction = predict(
                 question.run.classifier,
                 question.data,
                 progress=lambda done, of: self.tell(done),
                 dropout=self.settings["dropout"],
                 seed=self.settings["seed"],
             )
-            truncated, numbers = made.truncated, {KEY: np.asarray(question.numbers, dtype=np.int64)}
-            record = replace(made.record, columns={**made.record.columns, **numbers})
+            truncated, numbers = (
+                prediction.truncated,
+                {KEY: np.asarray(question.numbers, dtype=np.int64)},
+            )
+            record = replace(prediction.record, columns={**prediction.record.columns, **numbers})
             write_part(record, path)
-            if asked is not None:
-                self.kept.keep(question.key, {"asked": asked, "truncated": truncated})
+            if mark is not None:
+                self.kept.keep(question.key, {"asked": mark, "truncated": truncated})
         self.count(len(question.data), int(note is None))
         return _Answers(record, str(path), truncated)
 
@@ -653,11 +658,11 @@ def _write_results(folder: Path, result: StressTest) -> None:
             point.targets,
             max(1, len(point.predictions)),
         ]
-        for subset, many, metrics, spreads in (
+        for subset, count, metrics, spreads in (
             ("all", point.rows, point.metrics, point.spread),
             ("common", point.common_rows, point.common, point.common_spread),
         ):
-            row = [model.name, curve.kind, point.severity or "", subset, many, *beside]
+            row = [model.name, curve.kind, point.severity or "", subset, count, *beside]
             for name in METRICS:
                 value, spread = metrics.get(name), spreads.get(name)
                 row += [None] * 3 if value is None else [value.value, value.lower, value.upper]
@@ -705,10 +710,10 @@ def stress(options: StressOptions) -> StressTest:
     >>> [point.metrics["accuracy"].value for point in result.models[0].curves[0].points]
     [1.0, 0.0]
     """
-    for name, least in (("rows", 2), ("candidates", 2), ("repeats", 1), ("dropout", 0)):
+    for name, minimum in (("rows", 2), ("candidates", 2), ("repeats", 1), ("dropout", 0)):
         value = getattr(options, name)
-        if value is not None and value < least:
-            raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
+        if value is not None and value < minimum:
+            raise UsageError(f"expected {name} to be a number from {minimum} on, got {value!r}")
     data, seed = Path(options.data), options.seed
     inputs = ShiftInputs(options)
     # before models are opened, for what is wrong with it
@@ -718,19 +723,19 @@ def stress(options: StressOptions) -> StressTest:
         gpu = any(run.sent is not None and run.sent.on_gpu_here for run in runs)
         engine = task_engine(options.engine, options.workers, gpu=gpu)
     refuse_others(options, modality)
-    wanted = _wanted(options, inputs, modality)
+    severities = _wanted(options, inputs, modality)
     shifted, reference = _read(options, data, modality)
     if modality != "dialogue":
         shifted, reference = _in_classes(shifted, reference, runs, options.reference is None)
     kept = _kept(options, runs, modality, inputs.preset)
     kept.claim("results for these data, options and seed", *_RESULTS)
-    kinds = shift_examples(shifted, wanted, inputs, range(seed, seed + options.repeats))
+    kinds = shift_examples(shifted, severities, inputs, range(seed, seed + options.repeats))
     job = _Job(shifted, reference, kinds)
     asker = _Asker(
         kept,
         {name: getattr(options, name) for name in _SETTINGS},
         options.progress,
-        total=sum(len(asked) for asked, _ in job.asked.values()) * len(runs),
+        total=sum(len(dataset) for dataset, _ in job.asked.values()) * len(runs),
         parts=len(job.asked) * len(runs),
     )
     warnings: dict[str, None] = {}
@@ -867,10 +872,10 @@ def _stress_model(
     runs: Sequence[_ModelRun], job: _Job, asker: _Asker, options: StressOptions
 ) -> tuple[StressedModel, tuple[str, ...]]:
     """The curves of the runs of one name, and warnings of the estimate on the data as they are."""
-    known = [asker.ask(job.question(run, "reference")).record for run in runs]
+    references = [asker.ask(job.question(run, "reference")).record for run in runs]
 
     def judge(stem: str) -> Iterator[_Judged]:
-        for run, reference in zip(runs, known, strict=True):
+        for run, reference in zip(runs, references, strict=True):
             answers = asker.ask(job.question(run, stem))
             estimation = estimate(
                 reference, answers.record.without_labels(), level=options.level, seed=options.seed
@@ -887,7 +892,7 @@ def _stress_model(
             points.append(_point(options, judged, common, rows, condition))
         counts = getattr(shift, "counts", "images")
         curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
-    accuracy = _quality(known[0], options)["accuracy"].to_dict()
+    accuracy = _quality(references[0], options)["accuracy"].to_dict()
     about = {"rows": len(job.reference), "accuracy": accuracy}
     sources = tuple(run.source for run in runs)
     model = StressedModel(runs[0].name, sources, about, tuple(curves))
@@ -920,19 +925,21 @@ def _wanted(
         _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]
     )  # texts tell what is known
     out: dict[Any, tuple[str, ...]] = {}
-    given = [options.kind] if isinstance(options.kind, str) else options.kind
-    asked = [kind.partition("=") for kind in given or usual]
+    requested = [options.kind] if isinstance(options.kind, str) else options.kind
+    parts = [kind.partition("=") for kind in requested or usual]
     groups: Any = GROUPS if modality == "image" else {}
-    for name, equals, own in [
-        (name, *rest) for first, *rest in asked for name in groups.get(first, (first,))
+    for name, equals, listed in [
+        (name, *rest) for first, *rest in parts for name in groups.get(first, (first,))
     ]:
         cls: Any
         if modality == "image":
             cls = type(find_image_shift(name, inputs.preset))
-            levels = tuple(own.split(",")) if equals else every or tuple(map(str, cls.severities))
+            levels = (
+                tuple(listed.split(",")) if equals else every or tuple(map(str, cls.severities))
+            )
         else:
             cls = find_text_shift(name, dialogues=modality == "dialogue")
-            levels = tuple(own.split(",")) if equals else every or cls.usual
+            levels = tuple(listed.split(",")) if equals else every or cls.usual
         for level in levels:
             cls().check_severity(int(level) if modality == "image" and level.isdecimal() else level)
         out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))

@@ -83,11 +83,11 @@ def noting_cuts(folder: Path | None) -> Iterator[list[str]]:
                 for warning in caught
                 if "their longer side was cut" in str(warning.message)
             ]
-            others = [warning for warning in caught if str(warning.message) not in cuts]
+            unrelated = [warning for warning in caught if str(warning.message) not in cuts]
             messages += [warning for warning in dict.fromkeys(cuts) if warning not in messages]
             if messages and folder is not None and folder.is_dir():
                 write_atomic(folder / CUTS, json.dumps(messages) + "\n")
-    for warning in others:
+    for warning in unrelated:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 

@@ -157,12 +157,12 @@ def pseudo_labels(
     rows = int(reached[:, 0].sum())
     ladder: list[dict[str, Any]] = []
     for j, (_, wrong, right) in enumerate(reached.T.tolist()):
-        many = int(reached[:, j].sum())
+        count = int(reached[:, j].sum())
         measured = {
-            "accepted": share(many, rows, level),
+            "accepted": share(count, rows, level),
             "precision": share(right, wrong + right, level),
         }
-        ladder.append({"at_least": j, "kept": many, **measured})
+        ladder.append({"at_least": j, "kept": count, **measured})
     shares = (ladder[needed]["accepted"], ladder[needed]["precision"], ladder[0]["precision"])
     return PseudoLabels(
         replace(record, source=None), rows, judges, needed, *shares, tuple(ladder[1:]), level
@@ -224,8 +224,8 @@ class JudgedOutputs(Shown, Record):
             for name, interval in zip(self.judges, self.by_judge, strict=True)
         ]
         rows = [
-            {"number": name, "metric": self.metric, "rows": self.rows, **ends(own)}
-            for name, own in named
+            {"number": name, "metric": self.metric, "rows": self.rows, **ends(number)}
+            for name, number in named
         ]
         return {"numbers": lambda: Table(("number", "metric", *INTERVAL, "rows"), rows)}
 
@@ -320,7 +320,9 @@ def metric_numbers(
             "width": spread(high - low, level),
         }
 
-    each, ladder = ([spread(values, level) for values in some] for some in (predicted, falling))
+    each, ladder = (
+        [spread(values, level) for values in predictions] for predictions in (predicted, falling)
+    )
     widest = bound(agree)
     lower, upper, mean = widest["lower"], widest["upper"], widest["mean"]
     low, high = min(lower.lower, mean.value), max(upper.upper, mean.value)
@@ -343,14 +345,14 @@ def _metric_truth(
     predicted: Array, true: Array, agree: int, level: float
 ) -> Mapping[str, Any] | None:
     """The true metric on the rows where it is known, beside the bounds there; None where it is known nowhere."""
-    known, judges = np.isfinite(true), len(predicted)
-    if not known.any():
+    has_truth, judges = np.isfinite(true), len(predicted)
+    if not has_truth.any():
         return None
-    table = metric_table(true[known], predicted[:, known], level)
-    falling = np.sort(predicted[:, known].astype(np.float64), axis=0)[::-1]
+    table = metric_table(true[has_truth], predicted[:, has_truth], level)
+    falling = np.sort(predicted[:, has_truth].astype(np.float64), axis=0)[::-1]
     lower, upper = float(falling[agree - 1].mean()), float(falling[judges - agree].mean())
     return {
-        "rows": int(known.sum()),
+        "rows": int(has_truth.sum()),
         **table,
         "lower": lower,
         "upper": upper,
@@ -370,23 +372,23 @@ def judged_view(result: Mapping[str, Any]) -> View:
         result["agree"],
         result["name"],
     )
-    many, what = len(judges), "accuracy" if exact else f"mean {result['metric']}"
+    count, what = len(judges), "accuracy" if exact else f"mean {result['metric']}"
     low, high = percent(result["lower"]["value"]), percent(result["upper"]["value"])
-    names = [_accepting(agree, many), _accepting(many - agree + 1, many)]
+    names = [_accepting(agree, count), _accepting(count - agree + 1, count)]
     first = f"Of {counted(result['rows'], 'output')} in {file}: {names[0]} {low}, {names[1]} {high}"
     if not exact:
         names = [
-            f"prediction number {k} of {many}, largest first" for k in (agree, many - agree + 1)
+            f"prediction number {k} of {count}, largest first" for k in (agree, count - agree + 1)
         ]
-        first = f"{counted(result['rows'], 'output')} in {file}; of each row's predictions number {agree} of {many}, "
-        first += f"the largest first, is on average {low}, number {many - agree + 1} {high}"
+        first = f"{counted(result['rows'], 'output')} in {file}; of each row's predictions number {agree} of {count}, "
+        first += f"the largest first, is on average {low}, number {count - agree + 1} {high}"
     bounds: list[tuple[str, Any]] = [
         (f"{e}: {name}", result[e]) for e, name in zip(("lower", "upper"), names, strict=True)
     ]
     bounds += [("mean of the two", result["mean"]), (f"single: {judges[0]}", result["single"])]
     bounds += [(f"{end} at P >= 0.5", number) for end, number in (result["at_half"] or {}).items()]
     ladder = [
-        [f"at least {row['at_least']} of {many}", *cells_of(row["share"])]
+        [f"at least {row['at_least']} of {count}", *cells_of(row["share"])]
         for row in result["ladder"]
     ]
     each = [[row["judge"], *cells_of(row)] for row in result["by_judge"]]
@@ -413,7 +415,7 @@ def judged_view(result: Mapping[str, Any]) -> View:
     elif truth is not None:
         grids.append(_metric_grid(truth, result["metric"], "On the rows with gold"))
     return View(
-        f"{what[:1].upper()}{what[1:]} by {counted(many, 'judge')}",
+        f"{what[:1].upper()}{what[1:]} by {counted(count, 'judge')}",
         f"{low} to {high}",
         interval_of(result["estimate"]),
         "no guarantee",
@@ -460,9 +462,11 @@ def trained_view(result: Mapping[str, Any]) -> View:
     held_out, dev, exact = result["held_out"], result["dev"], result["metric"] == "exact"
     title = f"On the held-out pairs, with conditional intervals at the level {result['level']:g}"
     worth, rows = "", [(_RULES[row["rule"]], row) for row in held_out.get("rules") or ()]
-    most = dict(rows).get("most accept")
-    if most is not None:
-        right, wrong = (with_ends(most[name]) for name in ("correct_recall", "incorrect_recall"))
+    majority = dict(rows).get("most accept")
+    if majority is not None:
+        right, wrong = (
+            with_ends(majority[name]) for name in ("correct_recall", "incorrect_recall")
+        )
         worth = f"On held-out pairs most judges accept {right} of the right outputs"
         worth += f" and reject {wrong} of the wrong ones"
     rows += [(str(row["judge"]), row) for row in held_out.get("by_judge") or ()]
@@ -523,10 +527,10 @@ def _truth_sentence(known_rows: Mapping[str, Any], agree: int, exact: bool) -> s
         next(row for row in known_rows["bounds"] if row["agree"] == agree) if exact else known_rows
     )
     low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
-    inside = "lies" if widest["inside"] else "does not lie"
+    verb = "lies" if widest["inside"] else "does not lie"
     truth = f"Truth of {counted(known_rows['rows'], 'row')}: {with_ends(known_rows['gold' if exact else 'true'])}"
     return (
-        f"{truth}; it {inside} between the judges' bounds there, {percent(low)} and {percent(high)}"
+        f"{truth}; it {verb} between the judges' bounds there, {percent(low)} and {percent(high)}"
     )
 
 

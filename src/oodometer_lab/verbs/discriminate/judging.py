@@ -89,8 +89,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             warnings += _unlike(rows, labels, p, known_p, jury.accept, options.out)
         elif jury.set_on is not None and jury.set_on.is_file():
             set_on = read_texts(jury.set_on, Opener(None), None, everything=True)
-            said = dict(zip(*probability_columns(set_on), strict=True))
-            set_on_p = np.array([said[name] for name in jury.names])
+            by_name = dict(zip(*probability_columns(set_on), strict=True))
+            set_on_p = np.array([by_name[name] for name in jury.names])
             warnings += _unlike(rows, set_on, p, set_on_p, jury.accept, options.out)
         empty = sum(not (output or "").strip() for output in rows.outputs or ())
         if empty:
@@ -207,24 +207,24 @@ class _Answers:
         """Ask each judge whose answers are not kept; about an empty output nobody is asked."""
         filled = [row for row, output in enumerate(self.outputs) if output.strip()]
         texts = [self.inputs[row] for row in filled], [self.outputs[row] for row in filled]
-        pairs, many = fingerprint({"pairs": [self.inputs, self.outputs]}), len(self.members)
+        pairs, count = fingerprint({"pairs": [self.inputs, self.outputs]}), len(self.members)
         rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in self.members)
         with nullcontext() if rules else idle_threads(), noting_cuts(kept.folder) as self.warnings:
             for index, (judge, name) in enumerate(self.members):
-                tell = part_of(progress, index, many)
+                tell = part_of(progress, index, count)
                 key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
-                known = kept.get(key)
-                new = known is None or len(known["probabilities"]) != len(self.inputs)
+                stored = kept.get(key)
+                new = stored is None or len(stored["probabilities"]) != len(self.inputs)
                 if new:
                     judge.truncated = 0
                     if filled:
                         self.p[index, filled] = judge.probabilities(*texts, progress=tell)
-                    known = {"probabilities": self.p[index].tolist(), "cut": judge.truncated}
-                    kept.keep(key, known)
-                self.p[index] = np.array(known["probabilities"], dtype=np.float32)
+                    stored = {"probabilities": self.p[index].tolist(), "cut": judge.truncated}
+                    kept.keep(key, stored)
+                self.p[index] = np.array(stored["probabilities"], dtype=np.float32)
                 tell(1, 1)
-                kept.tell(index + 1, many, int(new))
-                self.cut = max(self.cut, int(known["cut"]))
+                kept.tell(index + 1, count, int(new))
+                self.cut = max(self.cut, int(stored["cut"]))
 
 
 def _said(p: Array, jury: Jury, files: Sequence[TextRows]) -> Array:
@@ -279,8 +279,8 @@ def _judged(
     numbers = vote_numbers(record, agree, level)
     if record.correct is not None and (record.correct >= 0).any():
         study = vote_study(record, draws=1, level=level, seed=options.seed)
-        known = study.to_dict()
-        truth = {name: known[name] for name in _STUDY} | {"gold": study.gold}
+        fields = study.to_dict()
+        truth = {name: fields[name] for name in _STUDY} | {"gold": study.gold}
         numbers = replace(numbers, truth=truth)
     if accept.thresholds is not None or accept.number != HALF:
         return record, _with_thresholds(numbers, bare, p, jury, options)
@@ -361,8 +361,11 @@ def _unlike(
 ) -> list[str]:
     """Warnings where the outputs, or the votes on them, are unlike those of the labelled rows that set thresholds."""
     at = np.flatnonzero(labelled(labels) >= 0).tolist()
-    here = [labels.inputs[row] for row in at], [(labels.outputs or [])[row] or "" for row in at]
-    traits = likeness(here, (rows.inputs, [text or "" for text in rows.outputs or ()]))
+    labelled_texts = (
+        [labels.inputs[row] for row in at],
+        [(labels.outputs or [])[row] or "" for row in at],
+    )
+    traits = likeness(labelled_texts, (rows.inputs, [text or "" for text in rows.outputs or ()]))
     worst, warnings = min(traits, key=lambda trait: trait["p_value"], default=None), list[str]()
     if worst is not None and worst["p_value"] < _UNLIKE:
         p_value = ", p < 0.001" if worst["p_value"] < 0.001 else f", p = {worst['p_value']:.3f}"
@@ -374,7 +377,8 @@ def _unlike(
         )
     with suppress(NotApplicable):
         first, second = (
-            Predictions.from_arrays(votes=accept.votes(own)) for own in (known_p[:, at], p)
+            Predictions.from_arrays(votes=accept.votes(probabilities))
+            for probabilities in (known_p[:, at], p)
         )
         reference = replace(first, correct=labelled(labels)[at], _cache={})
         warnings += CorrectedVotes().fit(reference).estimate(second).warnings

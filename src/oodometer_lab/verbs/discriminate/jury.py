@@ -58,7 +58,7 @@ def jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         jury = Jury()
     else:
         jury = _of_folders(judges if isinstance(judges, list | tuple) else [judges])
-    members, accept, said = [*jury.members, *_existing(options)], jury.accept, None
+    members, accept, answers = [*jury.members, *_existing(options)], jury.accept, None
     if options.threshold is not None:
         accept = Acceptance(number=options.threshold)
     elif options.existing and options.calibrate is None:
@@ -66,7 +66,7 @@ def jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     if members:
         names = judge_names([judge for judge, _ in members])
     else:
-        names, said = probability_columns(rows)
+        names, answers = probability_columns(rows)
         if not names:
             raise UsageError(
                 f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
@@ -80,7 +80,7 @@ def jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         members=[(judge, f"{index} {mark}") for index, (judge, mark) in enumerate(members)],
         names=(*names, CONFIDENCE) if confidence else names,
         accept=accept,
-        said=said,
+        said=answers,
         confidence=confidence,
         set_on=jury.set_on if accept.thresholds else None,
     )
@@ -91,13 +91,13 @@ def _of_folders(folders: Sequence[Any]) -> Jury:
     members: list[Member] = []
     metrics: dict[str, str] = {}
     accepts: list[Acceptance] = []
-    held: Mapping[str, Any] = {}
+    held_out: Mapping[str, Any] = {}
     for folder in folders:
         panel, about = open_judges(folder)
         mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
         metrics[str(folder)] = str(about["metric"])
         members += [(judge, mark) for judge in panel.members]
-        cuts, held = about.get("thresholds"), about.get("held_out", {})
+        cuts, held_out = about.get("thresholds"), about.get("held_out", {})
         accepts.append(
             Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"]))
             if cuts
@@ -111,7 +111,7 @@ def _of_folders(folders: Sequence[Any]) -> Jury:
     jury = Jury(members, metric=next(iter(metrics.values()), "exact"), accept=_joined(accepts))
     if len(folders) != 1:
         return jury
-    return replace(jury, held=revived(held), set_on=Path(folders[0]) / SET_ON)
+    return replace(jury, held=revived(held_out), set_on=Path(folders[0]) / SET_ON)
 
 
 def _joined(accepts: Sequence[Acceptance]) -> Acceptance:
@@ -146,9 +146,11 @@ def _existing(options: JudgeOptions) -> list[Member]:
         named = [*labels, None][:1] * several
     members: list[Member] = []
     for source, label in zip(options.existing, named, strict=True):
-        wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
+        correct_label: str | int = (
+            1 if label is None else int(label) if label.isdecimal() else label
+        )
         judge = PretrainedDiscriminator(
-            source, correct=wanted, max_length=options.max_length, device=options.device
+            source, correct=correct_label, max_length=options.max_length, device=options.device
         )
         if label is None and len(judge.labels) > MOST:
             remedy = f"name it with --judge-label; the classifier has {', '.join(judge.labels)}"
@@ -162,7 +164,7 @@ def _check_for_metric(metric: str, options: JudgeOptions) -> None:
     if metric == "exact":
         return
     sets = options.calibrate is not None or options.threshold is not None
-    for asked, words in (
+    for is_set, words in (
         (
             options.existing,
             "existing classifiers judge right and wrong, the judges of the folder predict",
@@ -177,5 +179,5 @@ def _check_for_metric(metric: str, options: JudgeOptions) -> None:
             "pseudo-labels need judges of right and wrong; these predict",
         ),
     ):
-        if asked:
+        if is_set:
             raise UsageError(f"{words} {metric}")

@@ -148,12 +148,12 @@ def _check_texts(rows: TextRows) -> None:
 
 
 def _lacks(
-    expected: str, given: Sequence[str], wanted: Sequence[str], file: str | None, why: str = ""
+    expected: str, columns: Sequence[str], missing: Sequence[str], file: str | None, why: str = ""
 ) -> InputError:
-    meant = {ours: near_names(ours, given) for ours in wanted}
-    named = " ".join(f"--map {(meant[ours] or ['theirs'])[0]}={ours}" for ours in wanted)
-    remedy = f"{why}name {'it' if len(wanted) == 1 else 'them'} with {named}"
-    return InputError(expected, got=", ".join(given), remedy=remedy, file=file)
+    meant = {ours: near_names(ours, columns) for ours in missing}
+    named = " ".join(f"--map {(meant[ours] or ['theirs'])[0]}={ours}" for ours in missing)
+    remedy = f"{why}name {'it' if len(missing) == 1 else 'them'} with {named}"
+    return InputError(expected, got=", ".join(columns), remedy=remedy, file=file)
 
 
 def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | None] | None:
@@ -161,14 +161,14 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
     if isinstance(source, RecordSource):
         gold = source.record.columns.get("gold")
         return None if gold is None else gold.tolist()
-    own = {
+    column_of = {
         renamed.get(name, name.strip()): name for name in reversed(source.columns)
     }  # our name -> the file's
-    if "gold" not in own:
+    if "gold" not in column_of:
         return None
-    away = {**renamed, own["gold"]: "output"}
-    if "output" in own:
-        away[own["output"]] = "output of the model"
+    away = {**renamed, column_of["gold"]: "output"}
+    if "output" in column_of:
+        away[column_of["output"]] = "output of the model"
     texts = as_source(data, mapping=away).read(("output",)).output
     assert texts is not None
     return list(texts.tolist())
@@ -232,8 +232,8 @@ def pairs_of(
     collected = _collected(files, METRICS[metric])
     first: dict[tuple[str, str], int] = {}
     contradictions = 0
-    for index, (given, output, target, _) in enumerate(collected):
-        before = first.setdefault((squeezed(given), squeezed(output)), index)
+    for index, (text, output, target, _) in enumerate(collected):
+        before = first.setdefault((squeezed(text), squeezed(output)), index)
         contradictions += np.float32(collected[before].target) != np.float32(target)
     once = _as_pairs([collected[index] for index in sorted(first.values())])
     every = sum(len(rows.inputs) for rows in files)
@@ -251,10 +251,10 @@ def pairs_of(
         file = files[0].record.source if len(files) == 1 else None
         raise _one_sided(once, every, counts["empty"] + counts["without_output"] == every, file)
     if balance:
-        most = max(1, int(balance * once.correct.sum()))
-        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[:most]
-        counts["beyond_balance"] = len(wrong) - len(drawn)
-        once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
+        limit = max(1, int(balance * once.correct.sum()))
+        sampled = np.random.default_rng([seed, 2]).permutation(wrong)[:limit]
+        counts["beyond_balance"] = len(wrong) - len(sampled)
+        once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), sampled])))
     return replace(once, counts=counts)
 
 
@@ -294,9 +294,9 @@ def _collected(files: Sequence[TextRows], measure: _Metric | None) -> list[_Pair
     golds: list[_Pair] = []
     outputs: list[_Pair] = []
     right = {
-        (squeezed(given), squeezed(gold))
+        (squeezed(text), squeezed(gold))
         for rows in files
-        for given, gold in zip(rows.inputs, rows.golds or (), strict=False)
+        for text, gold in zip(rows.inputs, rows.golds or (), strict=False)
         if gold is not None
     }
     for rows in files:
@@ -308,17 +308,17 @@ def _collected(files: Sequence[TextRows], measure: _Metric | None) -> list[_Pair
             rows.correct.tolist(),
             strict=True,
         )
-        for given, output, gold, verdict in cells:
+        for text, output, gold, verdict in cells:
             if gold is not None:
-                golds.append(_Pair(given, gold, 1.0, GOLD))
+                golds.append(_Pair(text, gold, 1.0, GOLD))
             if output is None or not output.strip():
                 continue
             if measure is None:
-                good = verdict == 1 or (squeezed(given), squeezed(output)) in right
+                good = verdict == 1 or (squeezed(text), squeezed(output)) in right
                 target = float(good)
             else:
                 target = float(measure([output], [gold or ""])[0])
-            outputs.append(_Pair(given, output, target, rows.short_name))
+            outputs.append(_Pair(text, output, target, rows.short_name))
     return golds + sorted(outputs, key=lambda pair: -pair.target)
 
 
@@ -349,7 +349,7 @@ def _one_sided(once: Pairs, rows: int, empty: bool, file: str | None) -> InputEr
 
 def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     """Pairs to train on, and those of a tenth of the inputs, drawn apart among inputs with and without mistakes."""
-    names, codes = np.unique([squeezed(given) for given in pairs.inputs], return_inverse=True)
+    names, codes = np.unique([squeezed(text) for text in pairs.inputs], return_inverse=True)
     if len(names) < SHARE:
         expected = f"at least {SHARE} different inputs, of which a tenth is held out"
         raise InputError(

@@ -64,11 +64,11 @@ def stop_at_a_coin(judge: Discriminator, pairs: Pairs, judges: int) -> None:
     """`WorkError` where the first of several judges is surely of no use: where the upper 95 % limit of its area under
     the ROC curve on held-out pairs, by the variance of Mann and Whitney (1947) without effect, is below `POOR`.
     """
-    some, others = int(pairs.correct.sum()), int((~pairs.correct).sum())
-    if not (some and others):
+    positives, negatives = int(pairs.correct.sum()), int((~pairs.correct).sum())
+    if not (positives and negatives):
         return
     area = roc_auc(pairs.correct, judge.probabilities(pairs.inputs, pairs.outputs))
-    error = float(((some + others + 1) / (12 * some * others)) ** 0.5)
+    error = float(((positives + negatives + 1) / (12 * positives * negatives)) ** 0.5)
     upper = min(area + NormalDist().inv_cdf(0.95) * error, 1.0)
     if upper < POOR:
         raise WorkError(
@@ -204,7 +204,7 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
 
 def _check_options(options: TrainOptions) -> None:
     """Raise `UsageError` for options that make no sense, or not together."""
-    kind, passes, other = options.kind, options.pretraining, options.kind != "encoder"
+    kind, passes, not_encoder = options.kind, options.pretraining, options.kind != "encoder"
     exact = options.metric == "exact"
     task_engine(options.engine, options.workers)
     kinds = f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}"
@@ -212,12 +212,12 @@ def _check_options(options: TrainOptions) -> None:
         (options.judges < 1, f"expected at least 1 judge, got {options.judges}; 5 are usual"),
         (passes < 0, f"expected 0 or more passes of pretraining, got {passes}"),
         (
-            passes and (options.source is not None or other),
+            passes and (options.source is not None or not_encoder),
             "pretraining is for encoders from scratch; leave it out, or source and kind",
         ),
         (kind not in _KINDS, kinds),
         (
-            other and not exact,
+            not_encoder and not exact,
             f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}",
         ),
         (
@@ -229,7 +229,7 @@ def _check_options(options: TrainOptions) -> None:
             "give source or config, not both",
         ),
         (
-            options.head is not None and (other or not exact),
+            options.head is not None and (not_encoder or not exact),
             "head is for encoders that tell right from wrong; leave it out",
         ),
     ):
@@ -254,9 +254,9 @@ class _Data(NamedTuple):
 def _read(options: TrainOptions) -> _Data:
     """The pairs of all files; held out is a file of its own, or a tenth of the inputs."""
     pairs, warnings, opener = options.pairs, list[str](), Opener(options.mapping)
-    made = partial(pairs_of, metric=options.metric, balance=options.balance, seed=options.seed)
-    given = list(pairs) if isinstance(pairs, list | tuple) else [pairs]
-    files = [read_texts(file, opener, options.mapping, needs=_NEEDS) for file in given]
+    collect = partial(pairs_of, metric=options.metric, balance=options.balance, seed=options.seed)
+    sources = list(pairs) if isinstance(pairs, list | tuple) else [pairs]
+    files = [read_texts(file, opener, options.mapping, needs=_NEEDS) for file in sources]
     if not files:
         raise UsageError("give at least one file of pairs")
     away = None
@@ -264,7 +264,7 @@ def _read(options: TrainOptions) -> _Data:
         away = read_texts(options.dev, opener, options.mapping, needs=_NEEDS)
     opener.check()
     # it learns from right pairs, and others say its worth
-    learnt = made(files, all_right=options.kind == "likelihood" and away is not None)
+    learnt = collect(files, all_right=options.kind == "likelihood" and away is not None)
     examples = learnt.statistics()
     if learnt.counts["contradictions"]:
         count = learnt.counts["contradictions"]
@@ -275,7 +275,7 @@ def _read(options: TrainOptions) -> _Data:
         return _Data(
             *split(learnt, options.seed), examples, "a tenth of the inputs", None, warnings
         )
-    held_out = made([away])
+    held_out = collect([away])
     both = set(map(squeezed, learnt.inputs)) & set(map(squeezed, held_out.inputs))
     if both:
         text = f"{len(both)} inputs are in both the pairs and {away.name}"
@@ -290,15 +290,15 @@ def _thresholds(
 ) -> tuple[Mapping[str, Any], Predictions]:
     """From which P(Correct) each judge accepts, set on the outputs of a file; and these, judged."""
     outputs, names = away.outputs or [], judge_names(panel.members)
-    given = [row for row, output in enumerate(outputs) if output is not None]
+    filled = [row for row, output in enumerate(outputs) if output is not None]
     p = np.zeros((len(panel), len(outputs)))
-    p[:, given] = shortest(
+    p[:, filled] = shortest(
         panel.probabilities(
-            [away.inputs[row] for row in given], [outputs[row] or "" for row in given]
+            [away.inputs[row] for row in filled], [outputs[row] or "" for row in filled]
         )
     )
     truth = np.full(len(outputs), -1, dtype=np.int8)
-    truth[given] = labelled(away)[given]
+    truth[filled] = labelled(away)[filled]
     thresholds = calibrated(p, replace(away, correct=truth, golds=None), level).to_dict(names)
     rows = replace(away.record, correct=truth, columns={}, _cache={})
     return thresholds, with_probabilities(rows, p, names)
@@ -319,7 +319,7 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
             raise UsageError(
                 "there is no right pair to learn from before the judges; leave out pretraining"
             )
-        given, written = (
+        inputs, written = (
             [texts[row] for row in right] for texts in (learnt.inputs, learnt.outputs)
         )
         plan = replace(TRAINING, epochs=options.pretraining, seed=options.seed)
@@ -327,7 +327,7 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
             max_length=options.max_length, training=plan, device=options.device
         )
         start = pretrain(
-            given,
+            inputs,
             written,
             state / "pretrained",
             config=options.config or SMALL,
@@ -350,12 +350,12 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
         for pairs in (learnt, held_out)
     )
 
-    def trained(some: Sequence[int], stop: float) -> Panel:
+    def trained(chosen: Sequence[int], stop: float) -> Panel:
         progress = _part(options.progress, first, stop)
 
         def tell(done: int, total: int) -> None:
             nonlocal counted, seen
-            finished, rest = divmod(done * len(some), max(total, 1))
+            finished, rest = divmod(done * len(chosen), max(total, 1))
             seen |= rest > 0  # of a judge that was kept only the end is told
             if finished > counted:
                 folder.tell(finished, options.judges, int(seen))
@@ -364,7 +364,7 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
                 progress(done, total)
 
         return Panel.train(
-            make, some, *learn, dev=check, checkpoint=state, progress=tell, engine=runner
+            make, chosen, *learn, dev=check, checkpoint=state, progress=tell, engine=runner
         )
 
     if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:

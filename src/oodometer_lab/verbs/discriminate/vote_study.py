@@ -160,9 +160,9 @@ def vote_study(
     check_draws(sizes, draws, len(labelled))
     counts = VoteCounts.of(labelled)
     tables = Votes(sizes=sizes, draws=draws, agree=agree).finish(counts, level, seed)
-    least, gold = check_agree(agree, counts.judges), tables["accuracy"]
-    low, high = tables["ladder"][least - 1], tables["ladder"][counts.judges - least]
-    both = tables["bounds"][counts.judges - least]
+    needed, gold = check_agree(agree, counts.judges), tables["accuracy"]
+    low, high = tables["ladder"][needed - 1], tables["ladder"][counts.judges - needed]
+    both = tables["bounds"][counts.judges - needed]
     first = next(row for row in tables["rules"] if row["rule"] == "single")
     assert labelled.votes is not None
     error = _error(labelled.verdicts, labelled.votes[0] > 0, level)
@@ -186,7 +186,7 @@ def vote_study(
     tables = {
         name: table for name, table in tables.items() if name not in ("judges", "rows", "accuracy")
     }
-    inside, width, methods, notes = both["inside"], both["width"], (*rows, *more), tuple(warnings)
+    covered, width, methods, notes = both["inside"], both["width"], (*rows, *more), tuple(warnings)
     name, judges, left_out = source.name, counts.judges, tuple(skipped)
     return VoteStudy(
         name,
@@ -194,7 +194,7 @@ def vote_study(
         judges,
         gold,
         methods,
-        inside,
+        covered,
         width,
         tables,
         left_out,
@@ -235,14 +235,16 @@ def _baselines(
     )
     of_verdict = np.array([np.count_nonzero(~right), np.count_nonzero(right)])
     measures = _measured(discrimination(accepted, of_verdict, level)[0])
-    most, mean = (
+    max_prob, mean = (
         method.fit(labelled).estimate(labelled).interval
         for method in (
             MaxProb(gamma=gamma, level=level, seed=seed),
             AverageConfidence(level=level, seed=seed),
         )
     )
-    rows = [StudyRow("max-prob", most, _error(labelled.verdicts, accepted_rows, level), measures)]
+    rows = [
+        StudyRow("max-prob", max_prob, _error(labelled.verdicts, accepted_rows, level), measures)
+    ]
     rows.append(StudyRow("ac", mean, _error(labelled.verdicts, scores, level)))
     if reference is None:
         skipped.append(

@@ -33,8 +33,8 @@ class Acceptance:
 
     def votes(self, p: Array, end: str = "values") -> Array:
         """Verdicts, int8, axes (judge, sample), of probabilities of these axes; ``end``: values, strict or lenient."""
-        least = self.number if self.thresholds is None else getattr(self.thresholds, end)[:, None]
-        return np.asarray(p >= least, dtype=np.int8)
+        cutoff = self.number if self.thresholds is None else getattr(self.thresholds, end)[:, None]
+        return np.asarray(p >= cutoff, dtype=np.int8)
 
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """A plain mapping, ready for JSON."""
@@ -128,9 +128,9 @@ def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, 
             return None
         pairs = ((wrong.value, right.value), (wrong.upper, right.lower), (wrong.lower, right.upper))
         errors = [(1 - rejected, 1 - accepted) for rejected, accepted in pairs]
-        value, *others = [f / (f + r) if f + r > 0 else sound for f, r in errors]
+        value, *limits = [f / (f + r) if f + r > 0 else sound for f, r in errors]
         ends.append(
-            Interval(value, min(value, *others), max(value, *others), right.level, "conditional")
+            Interval(value, min(value, *limits), max(value, *limits), right.level, "conditional")
         )
     return dict(zip(("lowest", "highest"), ends, strict=True))
 
@@ -198,8 +198,8 @@ def worth(
         columns=columns,
         names={"judge": names},
     )
-    made = Votes(draws=1)
-    tables = made.finish(made.summarize(record), level, seed)
+    voting = Votes(draws=1)
+    tables = voting.finish(voting.summarize(record), level, seed)
     parts = {name: tables[name] for name in ("rules", "ladder", "by_judge")}
     widest = tables["bounds"][0]
     bounds = {name: widest[name] for name in ("lower", "upper", "mean", "inside")}

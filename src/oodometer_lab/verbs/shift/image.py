@@ -49,7 +49,7 @@ def _fingerprint(job: Job, stamp: Any) -> str:
     """A short name of source and settings: the same job writes the same pixels."""
     settings = {
         "source": stamp,
-        "shifts": [[shift.name, shift.preset, some] for shift, some in job.copies],
+        "shifts": [[shift.name, shift.preset, severities] for shift, severities in job.copies],
     }
     settings |= {
         "seed": job.options.seed,
@@ -273,10 +273,10 @@ class _ArrayJob(FileJob):
 
     def check(self) -> int:
         """The number of images; `InputError` and `UsageError` where there are none, or the place is none for them."""
-        source, there = self.source, self.source.exists()
+        source, exists = self.source, self.source.exists()
         if not source.is_file() or source.suffix.lower() != ".npz":
-            got = f"a file that ends in {source.suffix or 'nothing'}" if there else "no such file"
-            remedy = "put images into a folder" if there else "check the path"
+            got = f"a file that ends in {source.suffix or 'nothing'}" if exists else "no such file"
+            remedy = "put images into a folder" if exists else "check the path"
             raise InputError(
                 "a folder of images or an NPZ file", got=got, remedy=remedy, file=str(source)
             )
@@ -331,9 +331,9 @@ class _ArrayJob(FileJob):
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
                 with packed.open(f"{name}.npy", "w", force_zip64=True) as member:
                     self.stream(number, member)
-                for other, array in arrays.items():
-                    if other != name:
-                        with packed.open(f"{other}.npy", "w", force_zip64=True) as member:
+                for extra, array in arrays.items():
+                    if extra != name:
+                        with packed.open(f"{extra}.npy", "w", force_zip64=True) as member:
                             np.lib.format.write_array(member, array, allow_pickle=False)
 
         manifest = _manifest(
@@ -378,8 +378,8 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
             )
     job = (_FolderJob if folder else _ArrayJob)("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()
-    inside = out == source or source in out.parents or out in source.parents
-    job.check_out(f"it and {job.source} lie in one another" if inside else None)
+    overlaps = out == source or source in out.parents or out in source.parents
+    job.check_out(f"it and {job.source} lie in one another" if overlaps else None)
     if isinstance(job, _ArrayJob):
         manifest = job.run(engine, unit=job.check())[-1]
     elif options.input is not None:
@@ -390,9 +390,11 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
         manifest = job.run(engine)
     copied = tuple(
         ShiftedCopy(
-            shift.name, "1 to 5" if isinstance(own, tuple) else own, *map(str, job.paths(number))
+            shift.name,
+            "1 to 5" if isinstance(severity, tuple) else severity,
+            *map(str, job.paths(number)),
         )
-        for number, (shift, own) in enumerate(copies)
+        for number, (shift, severity) in enumerate(copies)
     )
     about = (__version__, "shift image", str(job.source), options.seed, manifest["rows"], copied)
     skipped = tuple((image["name"], image["why"]) for image in manifest["skipped"])
@@ -415,5 +417,5 @@ def _check_layout(options: ShiftOptions, folder: bool) -> None:
 def notes_on(shifts: Sequence[Any], images: Sequence[Array], preset: str | None) -> tuple[str, ...]:
     """What differs from the published form of each kind, and that large images got the constants of small ones."""
     large = [image.shape for image in images if preset is None and min(image.shape[:2]) >= LARGE]
-    said = "pixels with constants made for 32: --preset imagenet-c has those for 224"
-    return (*deviations(shifts), *(f"{height} x {width} {said}" for height, width, *_ in large))
+    text = "pixels with constants made for 32: --preset imagenet-c has those for 224"
+    return (*deviations(shifts), *(f"{height} x {width} {text}" for height, width, *_ in large))

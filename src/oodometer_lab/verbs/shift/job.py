@@ -156,10 +156,10 @@ class FileJob(Job):
                 run_tasks(engine, _Task(self.sent, part, self.fingerprint), rest, on_done=tell)
             for number in range(every):
                 path, beside = self.paths_in(part, number)
-                here = engine is None and number in rest
-                manifest = self.write(number, path, beside, write_atomic) if here else None
+                is_local = engine is None and number in rest
+                manifest = self.write(number, path, beside, write_atomic) if is_local else None
                 if engine is None:
-                    kept.tell(number + 1, every, int(here))
+                    kept.tell(number + 1, every, int(is_local))
                 self.written.append(manifest or json.loads(beside.read_text(encoding="utf-8")))
         return self.written
 

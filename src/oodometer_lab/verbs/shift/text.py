@@ -148,14 +148,18 @@ TEXT = ("text", "sentence", "review", "content", "input")
 
 def filters_of(where: str | Sequence[str]) -> dict[str, str]:
     """Column -> value of ``COLUMN=VALUE``; `UsageError` for what has another form."""
-    given = [where] if isinstance(where, str) else list(where)
+    conditions = [where] if isinstance(where, str) else list(where)
     wrong = next(
-        (condition for condition in given if "=" not in condition or condition.startswith("=")),
+        (
+            condition
+            for condition in conditions
+            if "=" not in condition or condition.startswith("=")
+        ),
         None,
     )
     if wrong is not None:
         raise UsageError(f"expected COLUMN=VALUE, such as split=test, got {wrong!r}")
-    return dict(condition.split("=", 1) for condition in given)
+    return dict(condition.split("=", 1) for condition in conditions)
 
 
 @final
@@ -199,10 +203,10 @@ class Texts:
         usual = {True: TURNS, False: TEXT, None: (*TURNS, *TEXT)}[self.dialogues]
         seen = False
         for number, row in self.rows:
-            there = f"the columns {', '.join(map(str, row))}"
+            got = f"the columns {', '.join(map(str, row))}"
             lacking = next((name for name in self.where if name not in row), None)
             if lacking is not None:
-                raise self.rows.wrong(f"a column {lacking}", there, "name one of them", number)
+                raise self.rows.wrong(f"a column {lacking}", got, "name one of them", number)
             if any(str(row[name]) != value for name, value in self.where.items()):
                 continue
             seen = True
@@ -214,9 +218,9 @@ class Texts:
             if column is None:
                 expected = f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}"
                 remedy = "call it so" if self.dialogues is None else "name it with --column"
-                raise self.rows.wrong(expected, there, remedy, number)
+                raise self.rows.wrong(expected, got, remedy, number)
             if column not in row:
-                raise self.rows.wrong(f"a column {column}", there, "name one of them", number)
+                raise self.rows.wrong(f"a column {column}", got, "name one of them", number)
             value = row[column]
             turns = (
                 list(value) if isinstance(value, list) and self.dialogues is not False else [value]
@@ -238,8 +242,8 @@ class Texts:
                 )
             yield number, row, column, turns
         if not seen:
-            wanted = " and ".join(f"{name}={value}" for name, value in self.where.items())
-            raise self.rows.wrong(f"rows with {wanted}", "none", "check the values")
+            filters = " and ".join(f"{name}={value}" for name, value in self.where.items())
+            raise self.rows.wrong(f"rows with {filters}", "none", "check the values")
 
     def texts(self) -> Iterator[str]:
         """The turns of all rows."""
@@ -265,16 +269,16 @@ class Texts:
 
 def refuse_others(options: Options, modality: str) -> None:
     """Raise `UsageError` for an option of texts where images are shifted, or the other way round."""
-    other = "Texts and dialogues" if modality == "image" else "Images"
+    group = "Texts and dialogues" if modality == "image" else "Images"
     for name, field, about in declared(type(options)):
         value = getattr(options, name)
         plain = value is None or (
             isinstance(value, (str, int, list, tuple)) and value in (field.default, [], ())
         )
-        if about.group == other and not plain:
+        if about.group == group and not plain:
             spelling = spelt(name, about)[0] if about.flag != "" else name
             raise UsageError(
-                f"{spelling} is of {other.lower()}, and what is shifted here is {modality}s; leave it out"
+                f"{spelling} is of {group.lower()}, and what is shifted here is {modality}s; leave it out"
             )
 
 
@@ -300,12 +304,12 @@ class ShiftInputs:
         if lacking:
             message = f"{lacking[0]} needs the texts that the model was trained on"
             raise UsageError(f"{message}; name a file of them (--training FILE)")
-        for name, given, cls in (
+        for name, option, cls in (
             ("training", training, SynonymShift),
             ("importance", importance, ImportantWords),
             ("turns", self._turns, InsufficientContext),
         ):
-            if given is not None and not any(issubclass(kind, cls) for kind in kinds):
+            if option is not None and not any(issubclass(kind, cls) for kind in kinds):
                 raise UsageError(
                     f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out"
                 )
@@ -317,42 +321,42 @@ class ShiftInputs:
     def made(self, cls: type[TextShift]) -> tuple[TextShift, dict[str, Any]]:
         """The shift of a kind, and what a manifest says of how it was made."""
         if cls not in self._made:
-            given = self._options
+            settings = self._options
             options: dict[str, Any] = {}
             noted: dict[str, Any] = {}
             if issubclass(cls, InsufficientContext):
                 options = noted = {"turns": self._turns}
             elif issubclass(cls, SynonymShift):
-                wordnet = find_wordnet(given.wordnet)
+                wordnet = find_wordnet(settings.wordnet)
                 names = "pieces", "function_words", "part_of_speech", "inflect"
-                rules = {name: getattr(given, name) for name in names}
+                rules = {name: getattr(settings, name) for name in names}
                 options = {"training": self._vocabulary, "synonyms": wordnet, **rules}
                 noted = {
-                    "training": str(given.training),
-                    "training_where": filters_of(given.training_where),
+                    "training": str(settings.training),
+                    "training_where": filters_of(settings.training_where),
                 }
                 noted |= {"wordnet": str(wordnet.path), **rules}
                 if issubclass(cls, KnownWords):
-                    options["least"] = noted["least"] = given.least
+                    options["least"] = noted["least"] = settings.least
                 if issubclass(cls, ImportantWords):
                     options["importance"], noted["importance"] = (
-                        given.importance,
-                        str(given.importance),
+                        settings.importance,
+                        str(settings.importance),
                     )
-                    if not callable(given.importance):
+                    if not callable(settings.importance):
                         from ...models.text.network import AttentionImportance
 
-                        options["importance"] = AttentionImportance(given.importance)
+                        options["importance"] = AttentionImportance(settings.importance)
             self._made[cls] = cls(**options), noted
         return self._made[cls]
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        given = self._options
+        options = self._options
         texts = Texts(
-            Rows(Path(given.training)),
-            given.training_column,
-            filters_of(given.training_where),
+            Rows(Path(options.training)),
+            options.training_column,
+            filters_of(options.training_where),
             None,
         )
         return Vocabulary.of(texts.texts())
@@ -415,10 +419,10 @@ class _TextJob(FileJob):
                 yield {**again(shifted.turns), _SOURCE_ROW: row}
 
         write(path, self.texts.rows.written(rows()))
-        many = counts["rows"]
-        if not many:
+        count = counts["rows"]
+        if not count:
             why = "; ".join(
-                f"{many:,}: {why}" for why, many in (*refused.items(), *dropped.items())
+                f"{count:,}: {why}" for why, count in (*refused.items(), *dropped.items())
             )
             expected = f"rows that {shift.name} can shift at the severity {severity}"
             got = f"none ({why})"
@@ -431,10 +435,10 @@ class _TextJob(FileJob):
         manifest = {
             "kind": shift.name,
             "severity": severity,
-            "rows": many,
+            "rows": count,
             "dropped": dict(dropped),
-            "words": round(counts["words"] / many, 4),
-            "targets": round(counts["targets"] / many, 4),
+            "words": round(counts["words"] / count, 4),
+            "targets": round(counts["targets"] / count, 4),
             "counts": shift.counts,
             "version": __version__,
             "command": self.command,
