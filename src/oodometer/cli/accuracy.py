@@ -29,7 +29,7 @@ def _deliver(result: Any, to: Written, details: Sequence[str] = ()) -> bool:
     result = replace(result, argv=output.command_line())
     free = to.deliver(result.to_dict(), result)
     if free:
-        output.show(result, asked=details)
+        output.show(result, prefixes=details)
     return free
 
 
@@ -42,24 +42,26 @@ def _heard(alarms: Alarms | None, to: Written) -> bool:
 
 
 @command(options.EstimateOptions, written=("json", "report", "out"))
-def estimate(given: Json, to: Written) -> None:
+def estimate(arguments: Json, to: Written) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
 
     store: Any = nullcontext()
     if (
-        "store" in given
+        "store" in arguments
     ):  # what is told to it inside is written at the end, after the answer and its alarms
         from ..histories import open_store
 
-        store = open_store(given.pop("store"), output.command_line()).afterwards()
+        store = open_store(arguments.pop("store"), output.command_line()).afterwards()
     with store as opened:
         with output.progress_bar("estimate", lines=True) as progress:
-            result = run(**given, store=opened, progress=progress)
+            result = run(**arguments, store=opened, progress=progress)
         _deliver(
             result,
             to,
-            ("Threshold", "Do not rely on this threshold") if "target_accuracies" in given else (),
+            ("Threshold", "Do not rely on this threshold")
+            if "target_accuracies" in arguments
+            else (),
         )
         raised = _heard(result.alarms, to)
     if raised:
@@ -67,13 +69,13 @@ def estimate(given: Json, to: Written) -> None:
 
 
 @command(options.FitOptions)
-def fit(given: Json, to: Written) -> None:
+def fit(arguments: Json, to: Written) -> None:
     """Learn from a reference once, for many targets."""
     from ..verbs.fit import fit as run
 
     with output.progress_bar("fitting", lines=True) as progress:
-        fitted = run(**given, progress=progress).fitted_
-    out, rows = given["out"], fitted.reference.rows
+        fitted = run(**arguments, progress=progress).fitted_
+    out, rows = arguments["out"], fitted.reference.rows
     trials = (
         "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
     )
@@ -89,22 +91,22 @@ def fit(given: Json, to: Written) -> None:
 
 
 @command(options.DiagnoseOptions, written=("json", "out"))
-def diagnose(given: Json, to: Written) -> None:
+def diagnose(arguments: Json, to: Written) -> None:
     """Say what kind of shift lies between reference and target."""
     from ..verbs.diagnose import diagnose as run
     from ..version import __version__
 
     with output.progress_bar("diagnosing") as progress:
-        result = run(**given, progress=progress)
+        result = run(**arguments, progress=progress)
     about = {
         "command": "diagnose",
         "version": __version__,
         "argv": output.command_line(),
-        "seed": given["seed"],
+        "seed": arguments["seed"],
     }
-    about |= {name: {"name": given[name]} for name in ("reference", "target")}
+    about |= {name: {"name": arguments[name]} for name in ("reference", "target")}
     if to.deliver({**about, **result.to_dict()}, result):
-        output.show(result, seed=given["seed"])
+        output.show(result, seed=arguments["seed"])
 
 
 class _Backtest(options.BacktestOptions):
@@ -114,16 +116,16 @@ class _Backtest(options.BacktestOptions):
 
 
 @command(_Backtest, written=("json", "report", "out"))
-def backtest(given: Json, to: Written) -> None:
+def backtest(arguments: Json, to: Written) -> None:
     """Try every method on shifts simulated from a reference."""
     from ..backtests.trials import cache_folder
     from ..verbs.backtest import backtest as run
 
-    no_cache, run_folder = given.pop("no_cache"), given.get("run_folder")
+    no_cache, run_folder = arguments.pop("no_cache"), arguments.get("run_folder")
     folder = Path(run_folder) if run_folder is not None else None if no_cache else cache_folder()
     count = _Count(folder)
     with going_on(count.last_words), output.progress_bar("backtesting", lines=True) as count.bar:
-        result = run(**given, cache=None if no_cache else "auto", progress=count)
+        result = run(**arguments, cache=None if no_cache else "auto", progress=count)
     _deliver(result, to)
 
 
@@ -148,23 +150,23 @@ class _Count:
             or not any((folder / name).is_dir() for name in ("backtests", "parts"))
         ):
             return "nothing was written"
-        kept = f" after {self.done} of {self.total} trials, which are kept in {folder}"
-        return f"{kept}; run the same command again and it goes on from there"
+        text = f" after {self.done} of {self.total} trials, which are kept in {folder}"
+        return f"{text}; run the same command again and it goes on from there"
 
 
 @command(options.AuditOptions, written=("json", "report", "save"))
-def audit(given: Json, to: Written) -> None:
+def audit(arguments: Json, to: Written) -> None:
     """Check a model on the target by a few labels."""
     from ..verbs.audit import audit as run
 
-    out = given.get("out")
-    if given["suggest"] and out is None:
+    out = arguments.get("out")
+    if arguments["suggest"] and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
     with output.results(), output.progress_bar("auditing") as progress:
-        result = run(**given, expected_widths=to.report is not None, progress=progress)
+        result = run(**arguments, expected_widths=to.report is not None, progress=progress)
         result = replace(result, argv=output.command_line())
-        shown = to.deliver(result.to_dict(), result)
-    if shown:
+        visible = to.deliver(result.to_dict(), result)
+    if visible:
         output.show(result)
         if result.suggestion is not None:
             output.tell(f"Wrote {len(result.suggestion.row)} rows to label to {out}")
@@ -188,20 +190,20 @@ class _Evaluate(options.EvaluateOptions):
 
 
 @command(_Evaluate, written=("json", "report", "out"))
-def evaluate(given: Json, to: Written) -> None:
+def evaluate(arguments: Json, to: Written) -> None:
     """Measure labelled predictions: accuracy, F1, calibration, ..."""
     from ..verbs.evaluate import evaluate as run
 
     with output.progress_bar("evaluating") as progress:
-        result = run(*given.pop("predictions"), **given, progress=progress)
+        result = run(*arguments.pop("predictions"), **arguments, progress=progress)
     _deliver(result, to)
 
 
 @command(options.CompareOptions, written=("json", "report", "out"))
-def compare(given: Json, to: Written) -> None:
+def compare(arguments: Json, to: Written) -> None:
     """Compare models on labelled rows: which one answers best."""
     from ..verbs.compare import compare as run
 
     with output.progress_bar("comparing") as progress:
-        result = run(**given, progress=progress)
+        result = run(**arguments, progress=progress)
     _deliver(result, to)

@@ -78,39 +78,40 @@ def _opened(path: Any, mapping: Mapping[str, str]) -> Any:
     return opened_raw(path, {c: ours for c, ours in mapping.items() if source.holds(c)})
 
 
-def _inputs(offered: Sequence[Declared], given: Plain, mapping: Mapping[str, str]) -> _Inputs:
+def _inputs(offered: Sequence[Declared], arguments: Plain, mapping: Mapping[str, str]) -> _Inputs:
     """The files that the options name, opened with the renamings that fit each."""
     readable = {option for option, _, about in offered if about.path == "read"}
 
     def files(option: str) -> list[Any]:
         """Those of one option."""
-        value = given[option] if option in readable else None
+        value = arguments[option] if option in readable else None
         paths = [value] if value and isinstance(value, str) else value
         return [_opened(path, mapping) for path in paths or ()]
 
-    options = [option for option in _SOURCES if given.get(option)]
-    return _Inputs(options, [file for one in options for file in files(one)], files("labels"))
+    options = [option for option in _SOURCES if arguments.get(option)]
+    return _Inputs(options, [file for option in options for file in files(option)], files("labels"))
 
 
-def _mended(renamings: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
+def _mended(renamings: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
     """Renamings turned round the right way, and mistyped columns by their near names."""
     mended = {}
     for theirs, meant in renamings.items():
-        if theirs in known:
+        if theirs in columns:
             mended[theirs] = meant
-        elif meant in known and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+        elif meant in columns and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
             mended[meant] = theirs
-        elif near := near_names(theirs, known):
+        elif near := near_names(theirs, columns):
             mended[near[0]] = meant
     return mended
 
 
 def _guessed(inputs: _Inputs, renamings: Mapping[str, str], classes: Sequence[Any] | None) -> Guess:
     """What the columns of the first file are, beside the target where there is one."""
-    apart = bool(inputs.labels) and "reference" not in inputs.options  # the truth is in the labels
-    others = inputs.files[1:] if inputs.are_pair else []
-    asked = Asked(renamings, classes, repair=True, apart=apart)
-    return guess(inputs.files[0], others, not apart, asked)
+    # then the truth is in the labels
+    has_label_file = bool(inputs.labels) and "reference" not in inputs.options
+    other_files = inputs.files[1:] if inputs.are_pair else []
+    asked = Asked(renamings, classes, repair=True, apart=has_label_file)
+    return guess(inputs.files[0], other_files, not has_label_file, asked)
 
 
 def _with_guesses(inputs: _Inputs, renamings: Mapping[str, str], first: Guess) -> dict[str, str]:
@@ -184,67 +185,67 @@ def _was_tried(
         return True  # read once only
     try:
         first, record = _first_rows(inputs.files[0], renamings, classes)
-        others = [_first_rows(file, renamings, follow=first)[1] for file in inputs.files[1:]]
+        other_records = [_first_rows(file, renamings, follow=first)[1] for file in inputs.files[1:]]
         truth = [_first_rows(file, renamings, follow=first)[1] for file in inputs.labels]
     except (OodometerError, StopIteration):
         return False
     answered = all(
-        one.has_prediction or one.confidence is not None or one.correct is not None
-        for one in (record, *others)
+        batch.has_prediction or batch.confidence is not None or batch.correct is not None
+        for batch in (record, *other_records)
     )
     return answered and any(
-        one.label is not None or one.correct is not None for one in truth or [record]
+        batch.label is not None or batch.correct is not None for batch in truth or [record]
     )
 
 
-def _typed_renamings(given: Plain) -> dict[str, str] | None:
+def _typed_renamings(arguments: Plain) -> dict[str, str] | None:
     """The renamings that were typed; None where none can be, or where they are of one file."""
-    if not {"mapping", "positive"} <= given.keys():
+    if not {"mapping", "positive"} <= arguments.keys():
         return None
-    pairs = given["mapping"] or []
+    pairs = arguments["mapping"] or []
     if any(file_of(pair)[0] for pair in pairs):
         return None  # who renames columns of one file has read of them
-    return said_renamings(parse_mapping(pairs), given["positive"]) or {}
+    return said_renamings(parse_mapping(pairs), arguments["positive"]) or {}
 
 
-def _meant_columns(error: OodometerError, given: Plain, inputs: _Inputs) -> Json:
+def _meant_columns(error: OodometerError, arguments: Plain, inputs: _Inputs) -> Json:
     """The options that name the mistyped column of the error, with the column that was meant."""
     if not isinstance(error, UnknownColumnError):
         return {}
     if not any(error.meant in file.layout.columns for file in inputs.files):
         return {}
-    return {n: error.meant for n in ("by", "key") if given.get(n) == error.column}
+    return {n: error.meant for n in ("by", "key") if arguments.get(n) == error.column}
 
 
 def better_command(
-    name: str, offered: Sequence[Declared], given: Plain, error: OodometerError
+    name: str, offered: Sequence[Declared], arguments: Plain, error: OodometerError
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    typed = _typed_renamings(given)
+    typed = _typed_renamings(arguments)
     if typed is None:
         return None
-    inputs = _inputs(offered, given, {})
+    inputs = _inputs(offered, arguments, {})
     if not inputs.files or not all(hasattr(file, "layout") for file in inputs.all):
         return None  # the error that was raised says enough
     mended = _mended(typed, inputs.columns)
-    inputs, values = _inputs(offered, given, mended), dict(given)
+    inputs, values = _inputs(offered, arguments, mended), dict(arguments)
     if inputs.are_turned:
         inputs = replace(inputs, files=inputs.files[::-1])
-        values |= {"reference": given["target"], "target": given["reference"]}
-    guessed = _guessed(inputs, mended, given.get("classes"))
+        values |= {"reference": arguments["target"], "target": arguments["reference"]}
+    guessed = _guessed(inputs, mended, arguments.get("classes"))
     if guessed.remedy:  # no renaming is one
         return None
     renamings = _with_guesses(inputs, mended, guessed)
     if not inputs.have_truth(renamings):
         renamings = {_PLACEHOLDER: "label", **renamings}
-    values |= _meant_columns(error, given, inputs)
-    if not inputs.have_answers(renamings) or (renamings == typed and values == given):
+    values |= _meant_columns(error, arguments, inputs)
+    if not inputs.have_answers(renamings) or (renamings == typed and values == arguments):
         return None
     if guessed.renamings:  # names of their own: what else they say
         renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}
-        if guessed.features and inputs.are_pair and "features" in given:
-            values["features"] = given["features"] or _features(guessed)
+        if guessed.features and inputs.are_pair and "features" in arguments:
+            values["features"] = arguments["features"] or _features(guessed)
     command = _written(name, offered, values, renamings)
     if _PLACEHOLDER in renamings:
         return f"{command}, where {_PLACEHOLDER} is your column of the truth"
-    return command if _was_tried(inputs, renamings, given.get("classes")) else None
+    return command if _was_tried(inputs, renamings, arguments.get("classes")) else None

@@ -43,13 +43,13 @@ class _Commands(TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands of each question."""
         for question, names in GROUPS.items():
-            known = [(name, self.commands[name]) for name in names if name in self.commands]
-            if not known:
+            available = [(name, self.commands[name]) for name in names if name in self.commands]
+            if not available:
                 continue
             formatter.write(f"\n{question}\n")
             with formatter.indentation():
                 formatter.write_dl(
-                    [(name, command.get_short_help_str(62)) for name, command in known]
+                    [(name, command.get_short_help_str(62)) for name, command in available]
                 )
 
 
@@ -67,10 +67,10 @@ app = typer.Typer(
 
 def group(name: str, about: str) -> typer.Typer:
     """A command that has commands of its own."""
-    made = typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
-    made.callback(help=about)(lambda: None)
-    app.add_typer(made, name=name)
-    return made
+    group_app = typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
+    group_app.callback(help=about)(lambda: None)
+    app.add_typer(group_app, name=name)
+    return group_app
 
 
 class Stopped(Exception):
@@ -153,15 +153,17 @@ def command(
             _check(offered, typed)
             stopped = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
             with going_on(stopped), _advised(called, offered, typed):
-                given: Json = {}
+                arguments: Json = {}
                 for name, _, about in offered:
                     value = typed[name]
                     if value is not None and value != []:
-                        given[name] = value if about.parse is None else about.parse(value)
-                where = Written(**{field: given.pop(field) for field in written if field in given})
+                        arguments[name] = value if about.parse is None else about.parse(value)
+                where = Written(
+                    **{field: arguments.pop(field) for field in written if field in arguments}
+                )
                 where.check(pages=not {"out", "save"} & {*written})
                 try:
-                    function(given, where)
+                    function(arguments, where)
                 except (
                     SystemExit
                 ) as leave:  # no command of ours does, and what it was to write is not there
@@ -177,10 +179,10 @@ def command(
         run.__module__ = function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
-        shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
+        help_class = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
         to.command(
             name=called,
-            cls=shown,
+            cls=help_class,
             epilog=f"{(text := samples.offered(called) + _ALL_TAKE)[0].upper()}{text[1:]}",
         )(run)
         return run
@@ -191,7 +193,7 @@ def command(
 def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     """The parameter that typer reads."""
     text = str(field.type)
-    many = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
+    is_list = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
     kind: Any = str
     if about.parse is None:
         kinds = {"float": float, "int": int, "bool": bool}
@@ -208,15 +210,15 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
         usual = {float: "NUMBER", int: "N", str: "NAME"}.get(kind)
         typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar or usual)
         plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
-    hint: Any = list[kind] if many else kind
+    hint: Any = list[kind] if is_list else kind
     hint = hint | None if plain is None else hint
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, typed]
     )
 
 
-def _help_all(context: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _help_all(context: typer.Context, enabled: bool) -> None:
+    if enabled:
         context.meta["help_all"] = True
         output.say(*context.get_help().splitlines())
         raise typer.Exit
@@ -386,8 +388,8 @@ def _files_written(writes: Mapping[str, str], reads: Sequence[str]) -> dict[str,
     outputs: dict[str, str] = {}
     for name, path in writes.items():
         if Path(path).is_dir():
-            inside = dict.fromkeys(Path(read).name for read in reads if read != "-")
-            outputs |= {f"{file} in {name}": str(Path(path) / file) for file in inside}
+            names = dict.fromkeys(Path(read).name for read in reads if read != "-")
+            outputs |= {f"{file} in {name}": str(Path(path) / file) for file in names}
         else:
             outputs[name] = path
     return outputs

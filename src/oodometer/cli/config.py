@@ -12,14 +12,14 @@ from ..plain import Json, Plain
 OWN, SHARED = "oodometer.toml", "pyproject.toml"
 
 
-def options_taken(given: Sequence[str]) -> tuple[list[str], str | None, bool]:
+def options_taken(arguments: Sequence[str]) -> tuple[list[str], str | None, bool]:
     """The words without ``--config FILE`` and ``--no-config``; the file; whether any file is to be read."""
-    words, file, wanted = list(given), None, True
+    words, file, enabled = list(arguments), None, True
     end = words.index("--") if "--" in words else len(words)
     rest, tail, out = iter(words[:end]), words[end:], []
     for word in rest:
         if word == "--no-config":
-            wanted = False
+            enabled = False
         elif word == "--config":
             file = next(rest, "")
         elif word.startswith("--config="):
@@ -28,23 +28,23 @@ def options_taken(given: Sequence[str]) -> tuple[list[str], str | None, bool]:
             out.append(word)
     if file == "":
         raise UsageError("expected --config FILE, got no file")
-    if file is not None and not wanted:
+    if file is not None and not enabled:
         raise UsageError("give --config or --no-config, not both")
-    return [*out, *tail], file, wanted
+    return [*out, *tail], file, enabled
 
 
 def defaults_for(
-    parser: Any, words: Sequence[str], file: str | None, known: Sequence[str]
+    parser: Any, words: Sequence[str], file: str | None, commands: Sequence[str]
 ) -> tuple[Json, str]:
     """What the parser is to take for its defaults, by command, and what to say of it; empty without a file. The table
-    of the command is read, ``[estimate]``, or ``[tool.oodometer.estimate]`` in pyproject.toml; ``known`` are all
+    of the command is read, ``[estimate]``, or ``[tool.oodometer.estimate]`` in pyproject.toml; ``commands`` are all
     commands.
     """
     name = file or _usual_file()
     if name is None:
         return {}, ""
     tables = _tables(name)
-    _check_commands(name, tables, known)
+    _check_commands(name, tables, commands)
     path, command, table = _table_of(name, tables, parser, words)
     if not path or not table or hasattr(command, "commands"):
         return {}, ""
@@ -85,14 +85,14 @@ def _tables(name: str) -> Plain:
     return ours
 
 
-def _check_commands(name: str, tables: Plain, known: Sequence[str]) -> None:
+def _check_commands(name: str, tables: Plain, commands: Sequence[str]) -> None:
     """Raise `UsageError` where a table is of no command, or a command has no table."""
     for key, value in tables.items():
         is_table = isinstance(value, Mapping)
-        if key not in known:
-            near = near_names(key, known)
+        if key not in commands:
+            near = near_names(key, commands)
             what = f"table [{key}]" if is_table else f"key {key} outside of a command's table"
-            hint = f"there is one for each command: {', '.join(known)}"
+            hint = f"there is one for each command: {', '.join(commands)}"
             hint = f"did you mean [{near[0]}]?" if near else hint
             raise UsageError(f"{name}: unknown {what}; {hint}")
         if not is_table:
@@ -118,7 +118,7 @@ def _table_of(
     return path, command, table
 
 
-def _defaults(place: str, table: Plain, command: Any, path: Sequence[str]) -> Json:
+def _defaults(location: str, table: Plain, command: Any, path: Sequence[str]) -> Json:
     """The defaults that a table gives to the options of a command."""
     options = {
         opt.lstrip("-").replace("-", "_"): p
@@ -134,32 +134,32 @@ def _defaults(place: str, table: Plain, command: Any, path: Sequence[str]) -> Js
             near = near_names(key.replace("-", "_"), options)
             lists = f"oodometer {'.'.join(path)} --help lists them"
             hint = f"did you mean {near[0].replace('_', '-')}?" if near else lists
-            raise UsageError(f"{place} has no option {key}; {hint}")
+            raise UsageError(f"{location} has no option {key}; {hint}")
         if parameter.name in out:
-            raise UsageError(f"{place} {key}: the option is given twice")
-        out[parameter.name] = _value(f"{place} {key}", value, parameter, command)
+            raise UsageError(f"{location} {key}: the option is given twice")
+        out[parameter.name] = _value(f"{location} {key}", value, parameter, command)
     return out
 
 
-def _value(place: str, value: Any, parameter: Any, command: Any) -> Any:
+def _value(location: str, value: Any, parameter: Any, command: Any) -> Any:
     """The value as it would be typed, once the parser has taken it."""
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
-            raise UsageError(f"{place}: expected true or false, got {value!r}")
+            raise UsageError(f"{location}: expected true or false, got {value!r}")
         return value
     if isinstance(value, Mapping):  # map = { y_true = "label" }
         value = [f"{theirs}={ours}" for theirs, ours in value.items()]
     if isinstance(value, list) and not parameter.multiple:
-        raise UsageError(f"{place}: expected one value, got {len(value)}")
+        raise UsageError(f"{location}: expected one value, got {len(value)}")
     typed = []
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, bool) or not isinstance(item, (str, int, float)):
-            raise UsageError(f"{place}: expected a text or a number, got {item!r}")
+            raise UsageError(f"{location}: expected a text or a number, got {item!r}")
         typed.append(str(item))
     out = typed if parameter.multiple else typed[0]
     try:
         parameter.process_value(command.context_class(command, resilient_parsing=True), out)
     except Exception as error:
         reason = getattr(error, "message", None) or str(error)
-        raise UsageError(f"{place}: {reason}") from None
+        raise UsageError(f"{location}: {reason}") from None
     return out

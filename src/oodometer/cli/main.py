@@ -33,8 +33,8 @@ _LOUDNESS = {
 }  # taken wherever they stand, as is --debug
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(enabled: bool) -> None:
+    if enabled:
         from ..version import __version__
 
         typer.echo(f"oodometer {__version__}")
@@ -104,8 +104,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     ``arguments`` are the words behind the name of the program; None takes those of this process.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    output.typed_words.set(tuple(given))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    output.typed_words.set(tuple(words))
     # Streams that were closed: the next file that is opened would be taken for them.
     for name, mode in (("stdin", "r"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -114,35 +114,35 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(
             "standard output is closed; lead it to /dev/null where it is not wanted (>/dev/null)", 2
         )
-    debug = "--debug" in given
+    debug = "--debug" in words
     if (
         arguments is None and not debug
     ):  # what libraries log, such as py4j that it was interrupted, is for no user
         logging.getLogger().addHandler(logging.NullHandler())
-    given = [a for a in given if a != "--debug"]
+    words = [a for a in words if a != "--debug"]
     with warnings.catch_warnings(), typed():
         warnings.showwarning = _warn
-        return _run(given, debug)
+        return _run(words, debug)
 
 
-def _run(given: list[str], debug: bool) -> int:
+def _run(words: list[str], debug: bool) -> int:
     try:
-        given, file, wanted = config.options_taken(given)
-        end = given.index("--") if "--" in given else len(given)
-        loudness = {_LOUDNESS[word] for word in given[:end] if word in _LOUDNESS}
+        words, file, enabled = config.options_taken(words)
+        end = words.index("--") if "--" in words else len(words)
+        loudness = {_LOUDNESS[word] for word in words[:end] if word in _LOUDNESS}
         if len(loudness) > 1:
             raise UsageError("give -v or --quiet, not both")
-        given = [*(word for word in given[:end] if word not in _LOUDNESS), *given[end:]] or [
+        words = [*(word for word in words[:end] if word not in _LOUDNESS), *words[end:]] or [
             "--help"
         ]
-        given[0] = "history" if given[0] == "runs" else given[0]
-        parser = _parser(given[0])
-        defaults, note = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
+        words[0] = "history" if words[0] == "runs" else words[0]
+        parser = _parser(words[0])
+        defaults, note = config.defaults_for(parser, words, file, COMMANDS) if enabled else ({}, "")
         with tracebacks_on(debug), output.settings(max(loudness, default=0), note):
-            given, stands = samples.filled(given)
+            words, stands = samples.filled(words)
             if stands and not output.quiet():
                 output.say(stands, error=True)
-            code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
+            code = parser(words, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()
         return int(code or 0)
     except Stopped as stop:
@@ -165,17 +165,17 @@ def _run(given: list[str], debug: bool) -> int:
         )  # the reader has left; no second complaint
         return 0
     except Exception as error:
-        return _unexpected(error, debug, given)
+        return _unexpected(error, debug, words)
 
 
-def _unexpected(error: Exception, debug: bool, given: Sequence[str] = ()) -> int:
+def _unexpected(error: Exception, debug: bool, words: Sequence[str] = ()) -> int:
     """Errors of usage from the parser, and those that no one foresaw."""
     show = getattr(error, "format_message", None)
     if callable(show):  # the parser's own errors: unknown option, missing argument
         if type(error).__name__ == "NoArgsIsHelpError":  # a group alone: its help was asked for
             output.say(*show().splitlines())
             return 0
-        return _say(f"{show()} ({_way_out(error, given)})", 2)
+        return _say(f"{show()} ({_way_out(error, words)})", 2)
     if debug:
         raise error
     if isinstance(error, MemoryError):
@@ -190,10 +190,10 @@ def _unexpected(error: Exception, debug: bool, given: Sequence[str] = ()) -> int
     )
 
 
-def _way_out(error: Any, given: Sequence[str]) -> str:
+def _way_out(error: Any, words: Sequence[str]) -> str:
     """What to type next after an error of usage."""
-    if given and Path(given[0]).is_file() and "command" in error.message:
-        return f"try: {shlex.join(['oodometer', 'estimate', *given])}"
+    if words and Path(words[0]).is_file() and "command" in error.message:
+        return f"try: {shlex.join(['oodometer', 'estimate', *words])}"
     context = getattr(error, "ctx", None)
     if context is None or context.command_path == "oodometer":
         return "oodometer --help lists commands and options"

@@ -36,14 +36,14 @@ def tell(*lines: str) -> None:
         say(*terminal.wrapped(visible(line), terminal.width()))
 
 
-def show(result: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> None:
-    """The view of a result on standard output, with -v all of it, details that begin with ``asked`` first; how much was
-    left out.
+def show(result: Any, *, seed: int | None = None, prefixes: Sequence[str] = ()) -> None:
+    """The view of a result on standard output, with -v all of it, details that begin with ``prefixes`` first; how much
+    was left out.
     """
     if quiet():
         return
     view = result.view() if seed is None else replace(result.view(), seed=seed)
-    notes = [detail for detail in view.details if detail.startswith(tuple(asked))]
+    notes = [detail for detail in view.details if detail.startswith(tuple(prefixes))]
     view = replace(
         view,
         notes=(*notes, *view.notes),
@@ -60,9 +60,9 @@ def left_out(counts: Mapping[str, int]) -> None:
     """One line on what was not printed: "14 methods and 3 notes left out: -v"."""
     from ..results.values import counted
 
-    some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
-    if some and not verbose():
-        tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")
+    parts = [counted(count, what.replace("_", " ")) for what, count in counts.items() if count]
+    if parts and not verbose():
+        tell(f"{', '.join(parts[:-1])}{' and ' if len(parts) > 1 else ''}{parts[-1]} left out: -v")
 
 
 def verbose() -> bool:

@@ -23,19 +23,19 @@ class _Rank(RankOptions):
 
 
 @command(_Rank, written=("json", "report", "save"))
-def rank(given: dict[str, Any], to: Written) -> None:
+def rank(arguments: dict[str, Any], to: Written) -> None:
     """Rank models by a few labels, or none: which one, and how sure."""
     from oodometer.verbs.rank import check_out, write_suggested
     from oodometer.verbs.rank import rank as run
 
-    out = given.pop("suggested", None)
-    check_out(out, given["suggest"])
+    out = arguments.pop("suggested", None)
+    check_out(out, arguments["suggest"])
     with output.results(), output.progress_bar("asking the models") as progress:
-        result = run(**given, argv=output.command_line(), progress=progress)
-        shown = to.deliver(result.to_dict(), result)
+        result = run(**arguments, argv=output.command_line(), progress=progress)
+        visible = to.deliver(result.to_dict(), result)
         if out is not None:
             write_suggested(result, out)
-    if shown:
+    if visible:
         output.show(result)
         if out is not None:
             output.say(f"Wrote {len(result.suggested):,} rows to label next to {out}")

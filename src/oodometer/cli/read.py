@@ -10,12 +10,12 @@ from .commands import Written, command
 
 
 @command(ReadOptions, written=("json",))
-def read(given: dict[str, Any], to: Written) -> None:
+def read(arguments: dict[str, Any], to: Written) -> None:
     """Say what a log or a table holds and what to ask of it; write predictions."""
     from oodometer.verbs.read import read_log as run
 
     with output.results():
-        result = run(**given)
-        shown = to.deliver({**result.to_dict(), "argv": output.command_line()})
-    if shown:
+        result = run(**arguments)
+        visible = to.deliver({**result.to_dict(), "argv": output.command_line()})
+    if visible:
         output.show(result)

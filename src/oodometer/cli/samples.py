@@ -59,10 +59,10 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
     without one.
     """
     command, *rest = words
-    given = [i for i, word in enumerate(rest) if word.partition("=")[0] == "--sample"]
-    if command == "demo" or not given or not _of(command):
+    positions = [i for i, word in enumerate(rest) if word.partition("=")[0] == "--sample"]
+    if command == "demo" or not positions or not _of(command):
         return [*words], ""
-    at = given[0]
+    at = positions[0]
     name = rest[at].partition("=")[2] or "".join(rest[at + 1 : at + 2])
     rest = rest[:at] + rest[at + (1 if "=" in rest[at] else 2) :]
     fitting = _of(command)

@@ -52,15 +52,15 @@ class _History(HistoryOptions):
 
 
 @command(_History, written=("json", "report"))
-def history(given: Json, to: Written) -> None:
+def history(arguments: Json, to: Written) -> None:
     """Show past runs and their alarms, or how far long ones came."""
     from ..histories import kept_result, open_store
     from ..verbs.history import history as read
     from ..verbs.history import runs as list_runs
 
-    stores, run = given.pop("store", None) or ["."], given.pop("run", None)
+    stores, run = arguments.pop("store", None) or ["."], arguments.pop("run", None)
     if all(os.path.isdir(store) for store in stores):
-        if given or run is not None or to.report is not None:
+        if arguments or run is not None or to.report is not None:
             raise UsageError(
                 "runs of long commands have no --job, --last, --run and --report; leave them out"
             )
@@ -71,12 +71,12 @@ def history(given: Json, to: Written) -> None:
     if len(stores) > 1:
         raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
     if run is not None:  # as the run itself would have written it
-        if given:
+        if arguments:
             raise UsageError("--run names one run; leave out --job and --last")
         to = replace(to, json="-") if to.json is None and to.report is None else to
         to.deliver(kept_result(open_store(stores[0]), run))
         return
-    past = replace(read(stores[0], **given), argv=output.command_line())
+    past = replace(read(stores[0], **arguments), argv=output.command_line())
     if not to.deliver(past.to_dict()):
         return
     if not past.jobs:
@@ -88,8 +88,8 @@ def history(given: Json, to: Written) -> None:
 def _show_runs(runs: Sequence[Any]) -> None:
     """Print how far each run of a long command came."""
     if not runs:
-        made = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
-        output.say(f"no run here; {made}")
+        hint = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
+        output.say(f"no run here; {hint}")
         return
     rows = []
     for run in runs:
@@ -112,12 +112,12 @@ class _Report(Options):
 
 
 @command(_Report, written=("report", "out"))
-def report(given: Json, to: Written) -> None:
+def report(arguments: Json, to: Written) -> None:
     """Show a saved result again: terminal, page or Markdown."""
     from ..reports.saved import load_result, shown_whole
 
-    result = load_result(given["path"])
-    with shown_whole(given["path"]):
+    result = load_result(arguments["path"])
+    with shown_whole(arguments["path"]):
         if to.deliver(result.to_dict(), result):
             output.show(result)
 
@@ -135,30 +135,30 @@ class _Methods(Options):
 
 
 @command(_Methods)
-def methods(given: Json, to: Written) -> None:
+def methods(arguments: Json, to: Written) -> None:
     """List methods: what each one needs and assumes."""
     from ..verbs.methods import methods as run
 
-    every, asked = run(), given.get("kind")
+    every, requested = run(), arguments.get("kind")
     kinds = list(dict.fromkeys(("estimator", *(m["what"] for m in every))))
-    asked = next((kind for kind in kinds if asked in (kind, f"{kind}s")), asked)
-    chosen = [m for m in every if asked in (None, m["name"], m["what"])]
+    requested = next((kind for kind in kinds if requested in (kind, f"{kind}s")), requested)
+    chosen = [m for m in every if requested in (None, m["name"], m["what"])]
     if not chosen:
-        near = near_names(str(asked), [*kinds, *(m["name"] for m in every)], 3)
+        near = near_names(str(requested), [*kinds, *(m["name"] for m in every)], 3)
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods -v` lists all"
-        raise UsageError(f"unknown method {asked!r}; {hint}")
-    if given["json"]:
+        raise UsageError(f"unknown method {requested!r}; {hint}")
+    if arguments["json"]:
         output.deliver({"methods": chosen}, json="-")
         return
     for method in chosen:
-        if method["name"] == asked:
+        if method["name"] == requested:
             _show_method(method)
-    if asked is None and not output.verbose():
+    if requested is None and not output.verbose():
         _show_methods(kinds[0], chosen, brief=True)
         counts = ", ".join(f"{sum(m['what'] == what for m in every)} {what}s" for what in kinds[1:])
         output.tell(f"More: oodometer methods NAME, or KIND: {counts}")
         return
-    for what in kinds if asked is None else [asked]:
+    for what in kinds if requested is None else [requested]:
         _show_methods(what, chosen)
 
 
@@ -190,11 +190,11 @@ def _show_methods(what: str, every: Sequence[Plain], brief: bool = False) -> Non
 
 
 @command(CiteOptions)
-def cite(given: Json, to: Written) -> None:
+def cite(arguments: Json, to: Written) -> None:
     """Print the BibTeX entry of the paper behind a method."""
     from ..verbs.methods import cite as run
 
-    output.say(*run(**given).splitlines())
+    output.say(*run(**arguments).splitlines())
 
 
 class _Demo(DemoOptions):
@@ -208,12 +208,12 @@ class _Demo(DemoOptions):
 
 
 @command(_Demo)
-def demo(given: Json, to: Written) -> None:
+def demo(arguments: Json, to: Written) -> None:
     """Run it on digits that drift, or write the files of a sample."""
     from ..verbs.demo import demo as run
 
-    sample = given.get("sample")
-    out = Path(given["out"]) if sample is None or given["out"] != "demo" else Path(sample)
+    sample = arguments.get("sample")
+    out = Path(arguments["out"]) if sample is None or arguments["out"] != "demo" else Path(sample)
     if sample is not None:
         from ..datasets.samples import write_sample
 
@@ -231,12 +231,12 @@ def demo(given: Json, to: Written) -> None:
     rows = []
     for step in result.steps:
         i, truth = step.estimation.headline.interval, step.estimation.target["accuracy"]
-        shown = [
+        cells = [
             percent(i.value),
             f"[{percent(i.lower)}, {percent(i.upper)}]",
             percent(truth["value"]),
         ]
-        rows.append([str(step.severity), step.name, *shown, step.estimation.headline.trust])
+        rows.append([str(step.severity), step.name, *cells, step.estimation.headline.trust])
     columns = ["severity", "drift", "estimate", "interval", "truth", "trust"]
     output.print_table(columns, rows, "Accuracy without labels, and the truth")
     output.deliver(result.to_dict(), json=str(out / "demo.json"))

@@ -193,10 +193,16 @@ class _Work:
         catching: Any = nullcontext([]) if self.here else warnings.catch_warnings(record=True)
         with limited_to(1), one_thread(), catching as caught:
             result = self.function(item)
-        own = [
+        user_warnings = [
             warning for warning in caught if issubclass(warning.category, UserWarning)
         ]  # others: for developers
-        return [(index, result, [(str(w.message), w.category, w.filename, w.lineno) for w in own])]
+        return [
+            (
+                index,
+                result,
+                [(str(w.message), w.category, w.filename, w.lineno) for w in user_warnings],
+            )
+        ]
 
 
 def run_tasks(
@@ -217,24 +223,24 @@ def run_tasks(
     task warns of is told here, once. Raises `UsageError` where the function or an item cannot be sent, whatever error a
     task ended with, and `WorkError` for a worker that died; tasks under way are waited for.
     """
-    given, here = list(items), isinstance(engine, LocalEngine)
-    if not given:
+    tasks, is_local = list(items), isinstance(engine, LocalEngine)
+    if not tasks:
         return []
-    if not here:
-        _check_can_be_sent(function, *given)
-    work = _Work(function, bool(getattr(function, GPU, False)), here)
-    results: _Results[T, R] = _Results(given, on_result, on_done, in_order=not needs)
-    order = TopologicalSorter({index: (needs or {}).get(index, ()) for index in range(len(given))})
+    if not is_local:
+        _check_can_be_sent(function, *tasks)
+    work = _Work(function, bool(getattr(function, GPU, False)), is_local)
+    results: _Results[T, R] = _Results(tasks, on_result, on_done, in_order=not needs)
+    order = TopologicalSorter({index: (needs or {}).get(index, ()) for index in range(len(tasks))})
     order.prepare()
-    with engine.pool(work, 1 if here else len(given)) as pool:
+    with engine.pool(work, 1 if is_local else len(tasks)) as pool:
         if pool is None:
             _fold_as_ready(engine, work, results, order)
         else:
-            most = min(pool.most, getattr(engine, "workers", None) or pool.most)
-            _submit_as_ready(pool, most, results, order)
+            limit = min(pool.most, getattr(engine, "workers", None) or pool.most)
+            _submit_as_ready(pool, limit, results, order)
     for message, category, file, line in results.warned:
         warnings.warn_explicit(message, category, file, line)
-    return [results.of[index] for index in range(len(given))]
+    return [results.of[index] for index in range(len(tasks))]
 
 
 def _check_can_be_sent(*work: Any) -> None:
@@ -298,7 +304,7 @@ def _fold_as_ready(
 
 
 def _submit_as_ready(
-    pool: Pool, most: int, results: _Results[Any, Any], order: TopologicalSorter[int]
+    pool: Pool, limit: int, results: _Results[Any, Any], order: TopologicalSorter[int]
 ) -> None:
     """Run the tasks in a pool, at most so many at a time; after a failure none begins."""
     ready: list[int] = []
@@ -306,7 +312,7 @@ def _submit_as_ready(
     failed: dict[int, Exception] = {}
     while (order.is_active() and not failed) or under_way:
         ready = sorted([*ready, *order.get_ready()])
-        while ready and len(under_way) < most and not failed:
+        while ready and len(under_way) < limit and not failed:
             index = ready.pop(0)
             under_way[pool.submit((index, results.items[index]))] = index
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:

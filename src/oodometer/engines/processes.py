@@ -86,10 +86,10 @@ def _started(workers: int, order: Order | None) -> Executor:
     class Pool(ProcessPoolExecutor):
         given_up = False
 
-        def submit(self, *given: Any, **named: Any) -> Any:
+        def submit(self, *args: Any, **named: Any) -> Any:
             """The first part starts the processes, which a Ctrl-C waits for: half of what one is sent would tell."""
             with signals_waiting(), _interrupts_held():
-                return super().submit(*given, **named)
+                return super().submit(*args, **named)
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
             """Work that is given up is ended: nobody waits for what is under way, such as a training."""
@@ -102,7 +102,7 @@ def _started(workers: int, order: Order | None) -> Executor:
             super().shutdown(wait and not workers, cancel_futures=cancel_futures)
             while workers and monotonic() < end:
                 waiting = list(getattr(manager, "pending_work_items", {}).values())
-                if not any(one.future.cancelled() for one in waiting):
+                if not any(work_item.future.cancelled() for work_item in waiting):
                     break
                 sleep(_MOMENT)
             for worker in workers:

@@ -76,9 +76,9 @@ class RayEngine(ClusterEngine):
 
         self._session = join("ray", self.address, ray.is_initialized, start)
         order = ray.put(order_of(work, ray.cloudpickle.dumps))
-        there = ray.cluster_resources()
+        resources = ray.cluster_resources()
         gpus = (
-            1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0
+            1 if getattr(work, "gpu", False) and resources.get("GPU", 0) >= 1 else 0
         )  # else it would wait for ever
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(run_part)
         under_way: set[Any] = set()
@@ -91,7 +91,7 @@ class RayEngine(ClusterEngine):
             return future
 
         try:
-            yield Pool(submit, self.workers or 2 * max(1, int(there.get("CPU", 1))), received)
+            yield Pool(submit, self.workers or 2 * max(1, int(resources.get("CPU", 1))), received)
         except ray.exceptions.RayError as error:
             raise why_lost("Ray", error) from error
         finally:

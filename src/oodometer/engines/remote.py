@@ -156,8 +156,8 @@ def run_part(order: Order, part: bytes) -> bytes:
         try:
             return pickle.dumps((False, pickle.loads(pickle.dumps(error))), pickle.HIGHEST_PROTOCOL)
         except Exception:  # it cannot travel itself
-            said = f"a worker on {socket.gethostname()} failed: {type(error).__name__}: {error}"
-            return pickle.dumps((False, WorkError(said)), pickle.HIGHEST_PROTOCOL)
+            message = f"a worker on {socket.gethostname()} failed: {type(error).__name__}: {error}"
+            return pickle.dumps((False, WorkError(message)), pickle.HIGHEST_PROTOCOL)
 
 
 def received(answer: bytes) -> Any:

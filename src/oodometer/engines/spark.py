@@ -90,9 +90,9 @@ class SparkEngine(ClusterEngine):
 
     @contextmanager
     def _jobs(
-        self, work: Callable[[Any], Any], most: int = 0
+        self, work: Callable[[Any], Any], limit: int = 0
     ) -> Iterator[tuple[Callable[[Sequence[Any]], Future[list[bytes]]], int]]:
-        """What sends parts as a job, ``most`` of them at a time, and how many tasks run at a time."""
+        """What sends parts as a job, ``limit`` of them at a time, and how many tasks run at a time."""
         try:
             import pyspark  # noqa: F401
         except ImportError:
@@ -108,7 +108,7 @@ class SparkEngine(ClusterEngine):
         tasks = self.workers or cores()
         with suppress(Exception):  # a Connect session has no context, and does not tell its cores
             tasks = self.workers or max(1, int(session.sparkContext.defaultParallelism))
-        with ThreadPoolExecutor(most or tasks) as threads:
+        with ThreadPoolExecutor(limit or tasks) as threads:
             try:
                 yield (
                     (

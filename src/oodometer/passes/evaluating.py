@@ -55,29 +55,33 @@ _TABLES = ("confusion", "per_class")  # others prove things that hold of indepen
 N = TypeVar("N", bound=Interval)
 
 
-def clusters_said(clusters: Clusters, column: str, asked: bool) -> str:
+def clusters_said(clusters: Clusters, column: str, is_named: bool) -> str:
     """Which rows are taken to depend on each other, in a sentence."""
-    many = f"{'more than ' if clusters.bits else ''}{clusters.count:,}"
-    if asked:
-        return f"rows of one {column} depend on each other: intervals are those of {many} clusters"
+    count = f"{'more than ' if clusters.bits else ''}{clusters.count:,}"
+    if is_named:
+        return f"rows of one {column} depend on each other: intervals are those of {count} clusters"
     return (
-        f"ids repeat, as with epochs of a question: intervals are those of {many} ids, not of independent rows; "
+        f"ids repeat, as with epochs of a question: intervals are those of {count} ids, not of independent rows; "
         "--cluster COLUMN names another column of rows that depend on each other"
     )
 
 
-def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) -> N:
+def widened(interval: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) -> N:
     """An interval with arms that are sqrt(effect) times as long, inside its bounds; at 0 and 1 as of rows / effect."""
     effect = max(effect, 1.0)
     low, high = (
-        made.value + (end - made.value) * math.sqrt(effect) for end in (made.lower, made.upper)
+        interval.value + (end - interval.value) * math.sqrt(effect)
+        for end in (interval.lower, interval.upper)
     )
-    if made.kind == "exact" and bounds == (0.0, 1.0):
-        low = made.lower**effect if made.value == 1 else low
-        high = 1 - (1 - made.upper) ** effect if made.value == 0 else high
-    low, high = min(max(low, bounds[0]), made.value), max(min(high, bounds[1]), made.value)
+    if interval.kind == "exact" and bounds == (0.0, 1.0):
+        low = interval.lower**effect if interval.value == 1 else low
+        high = 1 - (1 - interval.upper) ** effect if interval.value == 0 else high
+    low, high = min(max(low, bounds[0]), interval.value), max(min(high, bounds[1]), interval.value)
     return replace(
-        made, lower=low, upper=high, kind="asymptotic" if made.kind == "exact" else made.kind
+        interval,
+        lower=low,
+        upper=high,
+        kind="asymptotic" if interval.kind == "exact" else interval.kind,
     )
 
 
@@ -111,71 +115,77 @@ class GroupedClusters:
             ]
         return out
 
-    def of_clusters(self, metric: Metric[Any, Any], made: Any) -> Any:
+    def of_clusters(self, metric: Metric[Any, Any], result: Any) -> Any:
         """A number with the interval of clusters; curves and tables as much wider as the accuracy."""
         if metric.clustered:
-            return made
+            return result
         if metric.gives == "curve":
             ends = (
-                (end - made.y) * math.sqrt(self.effect) + made.y for end in (made.lower, made.upper)
+                (end - result.y) * math.sqrt(self.effect) + result.y
+                for end in (result.lower, result.upper)
             )
             lower, upper = (np.clip(end, 0, 1) for end in ends)
-            return replace(made, lower=lower, upper=upper, kind="asymptotic")
+            return replace(result, lower=lower, upper=upper, kind="asymptotic")
         if isinstance(metric, Confidences):  # it knows the clusters
-            return made
+            return result
         if metric.gives == "table":
             if metric.name not in _TABLES:
                 raise NotApplicable(
                     "its proofs and intervals hold of independent rows alone, not of clusters"
                 )
-            return _each(made, lambda interval: widened(interval, self.effect))
-        out = self._of_number(metric, made)
-        self._effects[metric.name] = (out.width / made.width) ** 2 if made.width else 1.0
+            return _each(result, lambda interval: widened(interval, self.effect))
+        out = self._of_number(metric, result)
+        self._effects[metric.name] = (out.width / result.width) ** 2 if result.width else 1.0
         return out
 
-    def _of_number(self, metric: Metric[Any, Any], made: N) -> N:
+    def _of_number(self, metric: Metric[Any, Any], interval: N) -> N:
         """By the jackknife, (G - 1) / G sum_g (value without group g - value)^2, where groups can be left out."""
-        value, rows, level, seed = made.value, self.rows, self.plan.level, self.plan.seed
+        value, rows, level, seed = interval.value, self.rows, self.plan.level, self.plan.seed
         if metric.name == "accuracy":
             ends = clustered_share(self.clusters, rows, value, level)
-            return replace(made, lower=ends[0], upper=ends[1], kind="asymptotic")
+            return replace(interval, lower=ends[0], upper=ends[1], kind="asymptotic")
         try:
-            own = (
+            has_states = (
                 len(self.groups) > 1 and metric.name not in _CALIBRATION
             )  # though others share their state
-            states = self._without.get(metric.state_key, []) if own else []
-            left = np.array(
+            states = self._without.get(metric.state_key, []) if has_states else []
+            replicates = np.array(
                 [metric.finish(unless_failed(state), level, seed).value for state in states]
             )
         except FAILURES:
-            left = np.zeros(0)
+            replicates = np.zeros(0)
         variance = (
-            float((len(left) - 1) / len(left) * np.square(left - value).sum())
-            if len(left)
+            float((len(replicates) - 1) / len(replicates) * np.square(replicates - value).sum())
+            if len(replicates)
             else math.nan
         )
         if math.isnan(variance):
-            return widened(made, self.effect, metric.bounds)
+            return widened(interval, self.effect, metric.bounds)
         sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
         clusters = min(
             float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth
         )  # Kish's number of groups
-        if made.kind == "exact" and metric.bounds == (0.0, 1.0):
+        if interval.kind == "exact" and metric.bounds == (0.0, 1.0):
             worth = effective_rows(rows, clusters, value * (1 - value), variance, level)
             low, high = clopper_pearson(value * worth, worth, level)
             return replace(
-                made, lower=min(low, made.lower), upper=max(high, made.upper), kind="asymptotic"
+                interval,
+                lower=min(low, interval.lower),
+                upper=max(high, interval.upper),
+                kind="asymptotic",
             )
         half = student_quantile(level, clusters - 1) * math.sqrt(variance)
-        effect = (2 * half / made.width) ** 2 if variance and made.width else rows / clusters
-        return widened(made, effect, metric.bounds)
+        effect = (
+            (2 * half / interval.width) ** 2 if variance and interval.width else rows / clusters
+        )
+        return widened(interval, effect, metric.bounds)
 
-    def of_slice(self, metric: Metric[Any, Any], made: N) -> N:
+    def of_slice(self, metric: Metric[Any, Any], interval: N) -> N:
         """The number of a slice, its interval as much wider as that of all rows is."""
         return (
-            made
+            interval
             if metric.clustered
-            else widened(made, self._effects.get(metric.name, self.effect), metric.bounds)
+            else widened(interval, self._effects.get(metric.name, self.effect), metric.bounds)
         )
 
 
@@ -266,46 +276,46 @@ class EvaluationPlan(Pass):
         """The state of one batch: the whole of it, and each slice."""
         if self.scale is not None and batch.score is not None:
             check_on_scale(batch.score, self.scale, batch.source, batch.first_row)
-        known = batch.known()
-        out: State = {WHOLE: {"read": len(batch), "rows": len(known)}}
+        labelled = batch.known()
+        out: State = {WHOLE: {"read": len(batch), "rows": len(labelled)}}
         if batch.noted:
             out[WHOLE]["noted"] = Counter(batch.noted)
         keys = None
-        if self.cluster is not None and len(known):
-            keys = cluster_keys(column_of(known, self.cluster), known.first_row)
+        if self.cluster is not None and len(labelled):
+            keys = cluster_keys(column_of(labelled, self.cluster), labelled.first_row)
             if self.grouped:
-                known = replace(known, columns={**known.columns, CLUSTER: keys})
+                labelled = replace(labelled, columns={**labelled.columns, CLUSTER: keys})
         if self.kept:
-            out[WHOLE]["kept"] = self._kept(batch, known, keys)
-        if not len(known):
+            out[WHOLE]["kept"] = self._kept_rows(batch, labelled, keys)
+        if not len(labelled):
             return out
         if batch.rounded is not None:
             out[WHOLE][f"rounded to {batch.rounded}"] = 1
-        if not known.is_argmax:
-            out[WHOLE]["decided"] = rows_decided(known)
-        out[WHOLE] |= _states([m for m in self.metrics if m.state_key != "clusters"], known)
+        if not labelled.is_argmax:
+            out[WHOLE]["decided"] = rows_decided(labelled)
+        out[WHOLE] |= _states([m for m in self.metrics if m.state_key != "clusters"], labelled)
         if self.by is not None:
-            out |= self._slices(known, self.by)
+            out |= self._slices(labelled, self.by)
         if keys is not None:
-            out[WHOLE]["clusters"] = Clusters.of(keys, known.outcomes)
+            out[WHOLE]["clusters"] = Clusters.of(keys, labelled.outcomes)
             if self.grouped:
-                out |= self._groups(known, keys)
+                out |= self._groups(labelled, keys)
         return out
 
-    def _slices(self, known: Predictions, by: str) -> State:
+    def _slices(self, labelled: Predictions, by: str) -> State:
         """The state of the rows of each value of a column."""
-        names, rows = rows_by_value(column_of(known, by))
+        names, rows = rows_by_value(column_of(labelled, by))
         self.check_slices([("by", name) for name in names])
         return {
             ("by", name): {
                 "read": len(index),
                 "rows": len(index),
-                **_states(self.sliced, known.take(index)),
+                **_states(self.sliced, labelled.take(index)),
             }
             for name, index in zip(names, rows, strict=True)
         }
 
-    def _groups(self, known: Predictions, keys: Array) -> State:
+    def _groups(self, labelled: Predictions, keys: Array) -> State:
         """The state of each cluster, or of each group of clusters where they are many."""
         groups, at = np.unique(keys, return_inverse=True)
         if len(groups) > _MOST_GROUPS:
@@ -313,19 +323,28 @@ class EvaluationPlan(Pass):
         out: State = {}
         for i, group in enumerate(groups.tolist()):
             index = np.flatnonzero(at == i)
-            states = _states(self.resampled, known.take(index))
+            states = _states(self.resampled, labelled.take(index))
             out["cluster", group] = {"rows": len(index), **states}
         return out
 
-    def _kept(self, batch: Predictions, known: Predictions, keys: Array | None) -> KeptRows:
-        if not len(known):
+    def _kept_rows(self, batch: Predictions, labelled: Predictions, keys: Array | None) -> KeptRows:
+        if not len(labelled):
             return KeptRows(len(batch), 0, ())
-        values = None if self.order is None else self.order.ordering(known)[0]
-        truth = named_classes(known, known.label)
-        named = named_classes(known, known.predicted) if known.has_prediction else None
+        values = None if self.order is None else self.order.ordering(labelled)[0]
+        truth = named_classes(labelled, labelled.label)
+        named = named_classes(labelled, labelled.predicted) if labelled.has_prediction else None
         positions = np.flatnonzero(batch.known_mask)
-        cells = (values, known.verdicts, truth, positions, keys, named, known.group, known.score)
-        return KeptRows(len(batch), len(known), (cells,))
+        cells = (
+            values,
+            labelled.verdicts,
+            truth,
+            positions,
+            keys,
+            named,
+            labelled.group,
+            labelled.score,
+        )
+        return KeptRows(len(batch), len(labelled), (cells,))
 
     @property
     def resampled(self) -> list[Metric[Any, Any]]:
@@ -430,17 +449,17 @@ def plan_evaluation(
 
 
 def _applicable(
-    metrics: Sequence[Metric[Any, Any]], first: Predictions, cluster: str | None, asked: bool
+    metrics: Sequence[Metric[Any, Any]], first: Predictions, cluster: str | None, is_named: bool
 ) -> tuple[list[Metric[Any, Any]], list[Skipped]]:
     """The metrics that a source can feed that begins so, and why others cannot be, where that is worth a word."""
     used: list[Metric[Any, Any]] = []
     skipped: list[Skipped] = []
     for metric in metrics:
-        reason = guarded(metric.name, metric, partial(_why_not, metric, first, cluster, asked))
+        reason = guarded(metric.name, metric, partial(_why_not, metric, first, cluster, is_named))
         why = reason.why if isinstance(reason, Failed) else reason
         if why is None:
             used.append(metric)
-        elif asked or (not metric.quiet and first.can_be_judged):
+        elif is_named or (not metric.quiet and first.can_be_judged):
             # of scores alone nothing else is expected
             skipped.append(Skipped(metric.name, why))
     return used, skipped
@@ -462,7 +481,7 @@ def _fields_read(
 
 
 def _why_not(
-    metric: Metric[Any, Any], first: Predictions, cluster: str | None, asked: bool
+    metric: Metric[Any, Any], first: Predictions, cluster: str | None, is_named: bool
 ) -> str | None:
     """Why a metric says nothing of a source that begins so; None where it does."""
     if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
@@ -472,8 +491,8 @@ def _why_not(
     if metric.name == "macro_mean" and cluster == "group":
         return "the values of `group` are clusters, not tasks"
     why = metric.why_not(first)
-    many = first.num_classes > _MOST_CLASSES
-    if why is None and metric.name == "confusion" and many and not asked:
+    is_large = first.num_classes > _MOST_CLASSES
+    if why is None and metric.name == "confusion" and is_large and not is_named:
         return f"{first.num_classes} classes make a large table; ask for it by name"
     return why
 
@@ -499,20 +518,20 @@ def finish_evaluation(
     source: Source, plan: EvaluationPlan, state: State, skipped: Sequence[Skipped]
 ) -> Evaluation:
     """The result from the state of all rows; `InputError` where no row is labelled or no metric can answer."""
-    whole = state.get(WHOLE, {"read": 0, "rows": 0})
-    if not whole["rows"]:
+    totals = state.get(WHOLE, {"read": 0, "rows": 0})
+    if not totals["rows"]:
         raise _no_truth(source)
-    clusters = _clusters_of(source, plan, whole)
-    _check_labels_are_classes(source, whole)
-    plan, notes = _on_seen_scale(source, plan, whole)
+    clusters = _clusters_of(source, plan, totals)
+    _check_labels_are_classes(source, totals)
+    plan, notes = _on_seen_scale(source, plan, totals)
     of_clusters = of_slice = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
-        spread = GroupedClusters(clusters, groups, plan, whole["rows"])
+        spread = GroupedClusters(clusters, groups, plan, totals["rows"])
         of_clusters, of_slice = spread.of_clusters, spread.of_slice
-    made, unable = _finished(plan, plan.metrics, whole, of_clusters)
+    results, unable = _finished(plan, plan.metrics, totals, of_clusters)
     skipped = [*skipped, *unable]
-    if not made:
+    if not results:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         raise InputError(
             "data that at least one metric can use",
@@ -521,14 +540,14 @@ def finish_evaluation(
             remedy="ask for other metrics",
         )
     numbers, curves, tables = (
-        {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}
+        {m.name: results[m.name] for m in plan.metrics if m.gives == gives and m.name in results}
         for gives in ("number", "curve", "table")
     )
-    truth = "score" if "accuracy" not in made and "mean_score" in made else "truth"
+    truth = "score" if "accuracy" not in results and "mean_score" in results else "truth"
     warnings = [
         *notes,
-        *_warnings(whole, numbers, truth),
-        *said_of_classes(whole.get("noted", {}), source.name),
+        *_warnings(totals, numbers, truth),
+        *said_of_classes(totals.get("noted", {}), source.name),
     ]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
@@ -537,22 +556,22 @@ def finish_evaluation(
         warnings += label_warnings("these predictions", batches, numbers["accuracy"].value)
     return Evaluation(
         name=source.name,
-        rows=whole["rows"],
+        rows=totals["rows"],
         level=plan.level,
         seed=plan.seed,
         metrics=numbers,
         curves=curves,
         tables=tables,
         slices=_finished_slices(plan, state, of_slice),
-        unlabelled=whole["read"] - whole["rows"],
+        unlabelled=totals["read"] - totals["rows"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),
     )
 
 
-def _clusters_of(source: Source, plan: EvaluationPlan, whole: Plain) -> Clusters | None:
+def _clusters_of(source: Source, plan: EvaluationPlan, totals: Plain) -> Clusters | None:
     """The clusters of a plan that groups rows by them; `UsageError` for a named column with one value."""
-    clusters: Clusters | None = whole.get("clusters") if plan.grouped else None
+    clusters: Clusters | None = totals.get("clusters") if plan.grouped else None
     if clusters is not None and clusters.count == 1 and not plan.by_id:
         remedy = "give --cluster a column that tells several groups of dependent rows apart, or leave it out"
         raise UsageError(
@@ -561,18 +580,18 @@ def _clusters_of(source: Source, plan: EvaluationPlan, whole: Plain) -> Clusters
     return clusters
 
 
-def _check_labels_are_classes(source: Source, whole: Plain) -> None:
+def _check_labels_are_classes(source: Source, totals: Plain) -> None:
     """`check_numbers` of the confusion where there are no probabilities, which only classes have."""
-    pairs = whole.get("confusion")
+    pairs = totals.get("confusion")
     if isinstance(pairs, Confusion) and not {"probabilities", "logits"} & set(source.fields):
         check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
 
 
 def _on_seen_scale(
-    source: Source, plan: EvaluationPlan, whole: Plain
+    source: Source, plan: EvaluationPlan, totals: Plain
 ) -> tuple[EvaluationPlan, list[str]]:
     """The plan on the scale on which scores were seen, where none was given, and what is to be said of it."""
-    graded: Any = whole.get("mean_score", whole.get("macro_mean"))
+    graded: Any = totals.get("mean_score", totals.get("macro_mean"))
     if plan.scale is not None or "score" not in source.fields or not hasattr(graded, "seen"):
         return plan, []
     low, high = scale_seen(graded.seen)
@@ -612,9 +631,9 @@ def _finished(
     out, skipped = {}, []
     for metric in metrics:
         try:
-            made = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
+            result = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
             out[metric.name] = checked_metric(
-                metric, made if change is None else change(metric, made)
+                metric, result if change is None else change(metric, result)
             )
         except FAILURES as error:
             silent = isinstance(metric, Confidences) or metric.name in ("macro_mean", "pass_at_k")
@@ -625,20 +644,20 @@ def _finished(
     return out, skipped
 
 
-def _warnings(whole: Plain, numbers: Mapping[str, Interval], truth: str) -> list[str]:
+def _warnings(totals: Plain, numbers: Mapping[str, Interval], truth: str) -> list[str]:
     warnings = []
-    rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
+    rows, unlabelled = totals["rows"], totals["read"] - totals["rows"]
     if unlabelled:
         warnings.append(
-            f"{unlabelled} of {whole['read']} rows have no known {truth} and were left out"
+            f"{unlabelled} of {totals['read']} rows have no known {truth} and were left out"
         )
     if rows < _FEW_ROWS:
         warnings.append(f"only {rows} labelled rows; intervals are wide")
-    if whole.get("decided"):
-        warnings.append(decided_warning(whole["decided"] / rows, "the"))
+    if totals.get("decided"):
+        warnings.append(decided_warning(totals["decided"] / rows, "the"))
     warnings += [
         rounding(int(key.split()[-1]), "the")
-        for key in sorted(whole)
+        for key in sorted(totals)
         if key.startswith("rounded to ")
     ]
     accuracy = numbers.get("accuracy")

@@ -113,9 +113,9 @@ class MetricPlan:
 
     def only(self, names: Sequence[str]) -> MetricPlan:
         """Some of the metrics that were fitted."""
-        wanted = {metric_name(name) for name in names}
+        metric_names = {metric_name(name) for name in names}
         return replace(
-            self, metrics=tuple(metric for metric in self.metrics if metric.name in wanted)
+            self, metrics=tuple(metric for metric in self.metrics if metric.name in metric_names)
         )
 
     def of_methods(self, names: Sequence[str]) -> MetricPlan | None:
@@ -137,15 +137,15 @@ class MetricPlan:
         }
         return replace(self, methods=methods)
 
-    def summarize(self, own: Predictions, calibrated: Predictions, others: Plain) -> Json:
-        """States of a batch: the class counts, and those of methods that ``others`` do not hold anyway."""
-        out: Json = {COUNTS: guarded(COUNTS, self, partial(count_classes, own), Sums)}
+    def summarize(self, raw: Predictions, calibrated: Predictions, states: Plain) -> Json:
+        """States of a batch: the class counts, and those of methods that ``states`` do not hold anyway."""
+        out: Json = {COUNTS: guarded(COUNTS, self, partial(count_classes, raw), Sums)}
         losses = [metric.name for metric in self.metrics if metric.is_loss]
-        if losses and own.has("probabilities"):
-            out[CELLS] = guarded(CELLS, self, partial(sum_scores, own), Sums)
-            out |= known_losses(losses, own)
+        if losses and raw.has("probabilities"):
+            out[CELLS] = guarded(CELLS, self, partial(sum_scores, raw), Sums)
+            out |= known_losses(losses, raw)
         for name, method in self.methods.items():
-            if name not in others:
+            if name not in states:
                 out[f"metrics:{name}"] = guarded(
                     name, method, partial(method.summarize, calibrated), Sums
                 )
@@ -155,7 +155,7 @@ class MetricPlan:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
         expected: dict[str, Expectation] = {}  # by method
         skipped: list[Skipped] = []
-        said = None if CELLS not in states else unless_failed(states[CELLS])
+        cells = None if CELLS not in states else unless_failed(states[CELLS])
         counts, predicted = unless_failed(states[COUNTS]), predicted_of(states)
 
         for name, method in self.methods.items():
@@ -163,10 +163,10 @@ class MetricPlan:
             if state is None:
                 continue  # it was left out
             try:
-                made = method.expect(unless_failed(state), counts, _DRAWS)
-                expected[name] = made._replace(
-                    expected=_as_predicted(made.expected, predicted, said),
-                    drawn=_as_predicted(made.drawn, predicted, said),
+                expectation = method.expect(unless_failed(state), counts, _DRAWS)
+                expected[name] = expectation._replace(
+                    expected=_as_predicted(expectation.expected, predicted, cells),
+                    drawn=_as_predicted(expectation.drawn, predicted, cells),
                 )
             except FAILURES as error:
                 skipped.append(Skipped(name, why_failed(name, method, error)))
@@ -174,7 +174,7 @@ class MetricPlan:
         for metric in self.metrics:
             why = self.why_not(metric, predicted)
             if why is None and metric.base == "nll":
-                why = impossible([made.expected for made in expected.values()])
+                why = impossible([expectation.expected for expectation in expected.values()])
             if why is not None:
                 skipped.append(Skipped(metric.name, why))
                 continue
@@ -186,14 +186,14 @@ class MetricPlan:
         return out, [*self.skipped, *skipped]
 
     def _estimate(
-        self, name: str, metric: ClassMetric, made: Expectation, rows: int
+        self, name: str, metric: ClassMetric, expectation: Expectation, rows: int
     ) -> Estimate | None:
-        value = values_of([metric], made.expected, self.positive).get(metric.name)
+        value = values_of([metric], expectation.expected, self.positive).get(metric.name)
         if value is None or not (np.isfinite(value) or metric.zero_over_zero):
             return None
-        draws = metric(made.drawn, self.positive)
-        averaged = metric.at is None and made.expected.margins.hits.shape[-1] > 2
-        wider = made.wider.get(f"mean {metric.base}" if averaged else metric.base, 1.0)
+        draws = metric(expectation.drawn, self.positive)
+        averaged = metric.at is None and expectation.expected.margins.hits.shape[-1] > 2
+        wider = expectation.wider.get(f"mean {metric.base}" if averaged else metric.base, 1.0)
         # the quantile of Student's t for so few draws (Cornish and Fisher, first order)
         wider *= _CAREFUL * (1 + (normal_quantile(self.level) ** 2 + 1) / (4 * (_DRAWS - 1)))
         centre = float(np.nanmean(draws)) if np.isfinite(draws).any() else float(value)
@@ -201,7 +201,7 @@ class MetricPlan:
             lower, upper = from_spread(
                 centre + (draws - centre) * wider, float(value), self.level, *metric.bounds
             )
-            low, high = self._least_doubt(metric, made.expected.margins)
+            low, high = self._least_doubt(metric, expectation.expected.margins)
             lower, upper = min(lower, low), max(upper, high)
         else:
             value, (lower, upper) = np.zeros(()), metric.bounds
@@ -216,8 +216,8 @@ class MetricPlan:
             method.assumes,
             method.citation,
             rows=rows,
-            details=made.details,
-            warnings=made.warnings,
+            details=expectation.details,
+            warnings=expectation.warnings,
         )
 
     def _least_doubt(self, metric: ClassMetric, margins: Margins) -> tuple[float, float]:
@@ -254,7 +254,7 @@ class MetricPlan:
         )
 
 
-def _as_predicted(expected: ExpectedClasses, predicted: Array, said: Any) -> ExpectedClasses:
+def _as_predicted(expected: ExpectedClasses, predicted: Array, cells: Any) -> ExpectedClasses:
     """What is expected, with what the predicted classes settle: a class that none is taken for has no hit."""
     hits, support, guessed = expected.margins
     if np.count_nonzero(predicted) == 1:
@@ -262,8 +262,8 @@ def _as_predicted(expected: ExpectedClasses, predicted: Array, said: Any) -> Exp
         guessed = np.where(predicted > 0, support.sum(axis=-1, keepdims=True), 0.0)
     elif not predicted.all():
         hits, guessed = (np.where(predicted > 0, counts, 0.0) for counts in (hits, guessed))
-    if said is not None and expected.own is not None:
-        expected = expected._replace(cells=ScoreCells.of(said, expected.own[0].shape[-1]))
+    if cells is not None and expected.own is not None:
+        expected = expected._replace(cells=ScoreCells.of(cells, expected.own[0].shape[-1]))
     return expected._replace(margins=Margins(hits, support, guessed))
 
 
@@ -276,21 +276,21 @@ def predicted_of(states: Plain) -> Array:
 _LOSS = "loss:"
 
 
-def known_losses(names: Sequence[str], own: Predictions) -> Json:
+def known_losses(names: Sequence[str], record: Predictions) -> Json:
     """States of Brier, log loss and ECE of the labelled rows of a batch, as `evaluate` has them."""
-    if own.label is None:
+    if record.label is None:
         return {}
-    known = own.known()
-    made = ((name, create("metric", name)) for name in names)
+    labelled = record.known()
+    metrics = ((name, create("metric", name)) for name in names)
     return {
-        _LOSS + name: guarded(name, metric, partial(metric.summarize, known))
-        for name, metric in made
+        _LOSS + name: guarded(name, metric, partial(metric.summarize, labelled))
+        for name, metric in metrics
     }
 
 
 def impossible(expected: Sequence[ExpectedClasses]) -> str | None:
     """Why the log loss is infinite: rows of a class that got probability 0; None where less than half a row is."""
-    sides = [(one.positives, one.cells) for one in expected]
+    sides = [(expectation.positives, expectation.cells) for expectation in expected]
     rows = [
         impossible_rows(positives, cells)
         for positives, cells in sides
@@ -298,8 +298,8 @@ def impossible(expected: Sequence[ExpectedClasses]) -> str | None:
     ]
     if not rows or rows[0] < _HALF_A_ROW:
         return None
-    many = counted(max(round(rows[0]), 1), "target row")
-    why = f"about {many} of a class that got probability 0 are expected, so log loss is infinite"
+    count = counted(max(round(rows[0]), 1), "target row")
+    why = f"about {count} of a class that got probability 0 are expected, so log loss is infinite"
     return f"{why}; give probabilities that are not rounded to 0, or ask for brier"
 
 
@@ -317,7 +317,7 @@ def measured_metrics(
     """
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
-    drawn = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707]))
+    draws = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707]))
     expected = known_classes(counts)
     out = {}
     for metric in metrics:
@@ -342,49 +342,53 @@ def measured_metrics(
             cells = np.flatnonzero(pairs)
             confusion = Confusion(tuple(range(len(pairs))), cells, pairs.reshape(-1)[cells])
             try:
-                made = create("metric", metric.base).finish(confusion, level)
+                interval = create("metric", metric.base).finish(confusion, level)
             except NotApplicable:
                 continue
-            out[metric.name] = Interval(made.value, made.lower, made.upper, level, made.kind)
+            out[metric.name] = Interval(
+                interval.value, interval.lower, interval.upper, level, interval.kind
+            )
         value = values_of([metric], expected, positive).get(metric.name)
         if metric.name in out or value is None or not np.isfinite(value):
             continue
-        lower, upper = from_spread(metric(drawn, positive), float(value), level, *metric.bounds)
+        lower, upper = from_spread(metric(draws, positive), float(value), level, *metric.bounds)
         out[metric.name] = Interval(float(value), lower, upper, level, "asymptotic")
     return out
 
 
 def fit_metrics(
-    asked: MetricsAsked,
+    request: MetricsAsked,
     fitted: Mapping[str, Estimator],
     calibrated: Predictions,
-    own: Predictions,
+    raw: Predictions,
     *,
     level: float,
     seed: int,
 ) -> MetricPlan:
-    """The plan for what was asked from methods that are fitted already; ``own`` is the reference as it came."""
+    """The plan for what was asked from methods that are fitted already; ``raw`` is the reference as it came."""
     methods: dict[str, Estimator] = {}
     skipped: list[Skipped] = []
-    for name in asked.methods:
+    for name in request.methods:
         if name in fitted:
             method = fitted[name]
             try:
-                methods[name] = method.with_metrics(calibrated, own)
+                methods[name] = method.with_metrics(calibrated, raw)
             except FAILURES as error:
                 skipped.append(Skipped(name, f"{why_failed(name, method, error)} (metrics)"))
-    counts = guarded(COUNTS, None, partial(count_classes, own), Sums)
-    losses = known_losses([metric.name for metric in asked.metrics if metric.is_loss], own)
+    counts = guarded(COUNTS, None, partial(count_classes, raw), Sums)
+    losses = known_losses([metric.name for metric in request.metrics if metric.is_loss], raw)
     losses = {name.removeprefix(_LOSS): state for name, state in losses.items()}
-    reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed, losses)
+    reference = measured_metrics(request.metrics, counts, request.positive, level, seed, losses)
     support = (
         ()
         if isinstance(counts, Failed) or "pairs" not in counts
         else counts["pairs"].sum(axis=1).tolist()
     )
-    same = measured_metrics(asked.metrics, counts, asked.positive, _LEVEL_OF_ERRORS, seed, losses)
+    same = measured_metrics(
+        request.metrics, counts, request.positive, _LEVEL_OF_ERRORS, seed, losses
+    )
     errors = {
         name: value.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, value in same.items()
     }
-    about = (asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))
-    return MetricPlan(*about, errors, own.classes or (), tuple(support))
+    about = (request.metrics, request.positive, methods, reference, level, seed, tuple(skipped))
+    return MetricPlan(*about, errors, raw.classes or (), tuple(support))

@@ -329,13 +329,13 @@ class EstimationPlan(Pass):
         if self.rows_in_all is not None:
             batch = replace(batch, rows_in_all=self.rows_in_all)
         calibrated = self.choice.apply(batch)
-        whole = self._summarize_all(batch, calibrated, noted)
-        out: State = {WHOLE: whole}
+        totals = self._summarize_all(batch, calibrated, noted)
+        out: State = {WHOLE: totals}
         light = None if self.metrics is None else self.metrics.lighter()
         for key, index in self._pieces(calibrated):
             out[key] = self._summarize_piece(batch, calibrated, index, light)
         if isinstance(self.every, TimeChunks) and self.by is None:
-            whole["latest"] = self.every.latest(present(batch.time))
+            totals["latest"] = self.every.latest(present(batch.time))
         return out
 
     def _summarize_all(
@@ -408,10 +408,10 @@ class EstimationPlan(Pass):
         truth = self.labels.slice(start, end)
         return replace(batch, label=truth.label, correct=truth.correct, _cache={})
 
-    def check_labels(self, rows: int, least: str = "") -> None:
+    def check_labels(self, rows: int, prefix: str = "") -> None:
         """No label may be left over: a file of labels that is longer than the target belongs to another one."""
         if self.labels is not None and len(self.labels) != rows:
-            expected, got = f"as many labels as target rows ({least}{rows})", str(len(self.labels))
+            expected, got = f"as many labels as target rows ({prefix}{rows})", str(len(self.labels))
             remedy = "give one for each, null where unknown, or a column `row` that counts target rows from 0"
             raise InputError(
                 expected, got=got, remedy=remedy, file=self.labels.source, column="label"
@@ -510,8 +510,8 @@ def choose(record: Predictions, calibrator: str, seed: int = 0) -> Choice:
         return Choice(None, "it was switched off", {})
     if calibrator == "auto":
         return choose_calibrator(record, seed=seed)
-    made = create("calibrator", calibrator)
-    return Choice(answer(made, lambda: made.fit(record, seed)), "it was asked for", {})
+    instance = create("calibrator", calibrator)
+    return Choice(answer(instance, lambda: instance.fit(record, seed)), "it was asked for", {})
 
 
 def _fit_curve(
@@ -530,16 +530,16 @@ def _fit_method(
     name: str, record: Predictions, calibrated: Predictions, level: float, seed: int
 ) -> Estimator | Skipped:
     """An estimator fitted on the calibrated record, or why it does not apply to it."""
-    made: Any = find("estimator", name)
+    estimator: Any = find("estimator", name)
     try:
-        made = create("estimator", name, level=level, seed=seed)
-        if not record.is_argmax and made.traits.argmax_only:
+        estimator = create("estimator", name, level=level, seed=seed)
+        if not record.is_argmax and estimator.traits.argmax_only:
             return Skipped(name, NOT_ARGMAX)
-        method = made.fit(calibrated)
+        method = estimator.fit(calibrated)
         if not isinstance(method, Estimator):
             raise TypeError(f"fit gave no estimator but {type(method).__name__}")
     except FAILURES as error:
-        return Skipped(name, why_failed(name, made, error))
+        return Skipped(name, why_failed(name, estimator, error))
     return method
 
 

@@ -281,15 +281,15 @@ def width(record: Predictions) -> int:
 
 def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
     """Which rows of a batch are labelled, bool, shape (sample,), and these rows."""
-    there = batch.verdicts >= 0 if batch.can_be_judged else np.zeros(batch.rows, dtype=bool)
-    return there, batch if there.all() else batch.take(there)
+    mask = batch.verdicts >= 0 if batch.can_be_judged else np.zeros(batch.rows, dtype=bool)
+    return mask, batch if mask.all() else batch.take(mask)
 
 
 def smallest(parts: Sequence[Keyed], limit: int, bound: Any) -> tuple[Any, list[Keyed]]:
     """The lowest number that is not kept, of those below ``bound``, and the (at most) ``limit`` rows below it."""
-    some = [below(k, r, bound) for k, r in parts if k is not None]
-    bound = _first_left_out(np.concatenate([k for k, _ in some]), limit, bound) if some else bound
-    return bound, [below(k, r, bound) for k, r in some]
+    keyed = [below(k, r, bound) for k, r in parts if k is not None]
+    bound = _first_left_out(np.concatenate([k for k, _ in keyed]), limit, bound) if keyed else bound
+    return bound, [below(k, r, bound) for k, r in keyed]
 
 
 def below(keys: Array, record: Predictions, highest: Any) -> tuple[Array, Predictions]:
@@ -331,7 +331,7 @@ def read_reference(
     execution = Execution() if execution is None else execution
     share = _Share(None if fields is None else tuple(fields), seed, bounds, by=by)
     state: Json | None = None
-    whole: Predictions | None = None
+    record: Predictions | None = None
     if not in_memory and (in_parts or rows is not None) and not execution.is_plain:
         state = _read_elsewhere(source, share, execution, None if in_parts else rows)
     if state is None:
@@ -340,18 +340,18 @@ def read_reference(
             lambda record: rows is not None and rows <= most(record, *bounds),
         )
         state = _read_here(source, replace(share, rows=rows, together=together), execution)
-        whole = None if state["unlabelled"] else together.whole()
+        record = None if state["unlabelled"] else together.whole()
     if not state["rows"]:
         raise _no_labels(source, state["unlabelled"])
-    if whole is None:
-        whole = _kept_record(state)
-    check_classes(whole, source.name)
+    if record is None:
+        record = _kept_record(state)
+    check_classes(record, source.name)
     return Reference(
-        whole,
+        record,
         rows=state["rows"],
         correct=state["correct"],
         unlabelled=state["unlabelled"],
-        sampled=whole.rows < state["rows"],
+        sampled=record.rows < state["rows"],
         by=by,
         verdicts=state["verdicts"],
     )
@@ -367,10 +367,10 @@ def _no_labels(source: Source, unlabelled: int) -> MissingColumnsError:
 
 def _kept_record(state: Plain) -> Predictions:
     """The rows that a `_Share` kept, as one record."""
-    kept = state["kept"]
-    if any(keys is not None for keys, _ in kept):
-        kept = smallest(kept, state["limit"], state["bound"])[1]
-    return Predictions.concat([record for _, record in kept if record.rows])
+    parts = state["kept"]
+    if any(keys is not None for keys, _ in parts):
+        parts = smallest(parts, state["limit"], state["bound"])[1]
+    return Predictions.concat([record for _, record in parts if record.rows])
 
 
 def _uncut_reference(source: Source, bounds: tuple[int, int], by: str | None) -> Reference | None:
@@ -455,7 +455,7 @@ class _Share:
                     batch.can_be_judged and batch.verdicts,
                 )
                 batch = self.together.put(batch)
-            there, labelled = labelled_rows(batch)
+            mask, labelled = labelled_rows(batch)
             unlabelled += batch.rows - labelled.rows
             if not labelled.rows:
                 continue
@@ -467,7 +467,7 @@ class _Share:
             # by what they hold, so that order, batches, files and machines give the same sample
             keys = seeded_keys(content_keys(labelled), self.seed)
             parts.append(
-                below(_apart(keys, batch.first_row + np.flatnonzero(there)), labelled, bound)
+                below(_spread_keys(keys, batch.first_row + np.flatnonzero(mask)), labelled, bound)
             )
             if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit, bound)
@@ -496,7 +496,7 @@ class _Share:
         return out
 
 
-def _apart(keys: Array, places: Array) -> Array:
+def _spread_keys(keys: Array, places: Array) -> Array:
     """The keys, but each row's own where a content fills a thousandth of the rows: all of them or none would be no fair
     sample, and which of them are kept shows in their labels alone.
     """

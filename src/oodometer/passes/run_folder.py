@@ -84,12 +84,12 @@ class RunFolder(Kept):
         """Note that a run begins; `UsageError` where the folder is of another one."""
         before = read_manifest(self.path)
         # Where nothing is, a path may have been mistyped.
-        kept = any((self.path / PARTS).glob(f"*{_ENDING}")) or any(_foreign(self.path))
-        if before is not None and kept and before["about"] != self.about:
+        has_states = any((self.path / PARTS).glob(f"*{_ENDING}")) or any(_foreign(self.path))
+        if before is not None and has_states and before["about"] != self.about:
             was, now = before["about"], self.about
-            other = next(name for name in {**was, **now} if was.get(name) != now.get(name))
+            key = next(name for name in {**was, **now} if was.get(name) != now.get(name))
             remedy = "give each job a folder of its own with --run-folder"
-            text = f"{self.path} is of a run with the {other} {was.get(other)}, not {now.get(other)}; {remedy}"
+            text = f"{self.path} is of a run with the {key} {was.get(key)}, not {now.get(key)}; {remedy}"
             raise UsageError(text)
         if (self.path / PARTS).is_symlink():  # what is not used is removed from it
             raise UsageError(f"{self.path / PARTS} is a link, which is not followed; remove it")
@@ -115,16 +115,16 @@ class RunFolder(Kept):
         """As `Engine.fold`; only parts whose state is not here are worked on."""
         if self.facts is not None:
             self.facts.save()  # a run that is killed later need not look at the files again
-        rows, kept = getattr(work, "rows_in_all", None), self._scales()
+        rows, scales = getattr(work, "rows_in_all", None), self._scales()
         scale = 0 if rows is None else max(int(rows).bit_length() - 1, 0)
         files = [
-            _that_serves(name, scale, kept.get(name or "", ())) for name in _files_of(work, parts)
+            _that_serves(name, scale, scales.get(name or "", ())) for name in _files_of(work, parts)
         ]
-        there = self._counted(files)
+        is_stored = self._counted(files)
         fresh = list[tuple[int, Any]]()
         unnamed: dict[int, Any] = {}  # states of parts that no file can stand for
         for i, part in enumerate(parts):
-            if there[i]:
+            if is_stored[i]:
                 on_done(part)
             else:
                 fresh.append((i, part))
@@ -150,12 +150,12 @@ class RunFolder(Kept):
 
     def _scales(self) -> dict[str, list[int]]:
         """What the states that are kept are of, and the scales at which they were made."""
-        kept: dict[str, list[int]] = {}
+        scales: dict[str, list[int]] = {}
         for path in (self.path / PARTS).glob(f"*{_ENDING}"):
-            base, _, made = path.name.removesuffix(_ENDING).partition("-")
-            if not made or made.isdecimal():
-                kept.setdefault(base, []).append(int(made or 0))
-        return kept
+            base, _, scale = path.name.removesuffix(_ENDING).partition("-")
+            if not scale or scale.isdecimal():
+                scales.setdefault(base, []).append(int(scale or 0))
+        return scales
 
     def expect(self, keys: Sequence[str]) -> list[bool]:
         """Whether a piece is kept under each of these keys; all count as parts of the run."""
@@ -163,9 +163,9 @@ class RunFolder(Kept):
 
     def get(self, key: str) -> Any:
         """The piece under a key that is expected; None where there is none, or, with a warning, where it is damaged."""
-        there = (self.path / PARTS / f"{key}{_ENDING}").exists()
+        exists = (self.path / PARTS / f"{key}{_ENDING}").exists()
         piece = self._read(f"{key}{_ENDING}")
-        if there and piece is None:
+        if exists and piece is None:
             self._manifest["done"] -= 1
         return piece
 
@@ -176,12 +176,12 @@ class RunFolder(Kept):
 
     def _counted(self, files: Sequence[str | None]) -> list[bool]:
         """Whether each file of a state is there: all are parts of the run, those that are there are done."""
-        there = [name is not None and (self.path / PARTS / name).is_file() for name in files]
+        are_stored = [name is not None and (self.path / PARTS / name).is_file() for name in files]
         self._used |= {name for name in files if name is not None}
         self._manifest["parts"] += len(files)
-        self._manifest["done"] += sum(there)
+        self._manifest["done"] += sum(are_stored)
         self._write()
-        return there
+        return are_stored
 
     def _keep(self, name: str | None, state: Any) -> bool:
         if name is None or not isinstance(state, PackedState):
@@ -248,9 +248,10 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     if is_dataclass(work) and not isinstance(
         work, type
     ):  # labels count part by part, the number of rows by its scale
-        own = [f.name for f in fields(work) if f.init]
+        names = [f.name for f in fields(work) if f.init]
         bare = {
-            name: None if name in ("labels", "rows_in_all") else getattr(work, name) for name in own
+            name: None if name in ("labels", "rows_in_all") else getattr(work, name)
+            for name in names
         }
     encoder = Encoder()
     try:
@@ -267,16 +268,16 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
             identity is not None and labels is not None
         ):  # of the part's rows; of all where nobody knows which these are
             rows = part.span()
-            some = (
+            subset = (
                 labels
                 if rows is None
                 else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
             )
-            truth = checksum_of_truth(some)
+            truth = checksum_of_truth(subset)
         yield None if identity is None else checksum(base, identity, truth)
 
 
 def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | None:
     """The file of a state: one that is there and holds enough rows, which is of no larger data set; else a new one."""
-    serving = max((made for made in scales if made <= scale), default=scale)
+    serving = max((stored for stored in scales if stored <= scale), default=scale)
     return None if name is None else f"{name}-{serving}{_ENDING}" if serving else f"{name}{_ENDING}"

@@ -151,8 +151,8 @@ class TimeChunks:
 
     def latest(self, time: Array) -> Latest:
         """The last of the times of some rows."""
-        shown = clock(time, self.zone).astype("datetime64[us]").astype(np.int64)
-        steps = (step for step in (_DAY, 3600, 60) if not (shown % (step * 1_000_000)).any())
+        microseconds = clock(time, self.zone).astype("datetime64[us]").astype(np.int64)
+        steps = (step for step in (_DAY, 3600, 60) if not (microseconds % (step * 1_000_000)).any())
         return Latest(time.max(), next(steps, 1))
 
     @property
@@ -168,8 +168,8 @@ class TimeChunks:
         unit = "D" if self._days and not self.zone else "s"
         place: Json = {
             "name": self.name(number),
-            "start": self._shown(begin, unit),
-            "end": self._shown(end, unit),
+            "start": self._iso_text(begin, unit),
+            "end": self._iso_text(end, unit),
         }
         place |= {"timezone": self.zone} if self.zone else {}
         if (
@@ -184,8 +184,8 @@ class TimeChunks:
         if self._days:
             time = clock(time, self.zone)
         if self.unit in _STEPS:
-            code, many = _STEPS[self.unit]
-            return np.asarray(time.astype(f"datetime64[{code}]").astype(np.int64) // many)
+            code, step = _STEPS[self.unit]
+            return np.asarray(time.astype(f"datetime64[{code}]").astype(np.int64) // step)
         first = _FIRST_MONDAY if self._days else instants(_FIRST_MONDAY, self.zone)
         return np.asarray(
             (time - first).astype(np.int64) // ((self.seconds or _SECONDS["w"]) * 1_000_000)
@@ -194,8 +194,8 @@ class TimeChunks:
     def begins(self, number: int) -> np.datetime64:
         """The instant at which the chunk of this number begins."""
         if self.unit in _STEPS:
-            code, many = _STEPS[self.unit]
-            wall = np.array([number * many], f"datetime64[{code}]").astype("datetime64[us]")
+            code, step = _STEPS[self.unit]
+            wall = np.array([number * step], f"datetime64[{code}]").astype("datetime64[us]")
         else:
             length = np.timedelta64(number * (self.seconds or _SECONDS["w"]), "s")
             if not self._days:
@@ -207,7 +207,7 @@ class TimeChunks:
         """2019-03-01, 2019-W09 (ISO 8601), 2019-03, 2019-Q1 or 2019; of seconds where it begins."""
         begin = self.begins(number)
         if not self._days:
-            return self._shown(begin, "s" if self.seconds % 60 else "m").replace("T", " ")
+            return self._iso_text(begin, "s" if self.seconds % 60 else "m").replace("T", " ")
         day = clock(np.array([begin]), self.zone).astype("datetime64[D]")[0].item()
         if self.unit == "week":
             year, week, _ = day.isocalendar()
@@ -216,7 +216,7 @@ class TimeChunks:
             return f"{day.year:04d}-Q{(day.month + 2) // 3}"
         return str(day.isoformat()[: {"month": 7, "year": 4}.get(self.unit, 10)])
 
-    def _shown(self, instant: np.datetime64, unit: str) -> str:
+    def _iso_text(self, instant: np.datetime64, unit: str) -> str:
         """An instant in ISO 8601 to a unit of numpy, by the clock of the zone and with its offset if there is one."""
         wall = clock(np.array([instant]), self.zone)[0]
         minutes = int((wall - instant) // np.timedelta64(60, "s"))
@@ -259,11 +259,11 @@ Chunks = TimeChunks | RowChunks
 
 def parse_chunks(text: str, zone: str = "") -> Chunks:
     """How ``7d``, ``month`` or ``1000rows`` cuts a target, in a time zone; `UsageError` for anything else."""
-    asked = text.strip()
-    if asked.lower() in CALENDAR:
-        return TimeChunks(asked.lower(), zone=zone)
+    spec = text.strip()
+    if spec.lower() in CALENDAR:
+        return TimeChunks(spec.lower(), zone=zone)
     match = re.fullmatch(
-        r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked
+        r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", spec
     )  # 1M is a month elsewhere, and no minute here
     if match is not None:
         count, unit = int(match[1]), match[2].lower()
@@ -271,5 +271,5 @@ def parse_chunks(text: str, zone: str = "") -> Chunks:
             return RowChunks(count)
         if unit in _SECONDS and 0 < count * _SECONDS[unit] <= _LONGEST:
             return TimeChunks(seconds=count * _SECONDS[unit], zone=zone)
-    some = f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows"
-    raise UsageError(f"{some}, got {text!r} (m is a minute; month is a month of the calendar)")
+    expected = f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows"
+    raise UsageError(f"{expected}, got {text!r} (m is a minute; month is a month of the calendar)")

@@ -45,19 +45,19 @@ class Lock:
         """Whether nobody held the lock, so that it is held from here on; a file that was removed meanwhile is opened
         anew.
         """
-        there = mine = None
+        on_disk = mine = None
         try:
-            while there is None or there != mine:
+            while on_disk is None or on_disk != mine:
                 self._file = open(self.path, "a+b", opener=open_unfollowed)  # noqa: SIM115
                 if not _take(self._file):
                     self._file.close()
                     return False
                 state = os.fstat(self._file.fileno())
-                mine, there = (state.st_dev, state.st_ino), None
+                mine, on_disk = (state.st_dev, state.st_ino), None
                 with suppress(FileNotFoundError):
                     state = os.stat(self.path)
-                    there = state.st_dev, state.st_ino
-                if there != mine:
+                    on_disk = state.st_dev, state.st_ino
+                if on_disk != mine:
                     self._file.close()
         except OSError as error:
             if error.errno == errno.ELOOP:  # truncated, it would be another's file
@@ -291,15 +291,15 @@ K = TypeVar("K", bound=Kept)
 
 
 @contextmanager
-def running(kept: K, *, passing: bool = False) -> Iterator[K]:
+def running(run_folder: K, *, passing: bool = False) -> Iterator[K]:
     """Inside, the folder of a run is its own: `UsageError` where another process works there. A run that fails before
     anything is kept leaves neither manifest nor lock. A ``passing`` folder is made, lasts as long as its job is not
     finished, such as the parts of a file, and goes in the end with all that is in it.
     """
-    if kept.folder is None:
-        yield kept
+    if run_folder.folder is None:
+        yield run_folder
         return
-    folder = kept.folder
+    folder = run_folder.folder
     if passing:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -308,9 +308,9 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
                 f"cannot write {folder}: {error.strerror or error}; choose another place"
             ) from None
     with Lock(folder / LOCK, folder):
-        kept.begin()
+        run_folder.begin()
         try:
-            yield kept
+            yield run_folder
         except BaseException as error:
             reason = (
                 "interrupted"
@@ -318,16 +318,16 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
                 else f"{error}"
             )
             with suppress(OodometerError):  # the first error is the one to tell
-                kept.end("failed", " ".join(reason.split())[:500])
+                run_folder.end("failed", " ".join(reason.split())[:500])
             with suppress(OSError):  # of a run that kept nothing there is nothing to go on from
-                own = {LOCK, MANIFEST, JOB} if passing else {LOCK, MANIFEST}
-                if {path.name for path in folder.iterdir()} <= own:
-                    for name in own:
+                own_files = {LOCK, MANIFEST, JOB} if passing else {LOCK, MANIFEST}
+                if {path.name for path in folder.iterdir()} <= own_files:
+                    for name in own_files:
                         (folder / name).unlink(missing_ok=True)
                     if passing:
                         folder.rmdir()
             raise
-        kept.end("finished")
+        run_folder.end("finished")
     if passing:
         when_written(
             partial(shutil.rmtree, folder, ignore_errors=True)
@@ -355,7 +355,7 @@ def places_said(**data: Any) -> dict[str, str]:
         for name, path in data.items()
         if path is not None
     }
-    return {name: ", ".join(map(reason, some)) for name, some in several.items()}
+    return {name: ", ".join(map(reason, paths)) for name, paths in several.items()}
 
 
 def places_of_run(**data: Any) -> dict[str, str]:
@@ -363,12 +363,12 @@ def places_of_run(**data: Any) -> dict[str, str]:
     out = {}
     for name, path in data.items():
         paths = list(path) if isinstance(path, (list, tuple)) else [path]
-        other = next(
+        invalid = next(
             (path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"),
             None,
         )
-        if other is not None:
-            reason = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
+        if invalid is not None:
+            reason = "standard input" if invalid == "-" else f"a {type(invalid).__name__} in memory"
             verb = "are" if name.endswith("s") else "is"
             remedy = "write it to a file, or leave the run folder out"
             raise UsageError(f"a run folder is for files, and the {name} {verb} {reason}; {remedy}")
